@@ -232,7 +232,7 @@ def evaluate_search(
     >>> round(result.summary.overall.search["mrr"], 3)
     0.556
     """
-    from gigamind.systems.guarded import GuardedRetriever
+    from gigamind.systems.guarded import Guarded
     from gigamind.tasks.search.options import SearchEvalOptions
     from gigamind.tasks.search.task import SearchTask
 
@@ -241,7 +241,7 @@ def evaluate_search(
     if isinstance(system, str):
         return _evaluate(SearchEvalOptions, given, out, progress)
     named = given | {"system": _name_of(system)}
-    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(GuardedRetriever(system)))
+    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(Guarded(system)))
 
 
 def tune_search(
@@ -329,7 +329,7 @@ def evaluate_answers(
     >>> [item.evaluation.correctness for item in result.items]
     [1.0]
     """
-    from gigamind.systems.guarded import GuardedAnswerer
+    from gigamind.systems.guarded import Guarded
     from gigamind.tasks.answers.options import AnswerEvalOptions
     from gigamind.tasks.answers.task import AnswerTask
 
@@ -338,7 +338,7 @@ def evaluate_answers(
     if system is None or isinstance(system, str):
         return _evaluate(AnswerEvalOptions, given, out, progress)
     named = given | {"system": _name_of(system)}
-    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(GuardedAnswerer(system)))
+    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(Guarded(system)))
 
 
 def _name_of(system: object) -> str:

@@ -57,7 +57,7 @@ _dataset_option = click.option(
     "paths",
     type=_path,
     multiple=True,
-    help="dataset to check, the same as in FILES; repeatable",
+    help="dataset to check; another way to give FILES; repeatable",
 )
 @click.option(
     "--notes",

@@ -16,7 +16,6 @@ from gigamind.cli.command import Group, command
 from gigamind.cli.errors import call_language, print_line, translated
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
-from gigamind.cli.show import plain_console, show_warning_lines
 from gigamind.errors import EvaluationError, InputError, UnaskedError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Language, Message, Text, _, joined, language_of, n_, translator
@@ -24,17 +23,6 @@ from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import StoreMode
-from gigamind.reports.document import (
-    Block,
-    Bullets,
-    Count,
-    Document,
-    Interval,
-    Proportion,
-    Verdict,
-    table,
-)
-from gigamind.reports.terminal import show
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
@@ -43,6 +31,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.judges.calibrated import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
+    from gigamind.reports.document import Block
 
 
 _FIGURES = {
@@ -102,6 +91,7 @@ def fit() -> None:
 @prints_json
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
+    from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.judges.fit_collections import write_judge_file
 
@@ -148,6 +138,7 @@ def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
 def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
     from rich.table import Table
 
+    from gigamind.cli.show import plain_console
     from gigamind.judges.fit_collections import tables
 
     sets = tables(fitted)
@@ -256,8 +247,12 @@ def write_report(options: TrialOptions, report: BaseModel) -> None:
         write_lines(options.out, [report.model_dump_json(indent=2)])
 
 
-def show_blocks(*blocks: Block) -> None:
+def show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
+    from gigamind.cli.show import plain_console
+    from gigamind.reports.document import Document
+    from gigamind.reports.terminal import show
+
     show(Document("", "", blocks), plain_console(), translator(call_language()))
 
 
@@ -333,6 +328,8 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
 
 
 def _show_attacks(report: "AttackReport") -> None:
+    from gigamind.reports.document import Count, Interval, Proportion, Verdict, table
+
     fooled = report.overall.fooled
     sentence = n_(
         "{succeeded} of {n} measured attack changed the verdict.",
@@ -464,6 +461,8 @@ def _run_deceptive_judges(
 
 
 def _show_tests(report: "UnitTestReport") -> None:
+    from gigamind.reports.document import Bullets, Count, Interval, Proportion, Verdict, table
+
     passed = report.overall.passed
     sentence = n_(
         "{passed} of {n} test with a verdict passed.",
@@ -514,7 +513,9 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 
 def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
+    from gigamind.cli.show import plain_console
     from gigamind.reports.cards.page import card_document
+    from gigamind.reports.terminal import show
 
     say = translator(lang)
     show(card_document(card, say, out), plain_console(), say)

@@ -376,7 +376,10 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     help="cancel unfinished batches; the provider still charges for finished requests",
 )
 def batches(*, out: Path, cancel: bool) -> None:
-    """Show the progress of the request batches of an interrupted run. OUT is the output folder of the run."""
+    """Show the progress of the request batches of an interrupted run.
+
+    OUT is the output folder of the run.
+    """
     from gigamind.evaluation.shards import unfinished_folder
     from gigamind.llm.batches.batcher import look_at_all
     from gigamind.llm.batches.journal import read_batches

@@ -101,7 +101,11 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     help="write links into the original notes; --undo removes them again",
 )
 @click.option("--yes", is_flag=True, help="link all suggested note names without confirmation")
-@click.option("--phrases", is_flag=True, help="with --yes, also turn suggested phrases into links")
+@click.option(
+    "--phrases",
+    is_flag=True,
+    help="with --yes, also link phrases from the text; --yes alone links only note names",
+)
 @click.option(
     "--undo",
     "undo_file",

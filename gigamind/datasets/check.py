@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Generic
+from typing import Any, Generic, TypeVar
 
 from gigamind.datasets.jsonl import Dataset, Item
 from gigamind.datasets.row_errors import RowError, shortened, shortened_path
@@ -86,6 +86,9 @@ class CheckedRows(Generic[Item]):
         return _("The unusable rows have invalid labels.")
 
 
+Checked = TypeVar("Checked", bound=CheckedRows[Any])
+
+
 @dataclass(slots=True)
 class RowChecker(Generic[Item]):
     """Checks the rows of one dataset against one vault and collects problems."""
@@ -119,20 +122,14 @@ class RowChecker(Generic[Item]):
         return resolution.note
 
     def outcome(
-        self, *odd: Message
-    ) -> tuple[
-        Dataset[Item], tuple[RowError, ...], tuple[Message, ...], tuple[Collision, ...], bool
-    ]:
-        """Return the fields of `CheckedRows`, with `odd` among the warnings."""
+        self, kind: Callable[..., Checked], *usable: object, odd: Sequence[Message] = ()
+    ) -> Checked:
+        """Return the `usable` rows as `kind`, a subclass of `CheckedRows`, with `odd` among the warnings."""
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
-        warnings = (
-            *self.dataset.warnings,
-            *odd,
-            *self.warnings,
-            *(collision.message for collision in collisions),
-        )
-        return self.dataset, tuple(errors), warnings, collisions, self.fits
+        named_alike = (collision.message for collision in collisions)
+        warnings = (*self.dataset.warnings, *odd, *self.warnings, *named_alike)
+        return kind(self.dataset, tuple(errors), warnings, collisions, self.fits, *usable)
 
     def units(self, note: Note) -> Utf16:
         """Return the offset converter of a note, created once per note."""
@@ -144,9 +141,12 @@ class RowChecker(Generic[Item]):
         if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
             named: dict[str, list[str]] = {}
             for note in self.vault.notes:
-                named.setdefault(PurePosixPath(note.path).stem, []).append(note.path)
+                named.setdefault(note.stem, []).append(note.path)
             name = PurePosixPath(path).stem
-            for close in difflib.get_close_matches(name, named, n=1, cutoff=_typo_cutoff(name)):
+            # Names that differ in one letter or one swap of letters. No two of the 70 names in examples/vault are that
+            # similar; the default cutoff of difflib, over paths, was wrong for 60 of them.
+            cutoff = max(0.5, 1 - 1 / max(1, len(name)) - 1e-9)
+            for close in difflib.get_close_matches(name, named, n=1, cutoff=cutoff):
                 if len(named[close]) == 1:  # otherwise it is unclear which index.md is meant
                     meant = shortened_path(named[close][0])
                     self._suggestions[path] = _("Did you mean {path}?", path=meant)
@@ -168,23 +168,10 @@ class RowChecker(Generic[Item]):
         )
 
 
-def _typo_cutoff(name: str) -> float:
-    """Return the similarity of names that differ in one letter or one swap of letters; folders are ignored.
-
-    No two of the 70 names in examples/vault are that similar, and each misspelt by one letter finds itself. The default
-    cutoff of difflib, over paths, was wrong for 60 of them.
-    """
-    return max(0.5, 1 - 1 / max(1, len(name)) - 1e-9)
-
-
 _MOST_SEARCHES = 500  # each takes some milliseconds, and in an edited vault every span may differ
 
 FindAgain = Callable[[str, str], Span | None]
 """Finds a text, the first argument, in an edited note's text; None unless the match is reliable."""
-
-
-def _nowhere(text: str, note_text: str) -> None:
-    del text, note_text
 
 
 NOWHERE = Span(0, 0)
@@ -238,21 +225,21 @@ def check_queries(
     dataset: Dataset[QueryItem],
     vault: Vault | None,
     identities: Identities,
-    find_again: FindAgain = _nowhere,
+    find_again: FindAgain = lambda _text, _note_text: None,
 ) -> CheckedDataset:
     """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
     known = vault or Vault(Path(), (), ())
-    checker = _QueryChecker(dataset, known, identities, find_again=find_again)
-    checker.has_vault = vault is not None
+    checker = _QueryChecker(dataset, known, identities)
+    checker.find_again, checker.has_vault = find_again, vault is not None
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
-    return CheckedDataset(*checker.outcome(*checker.span_warnings()), queries)
+    return checker.outcome(CheckedDataset, queries, odd=list(checker.span_warnings()))
 
 
-@dataclass(slots=True)
+@dataclass
 class _QueryChecker(RowChecker[QueryItem]):
-    find_again: FindAgain = _nowhere
-    has_vault: bool = True
+    find_again: FindAgain = field(init=False)
+    has_vault: bool = field(init=False)
     moved: dict[str, None] = field(default_factory=dict[str, None])
     gone: dict[str, None] = field(default_factory=dict[str, None])
     _searches: int = 0
@@ -261,10 +248,14 @@ class _QueryChecker(RowChecker[QueryItem]):
         before = len(self.errors)
         self._check_labels(item)
         expected = self._paths(item, "expected_notes", item.expected_notes)
-        groups = (
-            self._groups(item, "expected_all_of", item.expected_all_of),
-            self._groups(item, "expected_any_of", item.expected_any_of),
+        all_of, any_of = (
+            tuple(
+                tuple(self._paths(item, f"{name}[{at}]", group))
+                for at, group in enumerate(getattr(item, name))
+            )
+            for name in ("expected_all_of", "expected_any_of")
         )
+        groups: tuple[Groups, Groups] = all_of, any_of
         grouped = [path for kind in groups for group in kind for path in group]
         qrels = dict.fromkeys((*expected, *grouped), 1)
         self._grade(item, qrels)
@@ -282,11 +273,6 @@ class _QueryChecker(RowChecker[QueryItem]):
             return list(notes)
         resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
         return [note.path for note in resolved if note is not None]
-
-    def _groups(self, item: QueryItem, name: str, groups: Sequence[Sequence[str]]) -> Groups:
-        return tuple(
-            tuple(self._paths(item, f"{name}[{at}]", group)) for at, group in enumerate(groups)
-        )
 
     def _grade(self, item: QueryItem, qrels: dict[str, int]) -> None:
         graded: set[str] = set()

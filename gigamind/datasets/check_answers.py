@@ -53,7 +53,7 @@ def check_answers(
     checker.has_vault, checker.answered = vault is not None, answered
     checked = [checker.check(item) for item in dataset.items]
     answers = tuple(answer for answer in checked if answer is not None)
-    return CheckedAnswers(*checker.outcome(), answers)
+    return checker.outcome(CheckedAnswers, answers)
 
 
 class _AnswerChecker(RowChecker[QuestionItem]):

@@ -6,7 +6,7 @@ from gigamind.datasets.check import CheckedRows, RowChecker
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.row_errors import shortened, shortened_path
 from gigamind.datasets.schema import LinkItem
-from gigamind.i18n import Message, _
+from gigamind.i18n import _
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault
@@ -37,19 +37,15 @@ def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities
     checked = [checker.check(item) for item in dataset.items]
     links = tuple(link for link in checked if link is not None)
     misfits = sum(link.span is None and link.item.anchor_range is not None for link in links)
-    odd = [_misfit_warning(dataset, vault, misfits, len(links))] if misfits else []
-    return CheckedLinks(*checker.outcome(*odd), links, misfits)
-
-
-def _misfit_warning(dataset: Dataset[LinkItem], vault: Vault, misfits: int, rows: int) -> Message:
-    return _(
+    misfit = _(
         "{file}: in {count:,} of {rows:,} rows, the anchor range does not match the anchor text in {vault}. Give"
         " the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
         file=dataset.path,
         count=misfits,
-        rows=rows,
+        rows=len(links),
         vault=vault.root,
     )
+    return checker.outcome(CheckedLinks, links, misfits, odd=[misfit] if misfits else [])
 
 
 class _LinkChecker(RowChecker[LinkItem]):

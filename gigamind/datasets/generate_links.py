@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import AnchorRange, LinkItem
@@ -162,8 +162,9 @@ def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
     texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
     units = {path: Utf16(text) for path, text in texts.items()}
     for row in rows:
-        place, path = row.anchor_range, row.source_note
-        if place is None or _slice(texts[path], units[path], place) != row.anchor:
+        place, path = cast("AnchorRange", row.anchor_range), row.source_note
+        span = units[path].span_to_code_points(place.start, place.end)
+        if span.slice(texts[path]) != row.anchor:
             raise EvaluationError(
                 _(
                     "{file}: the anchor range of row {id} does not match its anchor text",
@@ -171,7 +172,3 @@ def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
                     id=row.id,
                 )
             )
-
-
-def _slice(text: str, units: Utf16, place: AnchorRange) -> str:
-    return units.span_to_code_points(place.start, place.end).slice(text)

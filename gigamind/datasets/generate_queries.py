@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -149,8 +149,14 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
         )
     vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
     offers = _offers(askable, wanted, vocabulary)
-    if vocabulary:
-        offers += [_of_left_out(note, vocabulary, wanted.seed) for note in drawn]
+    for note in drawn:
+        own = [
+            replace(draft, form="left-out", evidence=None)
+            for draft in drafts(note)
+            if vocabulary and not vocabulary.knows(draft.subject or draft.title)
+        ]
+        random.Random(f"{wanted.seed} left-out {note.path}").shuffle(own)  # noqa: S311
+        offers.append({"left-out": own})
     taken = _taken(offers, wanted)
     askable += drawn
     counts = Counter(draft.form for of_note in taken for draft in of_note)
@@ -160,7 +166,17 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
         if form in wanted.forms or (form == "left-out" and drawn)
     }
     rows = _rows(askable, taken)
-    warnings = [*vault.warnings, *_shortfalls(by_form, len(askable))]
+    warnings = list(vault.warnings)
+    warnings += [
+        _(
+            "no question of the form {form}: none of {notes:,} notes has {needed}",
+            form=form,
+            notes=len(askable),
+            needed=_NEEDS[form],
+        )
+        for form, (_taken_of_form, able) in by_form.items()
+        if not able
+    ]
     if wanted.limit is not None and len(rows) < wanted.limit:
         warnings.append(
             n_(
@@ -179,22 +195,16 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
 _Offer = dict[Form, list[Draft]]
 
 
-def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
-    own = [
-        replace(draft, form="left-out", evidence=None)
-        for draft in drafts(note)
-        if not kept.knows(draft.subject or draft.title)
-    ]
-    random.Random(f"{seed} left-out {note.path}").shuffle(own)  # noqa: S311
-    return {"left-out": own}
-
-
 def _offers(
     notes: Sequence[Note], wanted: QueryForms, vocabulary: Vocabulary | None
 ) -> list[_Offer]:
     """Return the possible questions of each note by form, shuffled by the seed."""
     all_drafts = [list(drafts(note)) for note in notes]
-    common = _common(all_drafts)
+    counts = Counter(
+        name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
+    )
+    least = max(_LEAST_COMMON, len(all_drafts) // 10)
+    common = {name for name, count in counts.items() if count >= least}
     offers: list[_Offer] = []
     for note, of_note in zip(notes, all_drafts, strict=True):
         kept = [draft for draft in of_note if key(draft.subject) not in common]
@@ -205,14 +215,6 @@ def _offers(
             random.Random(f"{wanted.seed} {form} {note.path}").shuffle(of_form)  # noqa: S311
         offers.append(offer)
     return offers
-
-
-def _common(all_drafts: Sequence[Sequence[Draft]]) -> frozenset[str]:
-    counts = Counter(
-        name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
-    )
-    least = max(_LEAST_COMMON, len(all_drafts) // 10)
-    return frozenset(name for name, count in counts.items() if count >= least)
 
 
 def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
@@ -252,10 +254,16 @@ def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
 
 def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[QueryItem, ...]:
     """Return one row per question; a question that two notes give expects both."""
+
+    def place(draft: Draft) -> tuple[bool, int, int, str]:
+        # Title questions first, then by position in the note, unanswerable ones last.
+        start = draft.evidence.start if draft.evidence else -1
+        return draft.form in _UNANSWERABLE, start, _ORDER.index(draft.form), draft.question
+
     rows: dict[str, QueryItem] = {}
     for note, of_note in zip(notes, taken, strict=True):
         units = Utf16(note.text)
-        for draft in sorted(of_note, key=_place):
+        for draft in sorted(of_note, key=place):
             row = _row(f"g-{len(rows) + 1:04}", draft, note, units)
             known = rows.get(row.query)
             rows[row.query] = row if known is None else both(known, row)
@@ -270,12 +278,6 @@ def both(known: QueryItem, row: QueryItem) -> QueryItem:
             "expected_spans": tuple(dict.fromkeys((*known.expected_spans, *row.expected_spans))),
         }
     )
-
-
-def _place(draft: Draft) -> tuple[bool, int, int, str]:
-    """Sort key: title questions first, then by position in the note, unanswerable ones last."""
-    start = draft.evidence.start if draft.evidence else -1
-    return draft.form in _UNANSWERABLE, start, _ORDER.index(draft.form), draft.question
 
 
 def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
@@ -296,14 +298,3 @@ def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
         tags=(GENERATED, f"form:{draft.form}", *changed),
         source=GENERATED,
     )
-
-
-def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[Message]:
-    for form, (_taken, able) in by_form.items():
-        if not able:
-            yield _(
-                "no question of the form {form}: none of {notes:,} notes has {needed}",
-                form=form,
-                notes=notes,
-                needed=_NEEDS[form],
-            )

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -93,15 +93,8 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
 read_queries = partial(_read, model=QueryItem)
 read_links = partial(_read, model=LinkItem)
 read_questions = partial(_read, model=QuestionItem)
-
-
-def read_answers(path: Path) -> Dataset[QuestionItem]:
-    """Read questions that all have answers.
-
-    Raises:
-        InputError, DatasetError: as for `_read`.
-    """
-    return _read(path, AnswerItem)
+read_answers: Callable[[Path], Dataset[QuestionItem]] = partial(_read, model=AnswerItem)
+"""Read questions that all have answers."""
 
 
 def _content(path: Path) -> bytes:
@@ -175,9 +168,14 @@ def _read_row(
     line: int, row: bytes, seen: dict[str, int], model: type[Item]
 ) -> Item | tuple[RowError, ...]:
     """Return the item of a row, or its errors. `seen` maps each id so far to its line, and grows."""
-    decoded = _decode(line, row)
-    if isinstance(decoded, RowError):
-        return (decoded,)
+    try:
+        decoded = row.decode()
+    except UnicodeDecodeError as error:
+        problem = _("invalid UTF-8 at byte {byte} of the line", byte=error.start)
+        fix = _(
+            "Convert the file to UTF-8: iconv -f CP949 -t UTF-8 (replace CP949 with the encoding of your file)"
+        )
+        return (RowError(line, "", "", problem, fix),)
     fields = _parse(line, decoded)
     if isinstance(fields, RowError):
         return (fields,)
@@ -196,23 +194,8 @@ def _read_row(
         return schema_errors(error, line, item_id)
 
 
-def _decode(line: int, row: bytes) -> str | RowError:
-    try:
-        return row.decode()
-    except UnicodeDecodeError as error:
-        problem = _("invalid UTF-8 at byte {byte} of the line", byte=error.start)
-        fix = _(
-            "Convert the file to UTF-8: iconv -f CP949 -t UTF-8 (replace CP949 with the encoding of your file)"
-        )
-        return RowError(line, "", "", problem, fix)
-
-
 class _BadRowError(ValueError):
-    """A row that Python accepts as JSON but that is not valid here."""
-
-    def __init__(self, field: str, problem: Message, fix: Message) -> None:
-        super().__init__(problem)
-        self.field, self.problem, self.fix = field, problem, fix
+    """A row that Python accepts as JSON but that is not valid here: its field, the problem and the fix."""
 
 
 def _parse(line: int, row: str) -> dict[str, object] | RowError:
@@ -225,7 +208,7 @@ def _parse(line: int, row: str) -> dict[str, object] | RowError:
             parse_int=_whole,
         )
     except _BadRowError as error:
-        return RowError(line, "", error.field, error.problem, error.fix)
+        return RowError(line, "", *error.args)
     except json.JSONDecodeError as error:
         problem = _(
             "invalid JSON at character {position} of the line: {reason}",

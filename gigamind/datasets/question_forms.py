@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 from gigamind.choices import Form
 from gigamind.i18n import ends_in_consonant, with_particle
@@ -112,12 +113,8 @@ class Draft:
         words = {"T": self.title, "H": self.subject, "h": small, "C": self.column}
 
         def fill(place: re.Match[str]) -> str:
-            word = words[place[1]]
-            match place[2]:
-                case "이/가" | "은/는" | "을/를" as pair:
-                    return with_particle(word, pair)
-                case _:
-                    return word
+            word, pair = words[place[1]], cast("Any", place[2])
+            return with_particle(word, pair) if pair else word
 
         return _PLACE.sub(fill, pattern)
 
@@ -178,7 +175,11 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
         block = next(_content(note, heading.span.end, end), None)
         if block is None:
             continue
-        evidence = _beginning(note.text, block.span)
+        # The first lines or sentences of the block, at least one.
+        pieces = sentences(block.span.slice(note.text))
+        fitting = [piece.end for piece in pieces if piece.end <= _MAX_EVIDENCE]
+        size = (fitting or [piece.end for piece in pieces[:1]])[-1]
+        evidence = Span(block.span.start, block.span.start + size)
         if heading.level == 1:  # a second title, which stands alone
             asks = text.endswith(("?", "？"))
             patterns = ("{T}",) if asks else _PATTERNS[language]["title"]
@@ -188,13 +189,6 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
             other = next(shapes, None)
             patterns = (other,) if other else _PATTERNS[language]["heading"]
             yield Draft("heading", patterns, title, text.rstrip("?？!. "), evidence=evidence)
-
-
-def _beginning(text: str, span: Span) -> Span:
-    """Return the first lines or sentences of a block, at least one, up to `_MAX_EVIDENCE` characters."""
-    pieces = sentences(span.slice(text))
-    fitting = [piece.end for piece in pieces if piece.end <= _MAX_EVIDENCE]
-    return Span(span.start, span.start + (fitting or [piece.end for piece in pieces[:1]])[-1])
 
 
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)
@@ -209,14 +203,7 @@ _TERM = re.compile(
 
 
 def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    terms = list(_terms(note))
-    counts = Counter(key(term) for term, _ in terms)
-    for term, evidence in terms:
-        if counts[key(term)] == 1:
-            yield Draft("list", patterns, title, term, evidence=evidence)
-
-
-def _terms(note: Note) -> Iterator[tuple[str, Span]]:
+    terms: list[tuple[str, Span]] = []
     for block in note.document.blocks:
         if block.kind != "list":
             continue
@@ -231,7 +218,11 @@ def _terms(note: Note) -> Iterator[tuple[str, Span]]:
             name = term["code"] or _trimmed(_visible(term["bold"] or term["plain"]))
             if _askable(name):
                 start = block.span.start + mark.end()
-                yield name, Span(start, start + len(item))
+                terms.append((name, Span(start, start + len(item))))
+    counts = Counter(key(term) for term, _ in terms)
+    for term, evidence in terms:
+        if counts[key(term)] == 1:
+            yield Draft("list", patterns, title, term, evidence=evidence)
 
 
 _CELL = re.compile(r"(?<!\\)\|")

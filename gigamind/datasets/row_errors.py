@@ -140,7 +140,15 @@ def schema_errors(error: ValidationError, line: int, item_id: str) -> tuple[RowE
 def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     field = field_name(details["loc"])
     if details["type"] == "missing":
-        return RowError(line, item_id, field, _("missing"), _fix_missing(field, details["input"]))
+        row: object = details["input"]
+        # Another kind of dataset is recognised by the field that it has instead.
+        of_other_kind = (
+            fix
+            for wanted, instead, fix in _OTHER_KINDS
+            if field == wanted and isinstance(row, dict) and instead in row
+        )
+        fix = next(of_other_kind, _("Add this field: every row needs it"))
+        return RowError(line, item_id, field, _("missing"), fix)
     if details["type"] == "json_invalid":
         # Python accepts half of a surrogate pair, but UTF-8 cannot represent it.
         reason = details.get("ctx", {}).get("error", details["msg"])
@@ -153,14 +161,6 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
         "expected {expected}, got {value}", expected=expected, value=shortened(details["input"])
     )
     return RowError(line, item_id, field, problem, fix)
-
-
-def _fix_missing(field: str, row: object) -> Message:
-    """Return what to do; another kind of dataset is recognised by the field that it has instead."""
-    for wanted, instead, fix in _OTHER_KINDS:
-        if field == wanted and isinstance(row, dict) and instead in row:
-            return fix
-    return _("Add this field: every row needs it")
 
 
 def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:

@@ -1,7 +1,7 @@
 """Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -41,7 +41,7 @@ from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.release.waiver import Release
-from gigamind.reports.document import Document, Step, Steps
+from gigamind.reports.document import Document, Step
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, run_document
@@ -53,13 +53,16 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-class Evaluated(NamedTuple, Generic[Summary]):
-    """A finished evaluation."""
-
+class _Finished(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
     verdict: Release | None  # of the release gates; None without a baseline
-    page: Document | None = None  # None if the run was read from its folder
+
+
+class Evaluated(_Finished[Summary]):
+    """A finished evaluation with its page; no page if it was read from its folder."""
+
+    page: Document | None = None
 
 
 def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
@@ -163,7 +166,9 @@ def finish(
     if refused:
         refused.run = out
         raise refused
-    return Evaluated(record.summary, out, verdict, page)
+    evaluated = Evaluated(record.summary, out, verdict)
+    evaluated.page = page
+    return evaluated
 
 
 def _write(
@@ -210,6 +215,8 @@ def _write(
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
+            link = Step(_("Open the report"), url=f"{served_at(out)}{HTML_FILE}")
+            page = page.linked(link) if served_at(out) else page
     files |= task.view.files(record) | _figures(task, record, options)
     write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
@@ -264,7 +271,6 @@ def finish_flow(
     reference = _reference(options, kinds)
     verdict, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
-    page = replace(page, blocks=(*_served(out), *page.only(*PUBLISHED).blocks))
     failure: Refused | None = None
     if refused:
         over_budget = isinstance(refused, BudgetError)
@@ -278,7 +284,7 @@ def finish_flow(
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
         "headline": say(page.headline),
-        "page": render_markdown(page, say, plots=True),
+        "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.model_dump(mode="json") if verdict else None,
         "refused": failure,
     }
@@ -286,12 +292,6 @@ def finish_flow(
 
 PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
-
-
-def _served(out: Path) -> Iterator[Steps]:
-    """Yield the link to report.html, if something serves it."""
-    if (address := served_at(out)) and (out / HTML_FILE).is_file():
-        yield Steps((Step(_("Open the report"), url=f"{address}{HTML_FILE}"),))
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:

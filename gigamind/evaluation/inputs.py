@@ -12,6 +12,7 @@ from gigamind.evaluation.options import EvalOptions
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
+from gigamind.vault.notes import Vault
 from gigamind.vault.walk import note_states, notes_hash
 
 Item = TypeVar("Item")
@@ -94,6 +95,19 @@ class Inputs:
                 notes=[*changed[:_ERRORS_SHOWN], *more],
             ),
         )
+
+    def prepared(
+        self, checked: CheckedRows[Any], vault: Vault | None, not_sampled: int
+    ) -> dict[str, Any]:
+        """Return the fields of `PreparedInput`."""
+        return {
+            "options": self.options,
+            "dataset_hash": checked.dataset.sha256,
+            "notes_hash": self.notes_hash(),
+            "not_sampled": not_sampled,
+            "errors": self.row_reports(checked.errors),
+            "warnings": (*(vault.warnings if vault else ()), *checked.warnings),
+        }
 
     def row_reports(self, errors: Iterable[RowError]) -> tuple[ErrorReport, ...]:
         """Return unusable rows as entries of errors.jsonl."""

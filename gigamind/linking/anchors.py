@@ -6,7 +6,7 @@ Particles may follow a name: "모아 재배치에서는" mentions "모아 재배
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ahocorasick_rs import AhoCorasick, MatchKind
@@ -56,48 +56,36 @@ def running_text(note: Note) -> RunningText:
             piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), piece)
         pieces += ["\n" * (span.start - done), piece]
         done = span.end
-    folded, origins = _folded(_without_brackets("".join(pieces), note))
-    return RunningText(folded, start, None if origins is None else tuple(origins))
-
-
-def _without_brackets(body: str, note: Note) -> str:
-    pieces: list[str] = []
-    start, done = note.document.body_start, 0
+    body, pieces, done = "".join(pieces), [], 0
     for span in bracketed(note):
         pieces += [body[done : span.start - start], "\n" * len(span)]
         done = span.end - start
-    return "".join([*pieces, body[done:]])
+    folded, origins = _folded("".join([*pieces, body[done:]]))
+    return RunningText(folded, start, None if origins is None else tuple(origins))
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:
     """Return the folded text, and the origin of each of its characters unless none has moved."""
     lower = text.lower()
     if len(lower) == len(text) and unicodedata.is_normalized("NFC", lower):
-        return _spaced(lower), None
+        return _SEPARATOR.sub(" ", lower), None
     pieces: list[str] = []
     origins: list[int] = []
     start = 0
-    for end in [*_cluster_ends(text), len(text)]:
+    ends = (at for at in range(1, len(text)) if not _composes(text[at]))
+    for end in [*ends, len(text)]:
         piece = unicodedata.normalize("NFC", text[start:end].lower())
         pieces.append(piece)
         moved = len(piece) != end - start
         origins += [start] * len(piece) if moved else range(start, end)
         start = end
-    return _spaced("".join(pieces)), [*origins, len(text)]
-
-
-def _cluster_ends(text: str) -> Iterator[int]:
-    for index in range(1, len(text)):
-        if unicodedata.is_normalized("NFC", text[index]) and not _composes(text[index]):
-            yield index
+    return _SEPARATOR.sub(" ", "".join(pieces)), [*origins, len(text)]
 
 
 def _composes(char: str) -> bool:
-    return unicodedata.combining(char) != 0 or "\u1160" <= char <= "\u11ff"  # vowel and final jamo
-
-
-def _spaced(text: str) -> str:
-    return _SEPARATOR.sub(" ", text)
+    if "\u1160" <= char <= "\u11ff" or unicodedata.combining(char):  # vowel and final jamo
+        return True
+    return not unicodedata.is_normalized("NFC", char)
 
 
 _LEAST_CHARS = 2
@@ -145,7 +133,7 @@ class AnchorDictionary:
     mentions: Mapping[str, tuple[Mention, ...]]  # by note, in order, without overlaps
     # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
-    finder: "NameFinder"  # finds them in other texts
+    find: Callable[[RunningText], Iterator[Mention]]  # finds them in other texts; see `_finder`
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """Return the probability, in (0, 1), that a note links this name, by the *other* notes that mention it."""
@@ -179,15 +167,15 @@ def build_dictionary(
             _add(anchors, text, note.path, kind, MAX_TITLE_WORDS)
         for link in note.document.links:
             _add_link(anchors, link, note, identities, max_words)
-    finder = NameFinder(anchors)
-    mentions = {note.path: tuple(finder.mentions(running_text(note))) for note in vault.notes}
+    find = _finder(list(anchors.values()))
+    mentions = {note.path: tuple(find(running_text(note))) for note in vault.notes}
     for path, of_note in mentions.items():
         for mention in of_note:
             if path not in mention.anchor.kinds:
                 mention.anchor.saying.add(path)
     for anchor in anchors.values():
         anchor.saying |= anchor.linking
-    return AnchorDictionary(anchors, mentions, _priors(anchors.values()), finder)
+    return AnchorDictionary(anchors, mentions, _priors(anchors.values()), find)
 
 
 def _names(note: Note) -> Iterator[tuple[str, NameKind]]:
@@ -254,27 +242,19 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
 
 
-class NameFinder:
-    """Finds all names in one pass over a text."""
+def _finder(anchors: Sequence[Anchor]) -> Callable[[RunningText], Iterator[Mention]]:
+    """Return a function that finds the longest name at each place of a text, from left to right, without overlaps."""
+    automaton = AhoCorasick([anchor.text for anchor in anchors], matchkind=MatchKind.Standard)
 
-    def __init__(self, anchors: Mapping[str, Anchor]) -> None:
-        self._anchors = list(anchors.values())
-        texts = [anchor.text for anchor in self._anchors]
-        self._automaton = AhoCorasick(texts, matchkind=MatchKind.Standard) if texts else None
-
-    def mentions(self, text: RunningText) -> Iterator[Mention]:
-        """Yield the longest name at each place, from left to right, without overlaps."""
+    def find(text: RunningText) -> Iterator[Mention]:
         done = 0
-        for index, start, end in self._matches(text.folded):
+        matches = automaton.find_matches_as_indexes(text.folded, overlapping=True)
+        for index, start, end in sorted(matches, key=lambda match: (match[1], -match[2])):
             if start >= done and _stands_alone(text.folded, start, end):
-                yield Mention(self._anchors[index], text.span(start, end))
+                yield Mention(anchors[index], text.span(start, end))
                 done = end
 
-    def _matches(self, text: str) -> list[tuple[int, int, int]]:
-        if self._automaton is None:
-            return []
-        matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        return sorted(matches, key=lambda match: (match[1], -match[2]))
+    return find
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

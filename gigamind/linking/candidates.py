@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from gigamind.linking.anchors import (
     Anchor,
@@ -24,9 +24,8 @@ from gigamind.linking.shared_words import SharedWords, Vector
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
-from gigamind.vault.graph import Neighbours, folders_between, link_graph
+from gigamind.vault.graph import Neighbours, folders_between, link_graph, linked_paths
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault
 
 _CAPITAL = re.compile(r"[A-Z]")
@@ -45,11 +44,6 @@ _CHARS_A_PHRASE = 200  # characters of a note per compared phrase,
 _PHRASES = range(8, 31)  # within these limits
 _SHARED = 2  # a heading of more notes is a name of none of them
 LEAST_COSINE = 0.15  # below this, a phrase means no note
-
-
-def _always(features: Features) -> bool:
-    del features
-    return True
 
 
 class CandidateFinder:
@@ -82,7 +76,10 @@ class CandidateFinder:
             )
 
     def places(
-        self, note: Note, context_chars: int, is_promising: Callable[[Features], bool] = _always
+        self,
+        note: Note,
+        context_chars: int,
+        is_promising: Callable[[Features], bool] = lambda _features: True,
     ) -> list[list[Candidate]]:
         """Return the candidates of each place of a note, maybe a draft, in the order of the text, names first.
 
@@ -105,7 +102,7 @@ class CandidateFinder:
         """Return the names in the running text of a note, in order."""
         if self.vault.note(note.path) is note:
             return self.dictionary.mentions[note.path]
-        return tuple(self.dictionary.finder.mentions(running_text(note)))
+        return tuple(self.dictionary.find(running_text(note)))
 
     def phrases(self, note: Note, mentions: Sequence[Mention]) -> list[tuple[str, Span]]:
         """Return the most distinctive phrases of a note that are not names, in order, without repetitions."""
@@ -119,12 +116,7 @@ class CandidateFinder:
         """Return the paths of the notes that a note links to."""
         if self.vault.note(note.path) is note:
             return frozenset(self.neighbours.linked_from(note.path))
-        resolutions = (
-            self.identities.resolve_link(link, note.path) for link in note.document.links
-        )
-        return frozenset(
-            resolution.note.path for resolution in resolutions if resolution is not None
-        ) - {note.path}
+        return linked_paths(note, self.identities)
 
     def _learn_cues(self) -> Cues:
         links: dict[str, list[Around]] = {}
@@ -134,7 +126,9 @@ class CandidateFinder:
             links[note.path] = [
                 around(note.text, link.span)
                 for link in note.document.links
-                if not link.embed and self._leads_away(link, note)
+                if not link.embed
+                and (resolution := self.identities.resolve_link(link, note.path))
+                and resolution.note.path != note.path
             ]
             if number % step == 0:
                 plain[note.path] = [
@@ -143,10 +137,6 @@ class CandidateFinder:
                     if mention.anchor.kinds.get(note.path, "text") == "text"
                 ]
         return Cues(links, plain)
-
-    def _leads_away(self, link: Link, note: Note) -> bool:
-        resolution = self.identities.resolve_link(link, note.path)
-        return resolution is not None and resolution.note.path != note.path
 
     def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
         headings = Counter(
@@ -169,25 +159,6 @@ class CandidateFinder:
         }
 
 
-class _Shared(TypedDict):
-    """Features that all places of a note share for one target."""
-
-    names_in_note: int
-    words_shared_by_notes: float
-    neighbours: float
-    folders_between: int
-    linked: bool
-    linked_back: bool
-    centrality: float
-
-
-class _SharedWords(TypedDict):
-    """Word overlap of a phrase and a note."""
-
-    words_shared: float
-    overlap: float
-
-
 class _Reading:
     """Finds the candidates of one note."""
 
@@ -195,7 +166,7 @@ class _Reading:
         self._finder, self._note, self._context_chars = finder, note, context_chars
         self._mentions = finder.mentions(note)
         self._linked = finder.linked(note)
-        self._shared_with: dict[str, _Shared] = {}
+        self._shared_with: dict[str, dict[str, Any]] = {}
         self._paragraphs: dict[Span, Vector] = {}
         self._cues_of = finder.cues.of(note.path)
         self._cues_at: dict[Span, tuple[float, float]] = {}
@@ -245,14 +216,19 @@ class _Reading:
         phrase_spans = self._finder.phrases(note, self._mentions)
         meanings.prepare(text for text, _ in phrase_spans)
         for text, span in phrase_spans:
-            meant = [
-                Candidate(
-                    span, nearest.note, replace(features, **self._shared_words(text, span, nearest))
-                )
-                for nearest in meanings.nearest(text)
-                if nearest.note != note.path and nearest.cosine >= LEAST_COSINE
-                if is_promising(features := self._of_phrase(text, span, nearest, meanings))
-            ]
+            meant: list[Candidate] = []
+            for nearest in meanings.nearest(text):
+                if nearest.note == note.path or nearest.cosine < LEAST_COSINE:
+                    continue
+                features = self._of_phrase(text, span, nearest, meanings)
+                if is_promising(features):
+                    words = self._finder.words
+                    features = replace(
+                        features,
+                        words_shared=words.cosine(self._paragraph(span), nearest.note),
+                        overlap=words.overlap(text, nearest.name),
+                    )
+                    meant.append(Candidate(span, nearest.note, features))
             if meant:
                 yield meant
 
@@ -276,33 +252,25 @@ class _Reading:
     ) -> NamedFeatures:
         anchor, span = mention.anchor, mention.span
         text = span.slice(self._note.text)
-        beside, near = self._cues(span)
         linked, saying = self._finder.dictionary.others(anchor, self._note.path)
         return NamedFeatures(
-            chars=len(anchor.text),
-            words=len(anchor.text.split()),
             occurrence=occurrence,
-            cue_beside=beside,
-            cue_near=near,
             words_shared=self._finder.words.cosine(self._paragraph(span), target),
             link_probability=link_probability,
             commonness=commonness,
             kind=anchor.kinds[target],
             linked_notes=linked,
             saying_notes=saying,
-            spelled_as_name=text in self._finder.names[target] and _looks_like_a_name(text),
-            **self._shared(target),
+            # With a capital, or letters without case: "tools" is a word, "Tools" and "도구" may be names.
+            spelled_as_name=text in self._finder.names[target]
+            and (text != text.lower() or not text.isascii()),
+            **self._shared(anchor.text, span, target),
         )
 
     def _of_phrase(self, text: str, span: Span, meant: Meant, meanings: Meanings) -> MeantFeatures:
         """Return the features of a phrase, assuming that it shares all words, which are slow to compare."""
-        beside, near = self._cues(span)
         return MeantFeatures(
-            chars=len(text),
-            words=len(text.split()),
             occurrence=1,
-            cue_beside=beside,
-            cue_near=near,
             words_shared=1.0,
             name_cosine=round(meant.name_cosine, 4),
             beginning_cosine=round(meant.beginning_cosine, 4),
@@ -310,34 +278,31 @@ class _Reading:
             note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
             overlap=1.0,
             passage=meant.passage,
-            **self._shared(meant.note),
+            **self._shared(text, span, meant.note),
         )
 
-    def _shared_words(self, text: str, span: Span, meant: Meant) -> _SharedWords:
-        words = self._finder.words
-        return _SharedWords(
-            words_shared=words.cosine(self._paragraph(span), meant.note),
-            overlap=words.overlap(text, meant.name),
-        )
-
-    def _shared(self, target: str) -> _Shared:
-        if target not in self._shared_with:
-            neighbours, path = self._finder.neighbours, self._note.path
-            self._shared_with[target] = _Shared(
-                names_in_note=max(1, self._names_in_note),
-                words_shared_by_notes=self._finder.words.cosine_of_notes(path, target),
-                neighbours=neighbours.shared(self._linked, path, target),
-                folders_between=folders_between(path, target),
-                linked=target in self._linked,
-                linked_back=path in neighbours.linked_from(target),
-                centrality=neighbours.centrality(target),
-            )
-        return self._shared_with[target]
-
-    def _cues(self, span: Span) -> tuple[float, float]:
+    def _shared(self, text: str, span: Span, target: str) -> dict[str, Any]:
+        """Return the features that names and phrases share, by the words, their place and the target."""
         if span not in self._cues_at:
             self._cues_at[span] = self._cues_of(around(self._note.text, span))
-        return self._cues_at[span]
+        beside, near = self._cues_at[span]
+        if target not in self._shared_with:
+            neighbours, path = self._finder.neighbours, self._note.path
+            self._shared_with[target] = {
+                "names_in_note": max(1, self._names_in_note),
+                "words_shared_by_notes": self._finder.words.cosine_of_notes(path, target),
+                "neighbours": neighbours.shared(self._linked, path, target),
+                "folders_between": folders_between(path, target),
+                "linked": target in self._linked,
+                "linked_back": path in neighbours.linked_from(target),
+                "centrality": neighbours.centrality(target),
+            }
+        return self._shared_with[target] | {
+            "chars": len(text),
+            "words": len(text.split()),
+            "cue_beside": beside,
+            "cue_near": near,
+        }
 
     def _paragraph(self, span: Span) -> Vector:
         """Return the vector of the part of a block around a place; long blocks are cut every `context_chars`."""
@@ -358,7 +323,9 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
         phrase = running.folded[start:end]
         if phrase in first or (span := running.span(start, end)) in taken:
             continue
-        if not _cuts_a_word(note.text, span):
+        # A phrase that starts or ends inside a compound word is none: "call" in "on-call".
+        before = note.text[max(0, span.start - 2) : span.start]
+        if not (_PART_BEFORE.search(before) or _PART_BEHIND.match(note.text, span.end)):
             first[phrase] = span
     own = fold(note.title)
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
@@ -367,14 +334,6 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     spans = sorted((first[text] for text in best), key=lambda span: span.start)
     # As written, because "RAG" tells a model more than "rag".
     return [(plain_text(span.slice(note.text)), span) for span in spans]
-
-
-def _cuts_a_word(text: str, span: Span) -> bool:
-    """Return whether a phrase starts or ends inside a compound word: "call" in "on-call" is no phrase."""
-    return (
-        _PART_BEFORE.search(text[max(0, span.start - 2) : span.start]) is not None
-        or _PART_BEHIND.match(text, span.end) is not None
-    )
 
 
 def _first_names(*names: str) -> tuple[str, ...]:
@@ -404,8 +363,3 @@ def _denied(text: str, mention: Mention) -> bool:
 def _names(note: Note) -> frozenset[str]:
     headings = [heading.text for heading in note.document.headings if heading.level == 1][:1]
     return frozenset((note.title, note.stem, *note.aliases, *headings))
-
-
-def _looks_like_a_name(text: str) -> bool:
-    """Return whether it has a capital, or letters without case: "tools" is a word, "Tools" and "도구" may be names."""
-    return text != text.lower() or not text.isascii()

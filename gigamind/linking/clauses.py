@@ -31,11 +31,7 @@ def is_clause(text: str, span: Span) -> bool:
         return False
     if _BEFORE_IT.match(text, span.end):
         return True
-    return _OF_AN_OBJECT.match(text, span.end) is not None and _has_object(text, span.start)
-
-
-def _has_object(text: str, start: int) -> bool:
-    """Return whether the particle 을 or 를 precedes; in 마을 and 가을 it does not fit the sound before it."""
-    before = text[max(0, start - 3) : start]
-    match = _OBJECT.search(before)
+    before = text[max(0, span.start - 3) : span.start]
+    match = _OBJECT.search(before) if _OF_AN_OBJECT.match(text, span.end) else None
+    # In 마을 and 가을, the syllable does not fit the sound before it as a particle.
     return match is not None and is_particle(match[1], before, match.end(1))

@@ -6,7 +6,6 @@ They differ by vault and language, so nothing is listed: links of the vault are 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import log
 from typing import NamedTuple
@@ -19,6 +18,7 @@ _SMOOTHING = 2.0  # pseudo-counts of links and unlinked names added to every wor
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 _MARKUP = re.compile(r"\]\([^)\n]{0,200}\)|\[\[|\]\]|\[|(?<=\[\[)[^|\]\n]{0,200}\|")
 _LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
+_PLACES = ""  # no sign is empty
 _HANGUL_KEPT = 2  # syllables of a Hangul word: 참고하세요, 참고합니다 and 참고 are equal
 
 
@@ -49,19 +49,6 @@ def _words(text: str) -> list[str]:
     return [word[:_HANGUL_KEPT] if "가" <= word[0] <= "힣" else word for word in words]
 
 
-@dataclass(slots=True)
-class _Counts:
-    """How many links, or unlinked names, have each sign around them."""
-
-    places: int = 0
-    signs: Counter[str] = field(default_factory=Counter[str])
-
-    def add(self, place: Around) -> None:
-        self.places += 1
-        self.signs.update(place.beside)
-        self.signs.update(place.near)
-
-
 class Cues:
     """Scores how much a place resembles the surroundings of links rather than of unlinked names, each by path."""
 
@@ -69,20 +56,21 @@ class Cues:
         self, links: Mapping[str, Iterable[Around]], plain: Mapping[str, Iterable[Around]]
     ) -> None:
         self._links, self._plain = _by_note(links), _by_note(plain)
-        self._all_links, self._all_plain = _sum(self._links), _sum(self._plain)
+        self._all_links = sum(self._links.values(), Counter[str]())
+        self._all_plain = sum(self._plain.values(), Counter[str]())
 
     def of(self, note: str) -> Callable[[Around], tuple[float, float]]:
         """Return a function that rates places by *other* notes: log odds of a link, for adjacent and near words."""
-        links, plain = self._links.get(note, _Counts()), self._plain.get(note, _Counts())
-        n_links = self._all_links.places - links.places
-        n_plain = self._all_plain.places - plain.places
+        links, plain = (of.get(note, Counter[str]()) for of in (self._links, self._plain))
+        n_links = self._all_links[_PLACES] - links[_PLACES]
+        n_plain = self._all_plain[_PLACES] - plain[_PLACES]
         share = (n_links + 1) / (n_links + n_plain + 2)
         prior = log(share / (1 - share))
 
         @cache  # a note repeats its words
         def odds(sign: str) -> float:
-            yes = self._all_links.signs[sign] - links.signs[sign] + 2 * _SMOOTHING * share
-            no = self._all_plain.signs[sign] - plain.signs[sign] + 2 * _SMOOTHING * (1 - share)
+            yes = self._all_links[sign] - links[sign] + 2 * _SMOOTHING * share
+            no = self._all_plain[sign] - plain[sign] + 2 * _SMOOTHING * (1 - share)
             return log(yes / no) - prior
 
         # sorted, because floating-point sums depend on the order
@@ -92,18 +80,9 @@ class Cues:
         )
 
 
-def _by_note(places: Mapping[str, Iterable[Around]]) -> dict[str, _Counts]:
-    counts: dict[str, _Counts] = {}
-    for note, of_note in places.items():
-        counts[note] = _Counts()
-        for place in of_note:
-            counts[note].add(place)
-    return counts
-
-
-def _sum(counts: Mapping[str, _Counts]) -> _Counts:
-    total = _Counts()
-    for tally in counts.values():
-        total.places += tally.places
-        total.signs.update(tally.signs)
-    return total
+def _by_note(places: Mapping[str, Iterable[Around]]) -> dict[str, Counter[str]]:
+    """Return how many links, or unlinked names, have each sign around them, and under `_PLACES` how many there are."""
+    return {
+        note: Counter(sign for at in of_note for sign in (*at.beside, *at.near, _PLACES))
+        for note, of_note in places.items()
+    }

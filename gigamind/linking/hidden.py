@@ -1,6 +1,6 @@
 """Hide some links of a vault, the share that it probably lacks, to check whether they are suggested again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -48,28 +48,21 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
 
     @cache
     def draw(number: int) -> list[Hidden]:
-        return _hidden(by_note, missing, number)
+        def is_drawn(link: NoteLink) -> bool:
+            drawn = _digest(f"{number} {link.note.path}\0{link.link.span.start}")
+            return int.from_bytes(drawn[:4], "big") < _AS_MANY * 2**32
+
+        drawn = ((list(filter(is_drawn, links)), len(links)) for links in by_note.values())
+        losing = [(links, left) for links, left in drawn if links]
+        losing.sort(key=lambda pair: _digest(pair[0][0].note.path))
+        return [
+            Hidden(
+                _without(links), frozenset(link.target for link in links), len(links), n * missing
+            )
+            for links, n in losing[:MOST_NOTES]
+        ]
 
     return draw
-
-
-def _hidden(by_note: Mapping[str, Sequence[NoteLink]], missing: float, draw: int) -> list[Hidden]:
-    drawn = (
-        ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
-    )
-    losing = [(links, left) for links, left in drawn if links]
-    chosen = sorted(losing, key=lambda pair: _digest(pair[0][0].note.path))[:MOST_NOTES]
-    return [
-        Hidden(
-            _without(links), frozenset(link.target for link in links), len(links), count * missing
-        )
-        for links, count in chosen
-    ]
-
-
-def _drawn(link: NoteLink, draw: int) -> bool:
-    drawn = _digest(f"{draw} {link.note.path}\0{link.link.span.start}")
-    return int.from_bytes(drawn[:4], "big") < _AS_MANY * 2**32
 
 
 def _digest(text: str) -> bytes:

@@ -214,7 +214,10 @@ def _readable(
 ) -> Sequence[Insertion]:
     """Return the kept insertions and the wanted ones that leave the rest unchanged; usually all at once."""
     every = [*kept, *wanted]
-    if not wanted or _reads_alike(note, every):
+    body = note.document.body_start
+    before = _joined(marks(mask_comments(note.text[body:])))
+    after = _without_links(_with_links(note.text, every)[body:], every, body)
+    if not wanted or all(map(eq, chain(before, [_END]), chain(after, [_END]))):
         return every
     if len(wanted) == 1:
         return kept
@@ -229,14 +232,6 @@ def _with_links(text: str, insertions: Sequence[Insertion]) -> str:
         pieces += [text[done : insertion.span.start], insertion.link]
         done = insertion.span.end
     return "".join([*pieces, text[done:]])
-
-
-def _reads_alike(note: Note, insertions: Sequence[Insertion]) -> bool:
-    """Return whether the note with the links has these links and otherwise the same marks."""
-    body = note.document.body_start
-    before = _joined(marks(mask_comments(note.text[body:])))
-    after = _without_links(_with_links(note.text, insertions)[body:], insertions, body)
-    return all(map(eq, chain(before, [_END]), chain(after, [_END])))
 
 
 def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Iterator[Mark]:

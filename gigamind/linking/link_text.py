@@ -46,10 +46,13 @@ class LinkWriter:
     def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
         """Return the link with `anchor` as its text from `source` to `target`; None if no such link leads there."""
         name = self.name(target)
-        written = _markdown_link(anchor, target, source)
+        address = _ENCODED.sub(lambda match: quote(match[0]), _relative(target, source))
+        written = f"[{anchor}]({address})"
         if self._wikilinks and not _NO_WIKILINK.search(name):
             pipe = r"\|" if in_table else "|"
-            same = name == posixpath.basename(name) and _same_file_name(anchor, name)
+            # Obsidian finds a file by another case, but not by "_" for a space.
+            stem = unicodedata.normalize("NFC", name).casefold()
+            same = name == posixpath.basename(name) and anchor.casefold() == stem
             written = f"[[{anchor}]]" if same else f"[[{name}{pipe}{anchor}]]"
         return written if self._leads(written, anchor, target, source) else None
 
@@ -65,15 +68,6 @@ class LinkWriter:
         shown = links[0].text_span.slice(written)
         unique = meant is not None and meant.note.path == target and not meant.ignored
         return unique and shown == anchor
-
-
-def _same_file_name(anchor: str, stem: str) -> bool:
-    """Return whether Obsidian finds the file by the anchor: it ignores case, but not "_" versus space."""
-    return anchor.casefold() == unicodedata.normalize("NFC", stem).casefold()
-
-
-def _markdown_link(anchor: str, target: str, source: str) -> str:
-    return f"[{anchor}]({_ENCODED.sub(lambda match: quote(match[0]), _relative(target, source))})"
 
 
 def _relative(target: str, source: str) -> str:

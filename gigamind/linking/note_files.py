@@ -71,21 +71,17 @@ class NoteFiles:
         # Short, as a name may have the maximum length already; vaults ignore *.tmp files that are left behind.
         aside = location.with_name(f".{secrets.token_hex(8)}.tmp")
         with as_notes_error(path), whole_file(location, aside) as target:
-            _take_over(location, aside)  # writing then updates the times
+            if sys.platform != "win32":
+                owner = location.stat()
+                with contextlib.suppress(PermissionError):  # only root gives files away
+                    os.chown(aside, owner.st_uid, owner.st_gid)
+            shutil.copystat(location, aside)  # writing then updates the times
             target.write(content)
 
     def _location(self, path: str) -> Path:
         if path not in self._locations:
             raise NotesError(_("{note}: no longer in the vault", note=path))
         return self._locations[path]
-
-
-def _take_over(old: Path, new: Path) -> None:
-    if sys.platform != "win32":
-        owner = old.stat()
-        with contextlib.suppress(PermissionError):  # only root gives files away
-            os.chown(new, owner.st_uid, owner.st_gid)
-    shutil.copystat(old, new)
 
 
 @contextlib.contextmanager

@@ -18,15 +18,6 @@ from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 _FAR = 4  # folders; longer distances count the same
 
 
-def _logit(share: float) -> float:
-    return log(share / (1 - share))
-
-
-def _is_named(features: NamedFeatures) -> bool:
-    """Return whether the words are a name, or several words; a single word linked once or twice is often a word."""
-    return features.kind != "text" or features.words > 1
-
-
 def _is_distinct(features: NamedFeatures) -> bool:
     """Return whether the words alone show that a note is meant; one common word that is no title does not."""
     return features.words > 1 or (
@@ -35,9 +26,10 @@ def _is_distinct(features: NamedFeatures) -> bool:
 
 
 _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
-    "link_probability": lambda f: _logit(f.link_probability),
+    "link_probability": lambda f: log(f.link_probability / (1 - f.link_probability)),
     "commonness": lambda f: log(f.commonness),
-    "named": lambda f: float(_is_named(f)),
+    # A single word linked once or twice is often a word.
+    "named": lambda f: float(f.kind != "text" or f.words > 1),
     "distinct": lambda f: float(_is_distinct(f)),
     "rarely_said": lambda f: -log1p(f.saying_notes),
     "spelled_as_name": lambda f: float(f.spelled_as_name),

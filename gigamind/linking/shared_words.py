@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
@@ -73,11 +72,11 @@ class SharedWords:
         """Return the share of distinctive words that two phrases have in common, in [0, 1]."""
         words, other = _distinct_tokens(left), _distinct_tokens(right)
         both = words & other
-        every = self._rarity(words | other) if both else 0.0
-        return self._rarity(both) / every if every else 0.0
-
-    def _rarity(self, some: AbstractSet[str]) -> float:
-        return sum([self._idf.get(token, self._rarest) for token in sorted(some)])
+        shared, every = (
+            sum([self._idf.get(token, self._rarest) for token in sorted(some)])
+            for some in (both, words | other)
+        )
+        return shared / every if both and every else 0.0
 
     def _unit(self, counts: Counter[str]) -> Vector:
         known = [(self._place[token], n) for token, n in counts.items() if token in self._place]

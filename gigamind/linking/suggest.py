@@ -137,7 +137,7 @@ class LinkSuggester:
         models = fit_models(hidden, places)
 
         def names(note: Note) -> list[Scored]:
-            named = [place for place in places(note) if not _is_meant(place)]
+            named = [p for p in places(note) if not isinstance(p[0].features, MeantFeatures)]
             return _scored(_chosen(note, named, frozenset(), Habits(models)))
 
         def phrases(note: Note, calibration: Calibration) -> list[Scored]:
@@ -275,23 +275,9 @@ class _Weighed:
         return isinstance(self.candidate.features, MeantFeatures)
 
     @property
-    def is_confident_name(self) -> bool:
-        return not self.is_phrase and logistic(self.odds) >= CONFIDENT_NAME
-
-    @property
     def commonness(self) -> float:
         features = self.candidate.features
         return features.commonness if isinstance(features, NamedFeatures) else 0.0
-
-
-def _is_meant(place: Sequence[Candidate]) -> bool:
-    return isinstance(place[0].features, MeantFeatures)
-
-
-def _weigh(candidate: Candidate, habits: Habits) -> _Weighed:
-    score = habits.score(candidate.features)
-    is_phrase = isinstance(candidate.features, MeantFeatures)
-    return _Weighed(candidate, score, habits.calibration.odds(score, is_phrase=is_phrase))
 
 
 def _chosen(
@@ -313,9 +299,11 @@ def _chosen(
         at = bisect_left(taken, (span.end,))
         return at == 0 or taken[at - 1][1] <= span.start
 
-    for meaning in sorted(
-        meanings, key=lambda meaning: (not meaning.is_confident_name, _order(meaning))
-    ):
+    def precedence(meaning: _Weighed) -> tuple[bool, object]:
+        is_confident_name = not meaning.is_phrase and logistic(meaning.odds) >= CONFIDENT_NAME
+        return not is_confident_name, _order(meaning)
+
+    for meaning in sorted(meanings, key=precedence):
         target = meaning.candidate.target
         if target not in chosen and is_free(meaning):
             placed = _placed(meaning, filter(is_free, of_target[target]), note)
@@ -335,7 +323,12 @@ def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) ->
     def order(meaning: _Weighed) -> tuple[bool, bool, bool, Span]:
         span = meaning.candidate.span
         less = meaning.odds < best_meaning.odds - _SIMILAR_ODDS
-        return _breaks_markup(note, span), less, _in_table(note, span), span
+        block = note.document.block_at(span.start)
+        in_table = block is not None and block.kind == "table"
+        # Whether a link would change how the text around is parsed; `insertion.py` checks precisely.
+        before = note.text[max(0, span.start - 4) : span.start]
+        breaks = bool(_BEFORE.search(before) or _BEHIND.match(note.text, span.end))
+        return breaks, less, in_table, span
 
     name = name_of(best_meaning)
     same = [meaning for meaning in meanings if name_of(meaning) == name]
@@ -349,7 +342,12 @@ def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
 
 def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits) -> list[_Weighed]:
     """Return the likeliest meaning of an unlinked name, or all of a phrase, of which another may have the likeliest."""
-    weighed = [_weigh(candidate, habits) for candidate in place]
+    weighed: list[_Weighed] = []
+    for candidate in place:
+        score = habits.score(candidate.features)
+        is_phrase = isinstance(candidate.features, MeantFeatures)
+        odds = habits.calibration.odds(score, is_phrase=is_phrase)
+        weighed.append(_Weighed(candidate, score, odds))
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:
         return free
@@ -368,14 +366,3 @@ def _order(weighed: _Weighed) -> tuple[float, bool, float, int, str]:
         candidate.span.start,
         candidate.target,
     )
-
-
-def _breaks_markup(note: Note, span: Span) -> bool:
-    """Return whether a link would change how the text around is parsed; `insertion.py` checks precisely."""
-    before = note.text[max(0, span.start - 4) : span.start]
-    return _BEFORE.search(before) is not None or _BEHIND.match(note.text, span.end) is not None
-
-
-def _in_table(note: Note, span: Span) -> bool:
-    block = note.document.block_at(span.start)
-    return block is not None and block.kind == "table"

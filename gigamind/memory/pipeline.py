@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import AlignedRecord, records
-from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, AlignResult, Quote
+from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, Alignment, AlignResult, Quote
 from gigamind.evidence.source import text_hash
 from gigamind.memory.events import Event, EventLog
 from gigamind.memory.schema import ExtractedEntry, Extraction, Session
@@ -95,32 +95,15 @@ class Entries:
         entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
 
 
-_REFUSAL = "Evidence alignment failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """A decision that the entry stays a candidate because of `failed_quotes`."""
-
-    reason: str
-    failed_quotes: tuple[str, ...]
-
-
-def decide(evidence: AlignResult) -> Blocked | None:
-    """Return why an entry must stay a candidate; None if it has quotes, and each is found and sufficient proof."""
+def _refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
+    """Return why an entry must stay a candidate, and for which quotes; "" if all are found and sufficient proof."""
     if not evidence.outcomes:
-        return Blocked(f"{_REFUSAL}: the entry has no evidence.", ())
-    if evidence.failed:
-        reasons = ", ".join(sorted({outcome.reason for outcome in evidence.failed}))
-        counted = f"{len(evidence.failed)} of {len(evidence.outcomes)} quotes not found ({reasons})"
-        return Blocked(
-            f"{_REFUSAL}: {counted}.", tuple(outcome.quote.text for outcome in evidence.failed)
-        )
+        return "the entry has no evidence", ()
+    if failed := evidence.failed:
+        reasons = ", ".join(sorted({outcome.reason for outcome in failed}))
+        return f"{len(failed)} of {len(evidence.outcomes)} quotes not found ({reasons})", failed
     doubtful = [outcome for outcome in evidence.aligned if not outcome.promotable]
-    if doubtful:
-        doubts = "; ".join(sorted({_doubt(outcome) for outcome in doubtful}))
-        return Blocked(f"{_REFUSAL}: {doubts}.", tuple(outcome.quote.text for outcome in doubtful))
-    return None
+    return "; ".join(sorted({_doubt(outcome) for outcome in doubtful})), doubtful
 
 
 def _doubt(aligned: Aligned) -> str:
@@ -193,13 +176,14 @@ def _decision(
     extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
 ) -> Event:
     """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
-    decision = decide(result.of_entry(entry.entry_id))
+    reason, failed = _refusal(result.of_entry(entry.entry_id))
     content: dict[str, object] = {
         "source_event_id": aligned.event_id,
         "extraction_id": extracted.event_id,
         "entry_id": entry.entry_id,
     }
-    if decision is None:
+    if not reason:
         return log.append("entry_promoted", content)
-    content |= {"reason": decision.reason, "failed_quotes": decision.failed_quotes}
+    content["reason"] = f"Evidence alignment failed: {reason}."
+    content["failed_quotes"] = tuple(outcome.quote.text for outcome in failed)
     return log.append("promotion_blocked", content)

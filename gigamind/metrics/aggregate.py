@@ -115,21 +115,17 @@ def summarise(items: Iterable[Measured], seed: int) -> Aggregate:
 
 def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: int) -> SliceSummary:
     unanswerable = sum(item.is_unanswerable for item in items)
+    verdicts = ((item.is_unanswerable, item.judged_unanswerable) for item in items)
+    judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
+    names, terms = list(measure_verdicts(confusion([]))), verdict_terms(judged)
     return SliceSummary(
         n=len(items),
         n_answerable=len(items) - unanswerable,
         n_unanswerable=unanswerable,
         search=means([item.values for item in items], metrics, seed=seed, label="search"),
-        unanswerable=_answerability(items, seed),
+        unanswerable=ratios(terms, names, seed=seed, label="unanswerable"),
         latency=latency([item.latency_ms for item in items if item.latency_ms is not None]),
     )
-
-
-def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
-    verdicts = ((item.is_unanswerable, item.judged_unanswerable) for item in items)
-    judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
-    names = list(measure_verdicts(confusion([])))
-    return ratios(verdict_terms(judged), names, seed=seed, label="unanswerable")
 
 
 def means(

@@ -6,6 +6,7 @@ gain of its query; the figures about that are NaN for queries not `is_judged`.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -73,14 +74,14 @@ def judged(table: RankingTable, k: int) -> Floats:
     return np.divide(returned - holes, returned, out=share, where=table.is_judged & (returned > 0))
 
 
-def ndcg_low(table: RankingTable, k: int) -> Floats:
-    """Return the lowest nDCG@k over all relevances of the unjudged notes; it can be below trec_eval's."""
-    return _over_judged(table, k, low=True)
-
-
-def ndcg_high(table: RankingTable, k: int) -> Floats:
-    """Return the highest nDCG@k over all assignments of relevance to the unjudged notes."""
-    return _over_judged(table, k, low=False)
+def ndcg_bound(table: RankingTable, k: int, *, low: bool) -> Floats:
+    """Return the lowest or highest nDCG@k over all relevances of the unjudged notes; it can be below trec_eval's."""
+    bounds = np.full(len(table.gains), np.nan)
+    if table.is_judged.any():
+        extreme = np.fmin if low else np.fmax
+        part = table.rows(table.is_judged)
+        bounds[table.is_judged] = extreme.reduce(list(_ndcg_by_count(part, k, low=low)))
+    return bounds
 
 
 def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, float]]:
@@ -94,15 +95,6 @@ def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, f
             yield {
                 query.ranking[at]: changes[row][at] for at in map(int, np.flatnonzero(holes[row]))
             }
-
-
-def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:
-    bounds = np.full(len(table.gains), np.nan)
-    if table.is_judged.any():
-        extreme = np.fmin if low else np.fmax
-        part = table.rows(table.is_judged)
-        bounds[table.is_judged] = extreme.reduce(list(_ndcg_by_count(part, k, low=low)))
-    return bounds
 
 
 def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats]:
@@ -155,8 +147,10 @@ METRICS = (
         _("share of the queries whose first k notes contain all the notes that an answer needs")
     ),
     _metric(judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
-    _metric(ndcg_low, "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
-    _metric(ndcg_high, "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")),
+    _metric(partial(ndcg_bound, low=True), "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
+    _metric(
+        partial(ndcg_bound, low=False), "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")
+    ),
 )
 
 
@@ -168,28 +162,18 @@ def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str
     cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
     rows: list[dict[str, float | None]] = []
     for _places, table in tables(queries):
-        columns = dict(_columns(table, cutoffs))
+        columns: dict[str, Floats] = {}
+        for metric, of in measured(METRICS, "rankings"):
+            if metric.has_cutoff:
+                columns |= {metric.at(k): of(table, k) for k in cutoffs}
+            else:
+                columns[metric.name] = of(table)
         names, values = tuple(columns), np.column_stack(list(columns.values()))
         whole = not np.isnan(values).any()
         for row in values.tolist():
             figures = zip(names, row, strict=True)
             rows.append(dict(figures) if whole else {n: v for n, v in figures if v == v})  # noqa: PLR0124  not NaN
-    return _with_own(rows, queries, cutoffs)
-
-
-def _columns(table: RankingTable, cutoffs: Sequence[int]) -> Iterator[tuple[str, Floats]]:
-    for metric, of in measured(METRICS, "rankings"):
-        if metric.has_cutoff:
-            yield from ((metric.at(k), of(table, k)) for k in cutoffs)
-        else:
-            yield metric.name, of(table)
-
-
-def _with_own(
-    rows: list[dict[str, float | None]], queries: Sequence[RankedQuery], cutoffs: Sequence[int]
-) -> list[dict[str, float | None]]:
-    """Return the rows with third-party metrics, which take a ranking and its qrels."""
-    for metric, of in measured((), "ranking"):
+    for metric, of in measured((), "ranking"):  # third-party metrics
         for row, query in zip(rows, queries, strict=True):
             if metric.has_cutoff:
                 row |= {metric.at(k): of(query.ranking, query.qrels, k) for k in cutoffs}

@@ -57,14 +57,9 @@ class RankingTable:
     ideal_dcg: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        deepest = max(self.gains.shape[1], self.ideal.shape[1]) + 1
-        logs = discounts(deepest)
-        for name, value in (
-            ("logs", logs),
-            ("dcg", summed(self.gains, logs)),
-            ("ideal_dcg", summed(self.ideal, logs)),
-        ):
-            object.__setattr__(self, name, value)
+        logs = discounts(max(self.gains.shape[1], self.ideal.shape[1]) + 1)
+        dcg, ideal_dcg = summed(self.gains, logs), summed(self.ideal, logs)
+        self.__dict__.update(logs=logs, dcg=dcg, ideal_dcg=ideal_dcg)  # despite `frozen`
 
     @classmethod
     def of(cls, queries: Sequence[RankedQuery]) -> "RankingTable":
@@ -72,13 +67,8 @@ class RankingTable:
         grades = _padded(
             [map(query.qrels.get, query.ranking, repeat(nan)) for query in queries],
             [len(query.ranking) for query in queries],
-            0.0,
         )
-        known = _padded(
-            [query.qrels.values() for query in queries],
-            [len(query.qrels) for query in queries],
-            0.0,
-        )
+        known = _padded([q.qrels.values() for q in queries], [len(q.qrels) for q in queries])
         judged = np.array([query.is_judged for query in queries])
         ideal = np.flip(np.sort(known.clip(min=0.0), axis=1), axis=1)
         return cls(
@@ -123,12 +113,12 @@ def ratio(over: Floats, under: Floats) -> Floats:
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 
-def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int], filler: float) -> Floats:
+def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int]) -> Floats:
     flat = np.fromiter(chain.from_iterable(rows), np.float64, sum(lengths))
     width = max(1, *lengths)
     if len(flat) == width * len(lengths):
         return flat.reshape(len(lengths), width)
-    table = np.full((len(lengths), width), filler)
+    table = np.zeros((len(lengths), width))
     table[np.arange(width) < np.array(lengths)[:, None]] = flat
     return table
 
@@ -136,22 +126,15 @@ def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int], filler: flo
 def _served(queries: Sequence[RankedQuery], depth: int) -> Floats:
     table = np.full((len(queries), depth), nan)
     for row, query in enumerate(queries):
-        if query.all_of or query.any_of:
-            ranks = {note: rank for rank, note in enumerate(query.ranking)}
-            table[row] = _served_by(query, ranks, depth)
+        ranks = {note: rank for rank, note in enumerate(query.ranking)}
+        if query.all_of:
+            first = [min(ranks.get(note, depth) for note in group) for group in query.all_of]
+            table[row] = _share_within(first, depth)
+        if query.any_of:
+            ways = [[ranks.get(note, depth) for note in set(group)] for group in query.any_of]
+            best = np.max([_share_within(way, depth) for way in ways], axis=0)
+            table[row] = np.fmin(table[row], best)  # an answer needs both kinds of groups
     return table
-
-
-def _served_by(query: RankedQuery, ranks: Mapping[str, int], depth: int) -> Floats:
-    """Return the smaller coverage of both kinds of groups, as an answer needs both."""
-    shares: list[Floats] = []
-    if query.all_of:
-        first = [min(ranks.get(note, depth) for note in group) for group in query.all_of]
-        shares.append(_share_within(first, depth))
-    if query.any_of:
-        ways = [[ranks.get(note, depth) for note in set(group)] for group in query.any_of]
-        shares.append(np.max([_share_within(way, depth) for way in ways], axis=0))
-    return np.min(shares, axis=0)
 
 
 def _share_within(ranks: Sequence[int], depth: int) -> Floats:

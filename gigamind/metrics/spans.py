@@ -34,7 +34,8 @@ def matches(evidence: Evidence, expected: Passage) -> bool:
         return False
     if isinstance(evidence, Passage):
         return evidence.span.iou(expected.span) > MIN_IOU
-    return _same_text(plain(evidence.text), plain(expected.text))
+    shown, wanted = plain(evidence.text), plain(expected.text)
+    return bool(wanted) and (wanted in shown or jaccard(shown, wanted) > MIN_JACCARD)
 
 
 def holds(evidence: Evidence, expected: Passage) -> bool:
@@ -133,10 +134,3 @@ def measure_spans(
 ) -> dict[str, float | None]:
     """Return every metric that takes "spans" of one query: its evidence and the expected spans."""
     return {metric.name: of(evidence, expected) for metric, of in measured(METRICS, "spans")}
-
-
-def _same_text(evidence: str, expected: str) -> bool:
-    """Return whether two `plain` texts match by the text rule; an empty expected text matches nothing."""
-    if not expected:
-        return False
-    return expected in evidence or jaccard(evidence, expected) > MIN_JACCARD

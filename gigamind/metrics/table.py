@@ -20,16 +20,9 @@ QUALITY = (
 )
 
 
-def _by_key(metrics: Sequence[Metric]) -> dict[str, Metric]:
-    table: dict[str, Metric] = {}
-    for metric in metrics:
-        if table.setdefault(metric.key, metric) is not metric:
-            raise ValueError(_("two metrics have the same name: {metric}", metric=metric.key))
-    return table
-
-
-_OURS = _by_key(
-    (
+_OURS = {
+    metric.key: metric
+    for metric in (
         *ranking.METRICS,
         *spans.METRICS,
         *answerability.METRICS,
@@ -38,7 +31,7 @@ _OURS = _by_key(
         *grounding.METRICS,
         *QUALITY,
     )
-)
+}
 
 
 def register(metric: Metric) -> None:
@@ -85,11 +78,6 @@ def adopt(metrics: Iterable[Metric]) -> None:
         if metric.key in _OURS:
             raise ValueError(_("a metric with the name {metric} exists already", metric=metric.key))
         OWN[metric.key] = metric
-
-
-def unregister(metric: Metric) -> None:
-    """Remove a metric that `register` added."""
-    del OWN[metric.key]
 
 
 def metrics_of(*blocks: str) -> Iterator[Metric]:

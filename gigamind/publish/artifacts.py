@@ -13,9 +13,9 @@ from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
+from gigamind.metrics.table import label_text
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
-from gigamind.release.policy import rule_label
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
@@ -24,15 +24,8 @@ from gigamind.tasks import TASKS
 
 CARD_KEY = "judge-card"
 _MAX_REASONS = 20
-
-
-_VERDICTS = {
-    "passed": _("passed"),
-    "failed": _("failed"),
-    "warned": _("passed with warnings"),
-    "inconclusive": _("inconclusive"),
-    "not-comparable": _("not comparable"),
-}
+_STATES = {"warned": "RegressedSoft", "inconclusive": "Inconclusive"}
+"""Names of Completed states by the verdict of the gates; "Completed" if they passed."""
 
 
 class Keys(NamedTuple):
@@ -97,30 +90,22 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     _publish(create_markdown_artifact, keys.page, say(page.headline), markdown=text)
 
 
-def end_of_gate(run_id: str, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Emit the verdict of the gates as an event and return the end state of the flow; None if the gates passed.
+def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
+    """Emit the verdict of the gates as an event and return the end state of the flow, whose message is the verdict.
 
-    A regression or incomparable runs are Failed; if only warnings failed, the state is a named Completed.
+    A regression or incomparable runs are Failed; other states are Completed and have the name of the verdict.
     """
     from prefect.states import Completed
 
     verdict = Release.model_validate(result["release"])
-    gate = verdict.gate
-    values = {"run": run_id, "phase": gate.phase, "verdict": _VERDICTS[gate.verdict]}
-    about = _("Release gate of {run} (phase {phase}): {verdict}", **values)
     _emit_verdict(verdict, Path(result["out"]))
-    if verdict.waiver:
-        message = in_run_language(release_verdict(verdict).sentence)
-        return Completed(name="Waived", message=message, data=dict(result))
-    if gate.verdict == "warned":
-        return Completed(name="RegressedSoft", message=in_run_language(about), data=dict(result))
-    if gate.verdict in {"passed", "inconclusive"}:
-        return None
-    is_failed = gate.verdict == "failed"
-    text = _("{verdict}: {reason}", verdict=about, reason=release_verdict(verdict).sentence)
-    stopped = ReleaseStopped(text) if is_failed else NoVerdict(text)
+    sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
+    if verdict.waiver or status not in {"failed", "not-comparable"}:
+        name = "Waived" if verdict.waiver else _STATES.get(status, "Completed")
+        return Completed(name=name, message=in_run_language(sentence), data=dict(result))
+    stopped = ReleaseStopped(sentence) if status == "failed" else NoVerdict(sentence)
     stopped.result = result
-    return failed(stopped, "Regressed" if is_failed else "NotComparable")
+    return failed(stopped, "Regressed" if status == "failed" else "NotComparable")
 
 
 def publish_card(written: Mapping[str, Any]) -> None:
@@ -139,7 +124,7 @@ def _emit_verdict(verdict: Release, out: Path) -> None:
     gate, comparison = verdict.gate, verdict.comparison
     try:
         emit_event(
-            event=f"gigamind.gate.{gate.verdict}",
+            event=f"gigamind.gate.{'waived' if verdict.waiver else gate.verdict}",
             resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
             payload={
                 "task": comparison.task,
@@ -185,7 +170,7 @@ def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     return [
         {
             "block": figure.block,
-            "metric": str(rule_label(figure.key)),
+            "metric": str(label_text(figure.key)),
             "value": share(figure.value),
             "interval": between(figure.interval),
             "n": figure.interval.n,

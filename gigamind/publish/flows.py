@@ -21,10 +21,18 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from gigamind.choices import TaskName
-from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
+from gigamind.errors import (
+    BrokenBoundError,
+    BudgetError,
+    EvaluationError,
+    GigamindError,
+    InputError,
+    OtherRunError,
+)
 from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
+from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Text, _, joined
@@ -39,6 +47,7 @@ from gigamind.publish.artifacts import (
 from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
 from gigamind.publish.pool import Pool, step
 from gigamind.publish.restarts import deployment_name
+from gigamind.release.policy import GateResult
 from gigamind.systems.settings import BUILTIN, shown_system
 
 
@@ -70,32 +79,37 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     started, keys = datetime.now(UTC), artifact_keys(options)
     tag_run(options)
     try:
-        if gate and options.compare is None:
-            raise InputError(_("--compare is required: a release gate needs a baseline"))
-        if options.dry_run:
-            return Completed(name="Checked", message=in_run_language(STEPS.check_input(options)))
-        with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
-            name = deployment_name()
-            home = (options.out or Path("eval", "out", name)) if name else None
-            out, finished = _evaluated_in(home, options, started, pool)
+        with announcing_failure(options):
+            if gate and options.compare is None:
+                raise InputError(_("--compare is required: a release gate needs a baseline"))
+            if options.dry_run:
+                checked = in_run_language(STEPS.check_input(options))
+                return Completed(name="Checked", message=checked)
+            with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
+                name = deployment_name()
+                home = (options.out or Path("eval", "out", name)) if name else None
+                out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
         return failed(error)
     publish_run(finished, keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
-    if (gate or options.fail_on_regression) and finished["release"]:
-        ended = end_of_gate(finished["run_id"], result)
-        if ended is not None:
+    refused, ended = finished["refused"], None
+    if (gate or options.fail_on_regression) and (release := finished["release"]):
+        ended = end_of_gate(result)
+        incomplete = refused and GateResult.model_validate(release["gate"]).lacks_verdicts
+        if ended.is_failed() and not incomplete:
             return ended
-    if refused := finished["refused"]:
+    if refused:
         kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
-        error = kind(_with_advice(refused))
+        is_verdict = kind is BrokenBoundError
+        error = kind(finished["headline"] if is_verdict else _with_advice(refused))
         error.run = out
         return failed(error)
     if finished["summary"]["status"] == "interrupted":
-        return Completed(name="Interrupted", data=result)
-    return result
+        return Completed(name="Interrupted", message=finished["headline"], data=result)
+    return ended or Completed(message=finished["headline"], data=result)
 
 
 def _evaluated_in(

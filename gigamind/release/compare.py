@@ -157,17 +157,13 @@ def metric_changes(
         for name, paired in compared.items()
     ]
     (tested,) = adjusted([changes])
-    untested = [
-        _untested(figure.metric, len(pairs), figure.baseline, figure.current)
-        for figure in task.untested(pairs)
-    ]
     before, after = [task.figures(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     alone = [
-        _untested(name, 0, before.get(name), after.get(name))
+        _untested(name, before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
         if name not in compared
     ]
-    return (*tested, *untested, *alone)
+    return (*tested, *alone)
 
 
 def _twins(
@@ -227,9 +223,9 @@ def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> Me
     )
 
 
-def _untested(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
+def _untested(metric: str, before: float | None, after: float | None) -> MetricChange:
     difference = None if before is None or after is None else after - before
-    return MetricChange(metric=metric, n=n, baseline=before, current=after, difference=difference)
+    return MetricChange(metric=metric, n=0, baseline=before, current=after, difference=difference)
 
 
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:

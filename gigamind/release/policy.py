@@ -461,6 +461,11 @@ class GateResult(BaseModel):
         return self.verdict == "not-comparable" and not self.rules
 
     @property
+    def lacks_verdicts(self) -> bool:
+        """Whether nothing but missing verdicts of the judge or checklist stops the release."""
+        return bool(self.failed) and {rule.metric for rule in self.failed} <= {VERDICTS, CHECKS}
+
+    @property
     def failed(self) -> tuple[RuleResult, ...]:
         """Return the rules that stop the release."""
         return tuple(rule for rule in self.rules if rule.status == "failed")

@@ -175,10 +175,7 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
         case Moment(created_at):
             return moment(created_at)
         case Money(usd, estimated):
-            if usd is None:
-                return say(_("unknown"))
-            text = _("{usd:.6f} USD", usd=usd)
-            return say(_("{cost} (estimated)", cost=text) if estimated else text)
+            return say(money_text(usd, estimated=estimated))
         case Code(text):
             return text
         case Link(text):
@@ -188,6 +185,14 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
             return f"{word}: {say(note)}" if note else word
         case str():
             return say(cell)
+
+
+def money_text(usd: float | None, *, estimated: bool) -> Message:
+    """Return a cost in US dollars."""
+    if usd is None:
+        return _("unknown")
+    cost = _("{usd:.6f} USD", usd=usd)
+    return _("{cost} (estimated)", cost=cost) if estimated else cost
 
 
 def difference_text(cell: Difference, say: Translator) -> str:
@@ -435,6 +440,12 @@ class Document:
             for b in self.blocks
         )
         return replace(self, blocks=tuple(b for b in blocks if b != Bullets((), warning=True)))
+
+    def linked(self, step: Step) -> "Document":
+        """Return the document with another first step after the verdict, such as the link to its HTML page."""
+        steps = next((b for b in self.blocks if isinstance(b, Steps)), Steps(()))
+        first, *others = (b for b in self.blocks if b is not steps)
+        return replace(self, blocks=(first, Steps((step, *steps.items)), *others))
 
     @property
     def verdict(self) -> Verdict | Banner | None:

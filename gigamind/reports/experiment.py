@@ -83,7 +83,8 @@ def experiment_document(
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
     keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
-    main = [key for key in main_keys(keys) if _differs_in(key, experiment)]
+    changed = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
+    main = [key for key in main_keys(keys) if key in changed]
     others = [key for key in keys if key not in main]
     # The rankings of a search, for example, choose the best run.
     block = blocks_of(experiment.task)[0]
@@ -96,9 +97,11 @@ def experiment_document(
         shared=experiment.shared,
         units=units_of(experiment.task),
     )
-    worst = max(range(len(experiment.comparisons)), key=lambda at: _worse(experiment, at))
+    counts = list(map(_worse, experiment.comparisons))
+    worst = counts.index(max(counts))
     comparison = release.comparison if release else experiment.comparisons[worst]
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
+    title = _("All metrics") if release else _("Other metrics")
     if not any(entry.changes for entry in experiment.comparisons):
         items = ""
     return shaped(
@@ -114,13 +117,9 @@ def experiment_document(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
         ),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison),
+        noise=noise_text(release) if release else "",
         sections=(
-            Section(
-                "metrics", _("All metrics") if release else _("Other metrics"), (more,), folded=True
-            )
-            if any(more.rows)
-            else None,
+            Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
             _certainty(experiment, [*main, *others]),
@@ -130,13 +129,8 @@ def experiment_document(
     )
 
 
-def _differs_in(key: str, experiment: Experiment) -> bool:
-    changes = [comparison.metric(key) for comparison in experiment.comparisons]
-    return any(change is not None and change.changed for change in changes)
-
-
-def _worse(experiment: Experiment, at: int) -> int:
-    return sum(change.change == "worse" for change in experiment.comparisons[at].changes)
+def _worse(comparison: Comparison) -> int:
+    return sum(change.change == "worse" for change in comparison.changes)
 
 
 def _ranking(
@@ -158,19 +152,17 @@ def _ranking(
     if len(better) > len(worse):
         most = max(better, key=lambda change: -(change.drop or 0.0))
         values |= {"metric": rule_label(most.metric), "size": points(most.difference or 0.0)}
-        best = (
-            _(
+        best = _(
+            "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics ({metric}"
+            " {size}).",
+            **values,
+        )
+        if worse:
+            best = _(
                 "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
                 " {worse} ({metric} {size}).",
                 **values,
             )
-            if worse
-            else _(
-                "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics ({metric}"
-                " {size}).",
-                **values,
-            )
-        )
     else:
         best = _("Best: {reference}. No other run is better on balance.", **values)
     drops = [
@@ -187,7 +179,7 @@ def _ranking(
             run=experiment.runs[at + 1].label,
             metric=rule_label(change.metric),
             size=points(change.difference or 0.0),
-            worse=_worse(experiment, at),
+            worse=_worse(experiment.comparisons[at]),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )

@@ -125,10 +125,9 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
         dataset=dataset,
         notes=notes,
         runs=tuple(
-            HistoryRun(
+            HistoryRun.like(
+                past.run,
                 folder=past.folder,
-                run_id=past.run.run_id,
-                created_at=past.run.created_at,
                 app_version=past.run.environment.app_version,
                 alike=at in alike,
                 figures=dict(past.figures),
@@ -215,12 +214,11 @@ def _subject(history: RunHistory) -> Message:
 
 
 def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
-    leads: tuple[Text, ...] = ()
-    if len(found.histories) > 1:
-        leads = tuple(
-            _("{subject}: {result}", subject=_subject(history), result=_result(history))
-            for history in found.histories
-        )
+    results = [
+        _("{subject}: {result}", subject=_subject(history), result=_result(history))
+        for history in found.histories
+    ]
+    leads = tuple(results) if len(results) > 1 else ()
     if not shifts:
         longest = max(found.histories, key=lambda history: history.comparable)
         enough = longest.comparable >= ENOUGH
@@ -305,20 +303,16 @@ def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
                 )
             )
         if history.lacking and history.comparable >= ENOUGH:
-            names = [rule_label(name) for name in history.lacking]
             texts.append(
                 _(
                     "These metrics are not searched for change points, because some comparable runs did not measure"
                     " them: {metrics}.",
-                    metrics=names,
+                    metrics=list(map(rule_label, history.lacking)),
                 )
             )
+        subject = _subject(history)
         for text in texts:
-            yield (
-                _("{subject}: {result}", subject=_subject(history), result=text)
-                if several
-                else text
-            )
+            yield _("{subject}: {result}", subject=subject, result=text) if several else text
     if found.skipped:
         yield n_(
             "{n} folder without a complete run was skipped.",

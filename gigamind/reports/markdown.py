@@ -2,8 +2,6 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.reports.charts import svg_file
@@ -16,6 +14,7 @@ from gigamind.reports.document import (
     Cell,
     Code,
     Conditions,
+    Count,
     Document,
     Examples,
     Facts,
@@ -31,8 +30,9 @@ from gigamind.reports.document import (
     Verdict,
     cell_text,
     more_text,
+    table,
 )
-from gigamind.reports.text import code, inline
+from gigamind.reports.text import code, inline, sentence
 
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 MARKS = {
@@ -65,7 +65,7 @@ class _Page:
         self.say, self.level, self.plots, self.fold = say, level, plots, fold
 
     def block(self, block: Block) -> str:
-        return _RENDERERS[type(block)](self, block)
+        return getattr(self, type(block).__name__.lower())(block)
 
     def cell(self, cell: Cell) -> str:
         if isinstance(cell, Code):
@@ -75,29 +75,29 @@ class _Page:
             return f"[{inline(self.say(cell.text))}]({cell.url})"
         return inline(cell_text(cell, self.say))
 
+    def text(self, text: Text) -> str:
+        """Return a sentence; parts in backticks are code."""
+        return sentence(self.say(text))
+
     def verdict(self, block: Verdict) -> str:
-        return "\n\n".join(
-            [f"**{inline(self.say(block.sentence))}**", *(inline(self.say(x)) for x in block.leads)]
-        )
+        return "\n\n".join([f"**{self.text(block.sentence)}**", *map(self.text, block.leads)])
 
     def banner(self, block: Banner) -> str:
         fix = f"\n>\n> {code(block.command)}" if block.command else ""
-        return f"> **{inline(self.say(block.sentence))}**{fix}"
+        return f"> **{self.text(block.sentence)}**{fix}"
 
     def prose(self, block: Prose) -> str:
-        return inline(self.say(block.text))
+        return self.text(block.text)
 
     def bullets(self, block: Bullets) -> str:
-        lines = "\n".join(f"- {inline(self.say(item))}" for item in block.items)
+        lines = "\n".join(f"- {self.text(item)}" for item in block.items)
         return self._titled(_("Before you trust the figures"), lines) if block.warning else lines
 
     def _titled(self, title: Text, content: str) -> str:
         return f"**{inline(self.say(title))}**\n\n{content}"
 
     def conditions(self, block: Conditions) -> str:
-        lines = (
-            f"- {self._state(item.state)}: {inline(self.say(item.text))}" for item in block.items
-        )
+        lines = (f"- {self._state(item.state)}: {self.text(item.text)}" for item in block.items)
         return self._titled(_("Conditions"), "\n".join(lines))
 
     def _state(self, state: str) -> str:
@@ -107,7 +107,7 @@ class _Page:
     def steps(self, block: Steps) -> str:
         lines: list[str] = []
         for step in block.items:
-            label = inline(self.say(step.label))
+            label = self.text(step.label)
             if step.url:
                 label = f"[{label}]({step.url})"
             lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
@@ -126,16 +126,12 @@ class _Page:
         caption = f"{inline(self.say(block.caption))}\n\n" if block.caption else ""
         return caption + "\n".join(lines)
 
-    def key_figures(self, block: KeyFigures) -> str:
-        parts: list[str] = []
-        for figure in block.figures:
-            shown = [self.cell(figure.value)]
-            if figure.interval and figure.interval.low is not None:
-                shown.append(self.cell(figure.interval))
-            if figure.n is not None:
-                shown.append(self.say(_("N = {n}", n=figure.n)))
-            parts.append(f"- {inline(self.say(figure.label))}: {', '.join(shown)}")
-        return "\n".join(parts)
+    def keyfigures(self, block: KeyFigures) -> str:
+        rows = [
+            (figure.label, figure.value, figure.interval, Count(figure.n))
+            for figure in block.figures
+        ]
+        return self.table(table((_("metric"), _("value"), _("95% CI"), _("items")), rows))
 
     def plot(self, block: Plot) -> str:
         if not self.plots:
@@ -147,22 +143,20 @@ class _Page:
         count = self.say(more_text(len(block.items), block.of))
         lines = [f"**{inline(self.say(block.title))}** ({count})", ""]
         for place, item in enumerate(block.items, 1):
-            what = inline(self.say(item.what))
-            lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}): {what}")
+            what = f": {self.text(item.what)}" if item.what else ""
+            lines.append(f"{place}. **{inline(item.title)}** ({code(item.id)}){what}")
             if item.expected:
                 expected = ", ".join(map(code, item.expected))
                 label = self.say(_("expected"))
                 lines.append(f"    - {label}: {expected}")
-            lines += [f"    - {line}" for side in item.sides for line in self._side(side)]
+            lines += [f"    - {self._side(side)}" for side in item.sides]
         return "\n".join(lines)
 
-    def _side(self, side: Side) -> Iterator[str]:
-        shown = [
-            f"**{inline(self.say(line.text))}**" if line.mark else inline(self.say(line.text))
-            for line in side.lines
-        ]
-        content = " · ".join(shown) or self.say(_("nothing"))
-        yield f"{inline(self.say(side.label))}: {content}"
+    def _side(self, side: Side) -> str:
+        texts = ((inline(self.say(line.text)), line.mark) for line in side.lines)
+        content = " · ".join(f"**{text}**" if mark else text for text, mark in texts)
+        content = content or self.say(_("nothing"))
+        return f"{inline(self.say(side.label))}: {content}"
 
     def facts(self, block: Facts) -> str:
         rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)
@@ -181,20 +175,3 @@ class _Page:
         if self.fold and block.folded:
             return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
         return f"{'#' * (self.level + 1)} {title}\n\n{content}"
-
-
-_RENDERERS: dict[type[Block], Callable[[_Page, Any], str]] = {
-    Verdict: _Page.verdict,
-    Banner: _Page.banner,
-    Prose: _Page.prose,
-    Bullets: _Page.bullets,
-    Conditions: _Page.conditions,
-    Steps: _Page.steps,
-    Table: _Page.table,
-    KeyFigures: _Page.key_figures,
-    Plot: _Page.plot,
-    Examples: _Page.examples,
-    Facts: _Page.facts,
-    Listing: _Page.listing,
-    Section: _Page.section,
-}

@@ -13,7 +13,17 @@ from gigamind.records.judged import (
     SeatReport,
     UsageReport,
 )
-from gigamind.reports.document import Block, Cell, Count, Money, Proportion, Prose, Table, table
+from gigamind.reports.document import (
+    Block,
+    Cell,
+    Count,
+    Money,
+    Proportion,
+    Prose,
+    Table,
+    money_text,
+    table,
+)
 from gigamind.reports.text import counted
 from gigamind.stats.krippendorff import reading
 
@@ -87,7 +97,7 @@ def cost_lines(llm: LlmReport) -> Iterator[Text]:
             role=role_text(role),
             calls=part.calls,
             hits=part.cache_hits,
-            cost=_usd(part),
+            cost=money_text(part.usd, estimated=part.usd_source == "estimated"),
         )
     yield from _flips(llm)
     if text := unread_text(llm):
@@ -144,14 +154,6 @@ _OUTCOMES: Mapping[str, Message] = {
 }
 
 
-def _usd(part: UsageReport) -> Message:
-    if part.usd is None:
-        return _("unknown")
-    if part.usd_source == "estimated":
-        return _("{usd:.6f} USD (estimated)", usd=part.usd)
-    return _("{usd:.6f} USD", usd=part.usd)
-
-
 def unread_text(llm: LlmReport) -> Text:
     """Return which auxiliary fields of replies could not be read; "" if all could."""
     unread = llm.all_unread
@@ -170,25 +172,19 @@ def _coverage(llm: LlmReport) -> Iterator[Message]:
         judged = part.outcomes.get("scored", 0)
         return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
 
+    def with_lost(text: Message, part: LlmReport | CoverageReport) -> Message:
+        lost = _lost(part)
+        return joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
+
     if llm.checks is None:
-        yield _with_lost(
-            _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm)),
-            llm,
-        )
-    else:
-        text = _(
-            "Answers with a verdict of the model: {judged} of {items} ({share}).", **values(llm)
-        )
-        yield _with_lost(text, llm)
-        checks = _(
-            "Answers with a checklist result: {judged} of {items} ({share}).", **values(llm.checks)
-        )
-        yield _with_lost(checks, llm.checks)
-
-
-def _with_lost(text: Message, part: LlmReport | CoverageReport) -> Message:
-    lost = _lost(part)
-    return joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
+        text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
+        yield with_lost(text, llm)
+        return
+    text = _("Answers with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
+    yield with_lost(text, llm)
+    checks = llm.checks
+    text = _("Answers with a checklist result: {judged} of {items} ({share}).", **values(checks))
+    yield with_lost(text, checks)
 
 
 def _lost(part: LlmReport | CoverageReport) -> list[Message]:

@@ -1,9 +1,10 @@
 """The document of one run, with or without a baseline: what all tasks share; each task adds its own sections."""
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from gigamind.reports.document import (
     Proportion,
     Prose,
     Section,
-    Step,
     Verdict,
     shaped,
     table,
@@ -60,7 +60,6 @@ from gigamind.reports.views import View
 MOST_RUNS = 20
 _PANELS = 4
 _ERRORS = 5
-_PREFECT = ("trend", "errors", "cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class Outcome:
         refused: why the run is no result, and how to fix it.
         past: runs of its history including this one, oldest first.
         out: its folder, for commands.
-        links: URLs of its pages by name, if something serves them.
     """
 
     release: Release | None = None
@@ -83,7 +81,6 @@ class Outcome:
     refused: Text = ""
     past: Sequence[PastRun] = ()
     out: Path | None = None
-    links: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def run_document(
@@ -103,13 +100,22 @@ def run_document(
         TASKS[run.task],
         _subject(record),
         verdict=verdict,
-        warnings=_warnings(view, record, outcome),
-        steps=() if isinstance(verdict, Banner) else _steps(record, outcome),
+        warnings=_warnings(view, record, outcome, verdict),
+        steps=()
+        if isinstance(verdict, Banner)
+        or outcome.out is None
+        or outcome.refused
+        or (outcome.bounds and outcome.bounds.failed)
+        else next_steps(
+            release,
+            shlex.quote(str(outcome.out)),
+            baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+        ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(comparison) if comparison else "",
+        noise=noise_text(release) if release else "",
         sections=(
             _trend(outcome, say),
             *view.sections(record, say, outcome.baseline),
@@ -141,7 +147,11 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
 ) -> Verdict | Banner:
     release = outcome.release
-    if release and release.gate.verdict == "failed":
+    if (
+        release
+        and release.gate.verdict == "failed"
+        and not (outcome.refused and release.gate.lacks_verdicts)
+    ):
         return release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
         unjudged = (error for error in record.errors if error.kind in {"verdict", "check"})
@@ -152,6 +162,8 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
             n=left,
             units=units_of(record.run.task),
         )
+        if llm is None:  # nothing was paid for, so nothing is kept
+            return Banner(joined([sentence, _("Run the evaluation again.")], " "))
         return _resumed(sentence, outcome)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
         return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
@@ -174,12 +186,20 @@ def _resumed(sentence: Text, outcome: Outcome) -> Banner:
 
 
 def _warnings(
-    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome
+    view: View[Any, Any, Any],
+    record: Record[Any, Any],
+    outcome: Outcome,
+    verdict: Verdict | Banner,
 ) -> Iterator[Text]:
-    """Yield warnings, the most important first."""
+    """Yield warnings, the most important first, without what the verdict says."""
+    named = len(by_item(record.errors)) if isinstance(verdict, Banner) else 0
+    if outcome.refused and isinstance(verdict, Verdict):
+        yield outcome.refused
     if outcome.release:
-        yield from trust_warnings(outcome.release.comparison, outcome.release.gate)
-    if record.errors:
+        comparison = outcome.release.comparison
+        named = named or len(comparison.lost) + len(comparison.unjudged)
+        yield from trust_warnings(comparison, outcome.release.gate)
+    if len(by_item(record.errors)) > named:
         yield n_(
             "{n} row or item could not be evaluated. See {file}.",
             "{n:,} rows or items could not be evaluated. See {file}.",
@@ -188,14 +208,6 @@ def _warnings(
         )
     yield from view.warnings(record)
     yield from record.run.warnings
-
-
-def _steps(record: Record[Any, Any], outcome: Outcome) -> Iterator[Step]:
-    if outcome.out is None or record.run.status != "complete" or outcome.refused:
-        return
-    yield from next_steps(
-        outcome.release, str(outcome.out), report=outcome.links.get("report.html", "")
-    )
 
 
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
@@ -237,11 +249,10 @@ def _all_metrics(
         for figure in known
     ]
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
-    blocks = [table(heads, rows)]
-    if missing := [rule_label(figure.key) for figure in figures if figure.value is None]:
-        text = _("Not defined for these items: {metrics}.", metrics=missing)
-        return Section("metrics", _("All metrics"), (*blocks, Prose(text, faint=True)), folded=True)
-    return Section("metrics", _("All metrics"), tuple(blocks), folded=True)
+    missing = [rule_label(figure.key) for figure in figures if figure.value is None]
+    text = _("Not defined for these items: {metrics}.", metrics=missing)
+    notes = [Prose(text, faint=True)] if missing else []
+    return Section("metrics", _("All metrics"), (table(heads, rows), *notes), folded=True)
 
 
 def _distinct(figures: Sequence[Figure]) -> list[Figure]:
@@ -286,6 +297,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
         "trend",
         _("Metrics of the recent runs"),
         (Plot(chart, _("Main metrics of the last runs.")),),
+        folded=True,
     )
 
 
@@ -335,10 +347,10 @@ def _lost_kind(kind: str, n: int) -> Message:
 
 
 def _details(record: Record[Any, Any], say: Translator) -> Section:
-    rows = [*_run_rows(record.run, say)]
+    rows = tuple(_run_rows(record.run, say))
     text = certified(record.card, record.run.judge, say.language)
-    blocks = (Facts(tuple(rows)), *((Prose(text),) if text else ()))
-    return Section("run", _("Run details"), blocks, folded=True)
+    notes = [Prose(text)] if text else []
+    return Section("run", _("Run details"), (Facts(rows), *notes), folded=True)
 
 
 def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:

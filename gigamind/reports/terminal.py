@@ -16,6 +16,7 @@ from gigamind.reports.document import (
     Block,
     Bullets,
     Conditions,
+    Count,
     Document,
     Examples,
     Facts,
@@ -29,6 +30,7 @@ from gigamind.reports.document import (
     Verdict,
     cell_text,
     more_text,
+    table,
 )
 from gigamind.text import printable
 
@@ -95,15 +97,8 @@ def _table(block: Table, say: Translator) -> Iterator[RenderableType]:
 
 
 def _key_figures(block: KeyFigures, say: Translator) -> Iterator[RenderableType]:
-    grid = RichTable(box=None, pad_edge=False)
-    for head in (_("metric"), _("value"), _("95% CI"), _("items")):
-        grid.add_column(say(head))
-    for figure in block.figures:
-        interval = cell_text(figure.interval, say) if figure.interval else ""
-        n = "" if figure.n is None else f"{figure.n:,}"
-        texts = say(figure.label), cell_text(figure.value, say), interval, n
-        grid.add_row(*(RichText(printable(text)) for text in texts))
-    yield grid
+    rows = [(x.label, x.value, x.interval, Count(x.n)) for x in block.figures]
+    return _table(table((_("metric"), _("value"), _("95% CI"), _("items")), rows), say)
 
 
 def _examples(block: Examples, say: Translator) -> Iterator[RenderableType]:

@@ -11,6 +11,7 @@ from gigamind.records.schema import RunReport
 from gigamind.retrieval.settings import IN_BATCHES
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
+_CODE = re.compile("`([^`\n]+)`")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
 
 # Control characters that browsers and terminals act on, without white space.
@@ -23,6 +24,13 @@ def inline(text: object) -> str:
     """Return a text on one line, with the special characters of Markdown and HTML escaped."""
     line = _MEANING.sub(r"\\\1", _on_a_line(text))
     return _BLOCK_MARK.sub(r"\1\\\2", line)
+
+
+def sentence(text: object) -> str:
+    """Return a sentence of ours like `inline`; parts in backticks are code, which no text inside can end."""
+    parts = _CODE.split(_on_a_line(text))
+    shown = (code(x) if at % 2 else _MEANING.sub(r"\\\1", x) for at, x in enumerate(parts))
+    return _BLOCK_MARK.sub(r"\1\\\2", "".join(shown))
 
 
 def code(text: object) -> str:

@@ -13,6 +13,7 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import (
     COVERAGE,
     LOST,
@@ -105,7 +106,7 @@ def release_verdict(release: Release) -> Verdict:
         return verdict
     count = len(release.attempts) + 1
     failed = [at for at, attempt in enumerate(release.attempts, 1) if attempt.verdict == "failed"]
-    if verdict.state == "passed" and failed:
+    if verdict.state in {"passed", "warning"} and failed:
         first = release.attempts[failed[0] - 1]
         retried = _(
             "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
@@ -113,7 +114,7 @@ def release_verdict(release: Release) -> Verdict:
             failed=failed[0],
             metrics=list(map(rule_label, first.metrics)),
         )
-        return Verdict("passed", retried, (verdict.sentence, *verdict.leads))
+        return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
     states = [STATES[STATE_OF[attempt.verdict]] for attempt in release.attempts]
     lead = _(
         "Attempt {count} of {count} with the same candidate. Before: {states}.",
@@ -138,30 +139,29 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     items = items_text(comparison)
     match state_of(release):
         case "not-comparable" if gate.is_refused:
-            first, *others = gate.reasons
-            worse = _worse_count(comparison)
-            aside = (
-                _(
+            what = [
+                WHAT.get(mismatch.what, mismatch.what)
+                for mismatch in comparison.mismatches
+                if mismatch.meaning in gate.reasons
+            ]
+            sentence = _("Not comparable: the runs differ in {what}.", what=what)
+            if not what:
+                sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
+            if worse := sum(change.change == "worse" for change in comparison.changes):
+                aside = _(
                     "For information: {worse:,} of {shared:,} {units} got worse.",
                     worse=worse,
                     shared=comparison.shared,
                     units=units_of(comparison.task),
                 )
-                if worse
-                else ""
-            )
-            sentence = _("Not comparable: {reason}", reason=first)
-            return Verdict("not-comparable", sentence, tuple(filter(None, (aside, *others))))
+                sentence = joined([sentence, aside], " ")
+            return Verdict("not-comparable", sentence)
         case "failed":
             return _decided(_("Failed"), release, "failed")
         case "not-comparable":
-            return _decided(
-                _("No decision: the runs are not comparable"), release, "not-comparable"
-            )
+            return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return _decided(
-                _("Inconclusive: the results do not allow a decision"), release, "inconclusive"
-            )
+            return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 return _decided(_("Warning"), release, "warned")
@@ -179,7 +179,7 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     comparison, gate = release.comparison, release.gate
     rules = [rule for rule in gate.rules if rule.status == status]
     worst = max(rules, key=lambda rule: _severity(rule, comparison))
-    reason = joined([_rule_text(worst, comparison), items_text(comparison)], " ")
+    reason = joined([_rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     others = len(rules) - 1
     more = n_(
@@ -191,67 +191,81 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
 def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
     """Return the order of rules in a verdict: missing items, then drops beyond the limit, then others."""
     change = comparison.metric(rule.metric)
-    if rule.metric in {COVERAGE, VERDICTS}:
+    if rule.metric in LOST:
         return 2, 1 - (rule.current or 0.0)
     if rule.why == "drop" and change and change.drop is not None:
         return 1, change.drop - (rule.limit or 0.0)
     return 0, 1 - (rule.current or 0.0)
 
 
-def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:
-    """Return what a rule found: for a drop its size and limit, else its explanation."""
-    change = comparison.metric(rule.metric)
-    if rule.why == "worst":
-        return _(
-            "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
-            metric=rule_label(rule.metric),
-        )
-    if rule.why != "drop" or change is None or change.difference is None or rule.limit is None:
-        return rule.explanation
-    values: dict[str, object] = {
-        "metric": rule_label(rule.metric),
-        "size": points(abs(change.difference), signed=False),
-        "limit": points(rule.limit, signed=False),
-    }
-    if rule.status == "inconclusive":
-        return _inconclusive(rule, change, values, comparison)
-    rose = change.difference > 0
-    text = (
-        _("{metric} rose by {size} (limit {limit}).", **values)
-        if rose
-        else _("{metric} fell by {size} (limit {limit}).", **values)
-    )
+def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  one case a reason
+    """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
+    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    given = {**rule.values, "metric": label, "units": units_of(comparison.task)}
+    match rule.why:
+        case "drop" if change and change.difference is not None and rule.limit is not None:
+            text = _drop_text(rule, change, rule.limit, comparison)
+        case "worst":
+            text = _(
+                "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
+                **given,
+            )
+        case "gone" | "speed_gone":
+            text = _("{metric} was measured in the baseline, but not in this run.", **given)
+        case "slower":
+            text = _("{metric} rose from {before} ms to {after} ms (limit {limit} ms).", **given)
+        case "normalised":
+            text = _(
+                "a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit}).",
+                **given,
+            )
+        case "lost_coverage":
+            text = _("{count} of {total} {units} could not be evaluated.", **given)
+        case "lost_passages":
+            text = _("{count} of {total} {units} lost their expected passage.", **given)
+        case "lost_verdicts":
+            text = _("{count} of {total} {units} lost their verdict.", **given)
+        case "lost_checks":
+            text = _("{count} of {total} {units} lost their checklist result.", **given)
+        case _other:
+            return rule.explanation
     if rule.status == "warned" and "soft" in rule.remarks:
         soft = _("The phase {phase} only reports it.", phase=rule.values.get("phase", ""))
         return joined([text, soft], " ")
     return text
 
 
-def _inconclusive(
-    rule: RuleResult, change: MetricChange, values: dict[str, object], comparison: Comparison
-) -> Text:
-    changed = _("{metric} changed by {size} (limit {limit}).", **values | {
-        "size": points(change.difference or 0.0)
-    })  # fmt: skip
-    if change.low is not None and change.high is not None:
-        changed = _(
-            "{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.",
-            **values
-            | {
-                "size": points(change.difference or 0.0),
-                "low": points(change.low),
-                "high": points(change.high),
-            },
+def _drop_text(
+    rule: RuleResult, change: MetricChange, limit: float, comparison: Comparison
+) -> Message:
+    difference = change.difference or 0.0
+    values: dict[str, object] = {
+        "metric": rule_label(rule.metric),
+        "n": change.n,
+        "units": units_of(comparison.task),
+        "size": points(abs(difference), signed=False),
+        "limit": points(limit, signed=False),
+    }
+    if rule.status != "inconclusive":
+        if difference > 0:
+            return _("{metric} rose by {size} (limit {limit}).", **values)
+        return _("{metric} fell by {size} (limit {limit}).", **values)
+    values["size"] = points(difference)
+    if "untested" in rule.remarks:
+        return _("{metric} changed by {size} (limit {limit}).", **values)
+    if change.interval is None:
+        return _(
+            "{metric} changed by {size} (limit {limit}); {n:,} {units} are too few to decide.",
+            **values,
         )
-    needed = int(rule.values.get("needed") or 0) if "needs" in rule.remarks else 0
-    if needed <= change.n:
+    values["low"], values["high"] = map(points, change.interval)
+    changed = _("{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.", **values)
+    if "needs" not in rule.remarks:
         return changed
-    more = _(
-        "About {needed:,} more {units} would decide.",
-        needed=needed - change.n,
-        units=units_of(comparison.task),
+    values["needed"] = int(rule.values.get("needed") or 0)
+    return joined(
+        [changed, _("About {needed:,} {units} would be enough to decide.", **values)], " "
     )
-    return joined([changed, more], " ")
 
 
 def _moved(change: MetricChange) -> Message:
@@ -306,8 +320,11 @@ def _largest_drop(change: MetricChange, comparison: Comparison) -> float | None:
     return beta_quantile(0.95, worse + 1, n - worse) if worse < n else 1.0
 
 
-def items_text(comparison: Comparison) -> Message:
-    """Return how many items are lost, worse and better, and the slice that has all worse ones."""
+def items_text(comparison: Comparison, decided: str = "") -> Message:
+    """Return how many items are lost, worse and better, and the slice that has all worse ones.
+
+    `decided` is the rule before this text, which may have named the lost items.
+    """
     counts = Counter(change.change for change in comparison.changes)
     silent, gone = len(comparison.unjudged), len(comparison.lost)
     unchanged = not counts["worse"] and not counts["improved"]
@@ -317,7 +334,9 @@ def items_text(comparison: Comparison) -> Message:
         "worse": counts["worse"],
         "improved": counts["improved"],
     }
-    if unchanged:
+    if unchanged and (gone or silent):
+        changed = _("The other {shared:,} {units} have the same result.", **values)
+    elif unchanged:
         changed = _("All {shared:,} {units} have the same result.", **values)
     elif not counts["worse"]:
         changed = _("{improved:,} of {shared:,} {units} got better, none worse.", **values)
@@ -329,16 +348,12 @@ def items_text(comparison: Comparison) -> Message:
     if comparison.worse_in is not None:
         part = slice_name(*comparison.worse_in)
         texts.append(_("All worse ones are in one slice: {part}.", part=part))
-    if gone:
+    if gone and decided != COVERAGE:
         lost = _("{count:,} {units} of the baseline could not be evaluated.", count=gone, **values)
         texts.insert(0, lost)
-    if silent:
+    if silent and decided != VERDICTS:
         texts.append(_("{count:,} {units} lost their verdict.", count=silent, **values))
     return joined(texts, " ")
-
-
-def _worse_count(comparison: Comparison) -> int:
-    return sum(change.change == "worse" for change in comparison.changes)
 
 
 def slice_name(kind: str, key: str) -> Message:
@@ -358,7 +373,8 @@ def slice_name(kind: str, key: str) -> Message:
 
 def bounds_verdict(bounds: GateResult) -> Verdict:
     """Return the verdict on a run without a baseline, from its floors and ceilings."""
-    missed, count = missed_bounds(bounds), len(bounds.rules)
+    rules, count = bounds.rules, len(bounds.rules)
+    missed = [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
     if not missed:
         text = n_(
             "Passed: the floor or ceiling is met.",
@@ -372,12 +388,6 @@ def bounds_verdict(bounds: GateResult) -> Verdict:
         return Verdict("failed", text)
     text = _("Warning: {missed} of {count} floors and ceilings are not met. {first}", **values)
     return Verdict("warning", text)
-
-
-def missed_bounds(bounds: GateResult | None) -> list[Text]:
-    """Return the floors and ceilings that a run misses."""
-    rules = bounds.rules if bounds else ()
-    return [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
 
 
 def next_steps(
@@ -398,12 +408,9 @@ def next_steps(
         return
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:
-        keys = [
-            m.relaxed_by
-            for m in comparison.mismatches
-            if m.severity == "no-verdict" and m.relaxed_by
-        ]
-        refused = any(m.severity == "refuse" for m in comparison.mismatches)
+        known = comparison.mismatches
+        keys = [m.relaxed_by for m in known if m.severity == "no-verdict" and m.relaxed_by]
+        refused = any(m.severity == "refuse" for m in known)
         if keys and not refused:
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             yield Step(
@@ -412,9 +419,21 @@ def next_steps(
             )
         yield Step(_("Or make this run the new baseline"), promote)
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
+        if gate.verdict == "inconclusive":
+            yield Step(
+                _(
+                    "To decide, evaluate again with more items; for the speed, with more passes (`--speed-passes`)"
+                )
+            )
+            yield Step(_("To accept the result, make this run the new baseline"), promote)
+            return
         if gate.failed:
             waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
             yield Step(_("To release anyway, record who accepts it"), waive)
+        if gate.failed and all(rule.metric == CARD for rule in gate.failed):
+            certify = f"gigamind judge certify {run} --labels LABELS --out card"
+            yield Step(_("Compare the judge with human labels"), certify)
+            return
         yield Step(
             _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
         )
@@ -422,29 +441,35 @@ def next_steps(
         yield Step(_("Make this run the new baseline"), promote)
 
 
+_WORST = _(
+    "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
+    " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
+)
+
+
 def gate_conditions(release: Release) -> Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:
-        return Conditions(())
+        reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
+        return Conditions(tuple(reasons))
     rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
     shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
-        (STATE_OF[rule.status], _condition(rule, comparison)) for rule in shown
+        (
+            STATE_OF[rule.status],
+            _WORST
+            if rule.why == "worst"
+            else _rule_text(rule, comparison)
+            if rule.why == "drop"
+            else rule.explanation,
+        )
+        for rule in shown
     )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
     return Conditions((*decided, *allowed))
-
-
-def _condition(rule: RuleResult, comparison: Comparison) -> Text:
-    if rule.why != "worst":
-        return _rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
-    return _(
-        "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
-        " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
-    )
 
 
 def metric_table(release: Release, *, every: bool = False) -> Table:
@@ -470,7 +495,11 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
         Column(_("limit"), minor=True),
         Column(_("result")),
     )
-    changes = tuple(_change_row(key, comparison, usual) for key in shown)
+    changes = tuple(
+        (rule_label(key), *_cells(change, usual), None, Result("informational"))
+        for key in shown
+        if (change := comparison.metric(key))
+    )
     if not rules:  # the runs are not comparable: there are no limits and no results
         return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
     gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
@@ -489,46 +518,27 @@ def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
 
 
 def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
-    change = comparison.metric(rule.metric)
+    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    cells: tuple[Cell, Cell, Cell]
     if change is not None and rule.metric not in LOST:
-        before, after, difference = _cells(
-            change, comparison, usual, rule.limit if rule.why == "drop" else None
-        )
+        cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
     elif rule.why == "normalised":
-        label = _("time cost of a query, relative to a reference load")
-        return (
-            label,
-            "1.00",
-            rule.values["ratio"],
-            None,
-            _limit(rule),
-            Result(STATE_OF[rule.status]),
-        )
+        label = _("query time, relative to the baseline")
+        cells = "1.00", rule.values["ratio"], None
+    elif rule.metric not in _TIMES:
+        before, after = rule.baseline, rule.current
+        lost = Difference((after or 0.0) - (before or 0.0), limit=-(rule.limit or 0.0))
+        cells = Proportion(before), Proportion(after), lost if rule.metric in LOST else None
     else:
-        before, after = _value(rule.metric, rule.baseline), _value(rule.metric, rule.current)
+        before, after = rule.baseline, None if rule.why == "speed_gone" else rule.current
         difference = None
-        if rule.metric in _TIMES and rule.baseline is not None and rule.current is not None:
-            difference = f"{rule.current - rule.baseline:+,.0f} ms".replace("-", "−")
-    return (
-        rule_label(rule.metric),
-        before,
-        after,
-        difference,
-        _limit(rule),
-        Result(STATE_OF[rule.status]),
-    )
+        if before is not None and after is not None:
+            difference = f"{after - before:+,.0f} ms".replace("-", "−")
+        cells = Time(before), Time(after), difference
+    return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
 
 
-def _change_row(key: str, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
-    change = comparison.metric(key)
-    assert change is not None  # noqa: S101  checked by the caller
-    return rule_label(key), *_cells(change, comparison, usual), None, Result("informational")
-
-
-def _cells(
-    change: MetricChange, comparison: Comparison, usual: int, limit: float | None = None
-) -> tuple[Cell, Cell, Cell]:
-    del comparison
+def _cells(change: MetricChange, usual: int, limit: float | None = None) -> tuple[Cell, Cell, Cell]:
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
     return (
@@ -544,10 +554,6 @@ def difference_of(change: MetricChange, limit: float | None = None) -> Differenc
     few = change.low is not None and change.changed and change.interval is None
     note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
     return Difference(change.difference, low, high, limit, change.is_better, note)
-
-
-def _value(metric: str, value: float | None) -> Cell:
-    return Time(value) if metric in _TIMES else Proportion(value)
 
 
 def _limit(rule: RuleResult) -> Cell:
@@ -577,7 +583,7 @@ def worst_examples(
         better = [change for change in comparison.changes[::-1] if change.change == "improved"]
         shown = tuple(example_of(change, sides) for change in better[:most])
         return Examples(_("Improved"), shown, len(better))
-    lost = [_lost_example(item) for item in comparison.lost]
+    lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
     return Examples(_("Got worse"), tuple(items[:most]), len(items))
 
@@ -585,10 +591,6 @@ def worst_examples(
 def _title(item: ComparedItem | ItemChange) -> str:
     """Return the text of an item; for a note, whose text is its path, its file name."""
     return PurePosixPath(item.id).stem if item.text == item.id else item.text
-
-
-def _lost_example(item: ComparedItem) -> Example:
-    return Example(item.id, _title(item), _("not evaluated"), item.expected_notes)
 
 
 def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
@@ -629,8 +631,11 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
     )
 
 
-def noise_text(comparison: Comparison) -> Text:
-    """Return the smallest difference that this number of items usually shows; "" if it is unknown."""
+def noise_text(release: Release) -> Text:
+    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    comparison = release.comparison
+    if state_of(release) == "passed":
+        return ""
     known = [change.detectable for change in comparison.metrics if change.detectable is not None]
     if not known:
         return ""
@@ -703,7 +708,7 @@ def release_document(
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
-        noise=noise_text(comparison),
+        noise=noise_text(release),
         sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
         version=comparison.current.app_version,
     )
@@ -715,26 +720,26 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
         for way in ("worse", "improved")
     )
     kinds = (
-        (_("Got worse"), list(map(example_of, worse)), ""),
-        (_("Got better"), list(map(example_of, better)), ""),
+        (_("Got worse"), [example_of(change) for change in worse], ""),
+        (_("Got better"), [example_of(change) for change in better], ""),
         (
             _("Items that could not be evaluated"),
-            list(map(_lost_example, comparison.lost)),
+            [_gone_example(item, _("not evaluated")) for item in comparison.lost],
             NOT_EVALUATED,
         ),
         (
             _("Items whose expected passage is no longer in its note"),
-            list(map(_gone_example, comparison.gone)),
+            [_gone_example(item) for item in comparison.gone],
             PASSAGE_GONE,
         ),
         (
             _("Items without a verdict in this run"),
-            list(map(_gone_example, comparison.unjudged)),
+            [_gone_example(item) for item in comparison.unjudged],
             VERDICT_LOST,
         ),
         (
             _("Items without a checklist result in this run"),
-            list(map(_gone_example, comparison.unchecked)),
+            [_gone_example(item) for item in comparison.unchecked],
             VERDICT_LOST,
         ),
     )
@@ -759,8 +764,8 @@ VERDICT_LOST = _(
 )
 
 
-def _gone_example(item: ComparedItem) -> Example:
-    return Example(item.id, _title(item), "", item.expected_notes)
+def _gone_example(item: ComparedItem, what: Text = "") -> Example:
+    return Example(item.id, _title(item), what, item.expected_notes)
 
 
 def _compared_runs(comparison: Comparison) -> Section:

@@ -30,7 +30,7 @@ from gigamind.i18n import Message, _, script_messages, translator
 from gigamind.loading import demand_of
 from gigamind.runs.folders import private_folder
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
-from gigamind.service.asking import Ask, Desk, open_desk
+from gigamind.service.asking import Ask, open_desk
 from gigamind.service.guard import Guard, preferred_language, refused
 from gigamind.service.models import Figures, Models
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
@@ -148,15 +148,12 @@ class SavedQuestion(BaseModel):
 def create_app(
     options: ServiceOptions,
     *,
-    desk: Callable[[ServiceOptions], Desk] = open_desk,
-    models: Callable[[ServiceOptions, Figures], Models] = Models,
     heartbeat_s: float = HEARTBEAT_S,
     ready: Callable[[], None] = lambda: None,
 ) -> FastAPI:
     """Return the service.  If it cannot start, `state.refused` is the error.
 
     Args:
-        desk, models: open the vault and, in the event loop of the server, the models.
         heartbeat_s: seconds of silence in a stream until a comment is sent.
         ready: called after the vault is read.
 
@@ -169,18 +166,18 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         try:
-            opened = await asyncio.to_thread(desk, options)
-            models_used = models(options, figures)
+            opened = await asyncio.to_thread(open_desk, options)
+            models = Models(options, figures)
         except GigamindError as error:
             app.state.refused = error
             raise
-        app.state.answering = Answering(options, opened, models_used, figures)
+        app.state.answering = Answering(options, opened, models, figures)
         ready()
         try:
             yield
         finally:
             app.state.answering = None
-            await models_used.close()
+            await models.close()
             opened.close()
 
     app = FastAPI(

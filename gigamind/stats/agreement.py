@@ -39,11 +39,18 @@ def binary_agreement(
         [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
     ).astype(np.float64)
     everything = np.ones_like(labels)
+
+    def sensitivity(sums: Matrix) -> Matrix:
+        return ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
+
+    def specificity(sums: Matrix) -> Matrix:
+        return ratio(sums[:, 3], sums[:, 3] + sums[:, 1])
+
     figures: dict[str, tuple[Figure, Booleans]] = {
-        "accuracy": (_accuracy, everything),
-        "balanced_accuracy": (_balanced_accuracy, everything),
-        "sensitivity": (_sensitivity, labels),
-        "specificity": (_specificity, ~labels),
+        "accuracy": (lambda sums: (sums[:, 0] + sums[:, 3]) / sums.sum(axis=1), everything),
+        "balanced_accuracy": (lambda s: (sensitivity(s) + specificity(s)) / 2, everything),
+        "sensitivity": (sensitivity, labels),
+        "specificity": (specificity, ~labels),
         "cohen_kappa": (_kappa, everything),
     }
     shares = ("accuracy", "sensitivity", "specificity")
@@ -94,25 +101,6 @@ def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
         return kappa
     most = 1 - wilson_of_mean(1.0, size).low
     return replace(kappa, interval=Interval(max(-1.0, 1 - most / by_chance), 1.0))
-
-
-def _accuracy(sums: Matrix) -> Matrix:
-    tp, _, _, tn = sums.T
-    return (tp + tn) / sums.sum(axis=1)
-
-
-def _sensitivity(sums: Matrix) -> Matrix:
-    tp, _, fn, _ = sums.T
-    return ratio(tp, tp + fn)
-
-
-def _specificity(sums: Matrix) -> Matrix:
-    _, fp, _, tn = sums.T
-    return ratio(tn, tn + fp)
-
-
-def _balanced_accuracy(sums: Matrix) -> Matrix:
-    return (_sensitivity(sums) + _specificity(sums)) / 2
 
 
 def _kappa(sums: Matrix) -> Matrix:
@@ -210,7 +198,16 @@ def reliability(
         ]
     )
     groups = numbered(clusters, len(rows))
-    figures = _figures(np.ones_like(outcomes), bins)
+    everything = np.ones_like(outcomes)
+
+    def error(sums: Matrix) -> Matrix:
+        confidence, hits = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
+        return np.abs(confidence - hits).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
+
+    figures: dict[str, tuple[Figure, Booleans]] = {
+        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), everything),
+        "calibration_error": (error, everything),
+    }
     measured = estimates(rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups)
     by_confidence = reliability_bins(confidences, outcomes, clusters=groups, bins=bins)
     return Reliability(measured["brier"], measured["calibration_error"], by_confidence)
@@ -233,7 +230,7 @@ def reliability_bins(
             low=place / bins,
             high=(place + 1) / bins,
             confidence=fsum(confidences[own]) / int(own.sum()) if own.any() else None,
-            outcome=_share(outcomes[own], groups[own]),
+            outcome=Estimate.share(int(outcomes[own].sum()), int(own.sum()), groups[own]),
         )
         for place, own in enumerate(inside)
     )
@@ -247,18 +244,3 @@ def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
         if confidence_bin.confidence is not None and confidence_bin.outcome.value is not None
     ]
     return fsum(gaps) / sum(confidence_bin.outcome.n for confidence_bin in bins) if gaps else None
-
-
-def _share(right: Booleans, groups: Clusters) -> Estimate:
-    return Estimate.share(int(right.sum()), right.size, groups)
-
-
-def _figures(everything: Booleans, bins: int) -> dict[str, tuple[Figure, Booleans]]:
-    def error(sums: Matrix) -> Matrix:
-        confidence, right = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
-        return np.abs(confidence - right).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
-
-    return {
-        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), everything),
-        "calibration_error": (error, everything),
-    }

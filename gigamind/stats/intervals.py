@@ -185,9 +185,9 @@ def summable(values: Matrix) -> Matrix:
     return whole / scale
 
 
-def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Interval:
-    """Return the central `confidence` of resampled figures, at least one."""
-    return percentile_intervals(figures[:, np.newaxis], confidence)[0]
+def percentile_interval(figures: Matrix) -> Interval:
+    """Return the central 95 % of resampled figures, at least one."""
+    return percentile_intervals(figures[:, np.newaxis])[0]
 
 
 def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
@@ -295,12 +295,17 @@ def bounded_means(
     Raises:
         ValueError: a value is not in [0, 1].
     """
-    values = _checked(values)
+    outside = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+    if outside.any():
+        raise ValueError(f"not in [0, 1]: {values[outside][0]}")
+    values = np.clip(values, 0.0, 1.0)
     intervals = mean_intervals(values, seed=seed, label=label, clusters=clusters)
     for place, interval in enumerate(intervals):
         if interval is not None:
             measured = ~np.isnan(values[:, place])
-            size = _size(measured, clusters)
+            size = float(np.count_nonzero(measured))
+            if clusters is not None:
+                size = effective_items(clusters[measured])
             intervals[place] = widened(interval, float(values[measured, place].mean()), size)
     return intervals
 
@@ -342,16 +347,3 @@ def is_rough(interval: Interval, mean: float, size: float) -> bool:
 def has_no_width(interval: Interval) -> bool:
     """Return whether all resamples are equal, up to rounding."""
     return interval.high - interval.low <= _ROUNDING
-
-
-def _checked(values: Matrix) -> Matrix:
-    outside = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
-    if outside.any():
-        raise ValueError(f"not in [0, 1]: {values[outside][0]}")
-    return np.clip(values, 0.0, 1.0)
-
-
-def _size(measured: npt.NDArray[np.bool_], clusters: Clusters | None) -> float:
-    if clusters is None:
-        return float(np.count_nonzero(measured))
-    return effective_items(clusters[measured])

@@ -43,7 +43,7 @@ def reading(alpha: float) -> Reading:
 
 
 def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    counts, _ = _counts(ratings)
+    counts = _counts(ratings)
     values = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (values - 1)
 
@@ -73,7 +73,8 @@ def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
 
 def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
     """Return ordinal values as interval values: the middle of their ranks."""
-    counts, levels = _counts(ratings)
+    counts = _counts(ratings)
+    levels = counts.shape[1]
     values = counts.sum(axis=1)
     pairs = counts[:, :, np.newaxis] * counts[:, np.newaxis, :]
     pairs[:, range(levels), range(levels)] -= counts
@@ -95,7 +96,6 @@ def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
 _PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
-def _counts(ratings: Matrix) -> tuple[Matrix, int]:
+def _counts(ratings: Matrix) -> Matrix:
     levels = np.unique(ratings[~np.isnan(ratings)])
-    counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
-    return counts.astype(np.float64), levels.size
+    return np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1).astype(np.float64)

@@ -47,7 +47,11 @@ def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS)
         return 1.0
     moved = summable(moved)
     far = abs(moved.sum()) - _TIE * np.abs(moved).sum()
-    table = _byte_sums(moved)
+    # The signed sums of every eight values under every byte of signs, at least two rows x 256.
+    groups = max(2, -(-moved.size // 8))
+    padded = np.zeros(8 * groups)
+    padded[: moved.size] = moved
+    table = padded.reshape(groups, 8) @ _SIGNS.T
     if moved.size <= _ENUMERATED:
         patterns = np.arange(2**moved.size, dtype="<u2").view(np.uint8).reshape(-1, 2)
         return float((np.abs(_signed_sums(table, patterns)) >= far).mean())
@@ -61,14 +65,6 @@ def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS)
         sums = _signed_sums(table, signs.reshape(rows, -1))
         counted += int((np.abs(sums) >= far).sum())
     return counted / (flips + 1)
-
-
-def _byte_sums(values: Matrix) -> Matrix:
-    """Return the signed sums of every eight values under every byte of signs, at least two rows x 256."""
-    groups = max(2, -(-values.size // 8))
-    padded = np.zeros(8 * groups)
-    padded[: values.size] = values
-    return padded.reshape(groups, 8) @ _SIGNS.T
 
 
 def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
@@ -217,17 +213,12 @@ def non_inferiority(
     if not 0 <= margin < inf:
         raise ValueError(f"margin must be 0 or more, not {margin}")
     drop = -difference
-    decision = _decide(n, drop, interval, margin)
-    needed = _needed_n(n, drop, interval, margin) if decision == "inconclusive" else None
-    return NonInferiority(decision, drop, margin, needed)
-
-
-def _decide(n: int, drop: float, interval: Interval, margin: float) -> Decision:
-    if n < MIN_PAIRS:
-        return "inconclusive"
-    if drop > margin + _MARGIN_TIE and interval.high < 0:
-        return "fail"
-    return "inconclusive" if interval.low < -margin - _MARGIN_TIE else "pass"
+    if n >= MIN_PAIRS and drop > margin + _MARGIN_TIE and interval.high < 0:
+        return NonInferiority("fail", drop, margin, None)
+    if n < MIN_PAIRS or interval.low < -margin - _MARGIN_TIE:
+        needed = _needed_n(n, drop, interval, margin)
+        return NonInferiority("inconclusive", drop, margin, needed)
+    return NonInferiority("pass", drop, margin, None)
 
 
 def _needed_n(n: int, drop: float, interval: Interval, margin: float) -> int | None:
@@ -287,10 +278,14 @@ def compare_metrics(
     Raises:
         ValueError: a metric has no pairs, different lengths, or a value that is not finite.
     """
-    for metric, (baseline, current) in pairs.items():
-        _check(metric, baseline, current)
     by_length: dict[int, list[str]] = {}
-    for metric, (baseline, _) in pairs.items():
+    for metric, (baseline, current) in pairs.items():
+        shape = baseline.shape
+        if len(shape) != 1 or shape != current.shape or not baseline.size:
+            shapes = f"{shape} and {current.shape}"
+            raise ValueError(f"{metric}: expected two vectors of equal length, got {shapes}")
+        if not (np.isfinite(baseline).all() and np.isfinite(current).all()):
+            raise ValueError(f"{metric}: not a finite number among the paired values")
         by_length.setdefault(baseline.size, []).append(metric)
     intervals: dict[str, Interval] = {}
     for metrics in by_length.values():
@@ -360,15 +355,6 @@ def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
     )
 
 
-def _check(metric: str, baseline: Matrix, current: Matrix) -> None:
-    shape = baseline.shape
-    if len(shape) != 1 or shape != current.shape or not baseline.size:
-        shapes = f"{shape} and {current.shape}"
-        raise ValueError(f"{metric}: expected two vectors of equal length, got {shapes}")
-    if not (np.isfinite(baseline).all() and np.isfinite(current).all()):
-        raise ValueError(f"{metric}: not a finite number among the paired values")
-
-
 def _compare(
     baseline: Matrix, current: Matrix, interval: Interval, seed: int, label: str
 ) -> PairedComparison:
@@ -377,7 +363,7 @@ def _compare(
     test: Test | None
     if n < MIN_PAIRS:
         test, p_value, detectable = None, None, None
-    elif _is_binary(baseline) and _is_binary(current):
+    elif np.isin([baseline, current], (0.0, 1.0)).all():
         test, p_value = "mcnemar", mcnemar(improved, worse)
         detectable = detectable_binary(n, improved + worse)
     else:
@@ -402,15 +388,7 @@ def _compare(
 
 def _detectable_graded(differences: Matrix, changed: int) -> float | None:
     size = float(np.abs(differences).sum()) / max(1, changed)
-    return detectable_graded(differences.size, _deviation(differences), changed=changed, size=size)
-
-
-def _is_binary(values: Matrix) -> bool:
-    return bool(np.isin(values, (0.0, 1.0)).all())
-
-
-def _deviation(differences: Matrix) -> float:
-    """Return the sample standard deviation; exactly 0 for equal values despite rounding."""
-    if differences.min() == differences.max():
-        return 0.0
-    return float(np.std(differences, ddof=1))
+    # Exactly 0 for equal values despite rounding.
+    all_equal = differences.min() == differences.max()
+    deviation = 0.0 if all_equal else float(np.std(differences, ddof=1))
+    return detectable_graded(differences.size, deviation, changed=changed, size=size)

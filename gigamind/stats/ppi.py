@@ -67,7 +67,9 @@ def corrected_mean(
     Raises:
         ValueError: lengths differ, or a value is not in [0, 1].
     """
-    _check(labels, verdicts, unlabelled)
+    check_lengths("labels and verdicts", labels, verdicts)
+    if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
+        raise ValueError("a label or verdict is not in [0, 1]")
     groups = numbered(clusters, labels.size + unlabelled.size)
     ours, others = groups[: labels.size], groups[labels.size :]
     if count(ours) < _LEAST:
@@ -97,12 +99,6 @@ def corrected_mean(
         label_clusters=count(ours),
         item_clusters=count(groups),
     )
-
-
-def _check(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> None:
-    check_lengths("labels and verdicts", labels, verdicts)
-    if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
-        raise ValueError("a label or verdict is not in [0, 1]")
 
 
 def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Clusters) -> float:
@@ -156,7 +152,7 @@ def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> flo
 def _interval(
     value: float, moments: tuple[float, float], degrees: int, confidence: float
 ) -> Interval:
-    """Return the covariance of the means of two parts of two clusters or more; not 0 only for shared clusters."""
+    """Return the interval by Student's t of a mean and its variance, with `value` inside, cut to [0, 1]."""
     middle, variance = moments
     arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
     low, high = min(value, middle - arm), max(value, middle + arm)

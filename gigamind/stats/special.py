@@ -47,16 +47,6 @@ def binomial_pmf(successes: int, trials: int, chance: float) -> float:
     return density / successes / failures * trials
 
 
-def incomplete_beta(a: float, b: float, x: float) -> float:
-    """Return the share of Beta(a, b) below x.
-
-    Raises:
-        ValueError: a or b is not in [0.001, 1e9], or x is not in [0, 1].
-    """
-    _check(a, b, x)
-    return _share_below(a, b, x, 1 - x)
-
-
 @lru_cache(_KEPT)
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Return the value below which `share` of Beta(a, b) is.

@@ -44,39 +44,46 @@ class Command(Generic[Response]):
         self._process: _Process | None = _Process(arguments)
 
     def ask(self, query: Query) -> Response:
+        fields = {"id": query.id, **self._dialect.arguments(query.text)}
         with self._lock:
-            return self._answer(query)
+            if self._process is None:
+                raise SystemFailedError(
+                    _(
+                        "the query was not sent, because the command failed {count} times in a row",
+                        count=self._failures,
+                    )
+                )
+            line = json.dumps(fields, ensure_ascii=False)
+            try:
+                response = self._read(self._process.ask(line, self._timeout_s), query)
+            except SystemFailedError:
+                self._failures += 1
+                self._end()
+                if self._failures < _MOST_FAILURES:  # the start counts against no query
+                    self._process = _Process(self._arguments)
+                raise
+            self._failures = 0
+            return response
 
     def close(self) -> None:
         with self._lock:
             self._end()
 
-    def _answer(self, query: Query) -> Response:
-        if self._process is None:
-            raise SystemFailedError(
-                _(
-                    "the query was not sent, because the command failed {count} times in a row",
-                    count=self._failures,
-                )
-            )
-        line = json.dumps(self._dialect.request_fields(query), ensure_ascii=False)
-        try:
-            response = self._read(self._process.ask(line, self._timeout_s), query)
-        except SystemFailedError:
-            self._failures += 1
-            self._end()
-            if self._failures < _MOST_FAILURES:  # the start does not count against the next query
-                self._process = _Process(self._arguments)
-            raise
-        self._failures = 0
-        return response
-
     def _read(self, line: str, query: Query) -> Response:
         """Return the response to this query; after an invalid line, the next ones cannot be assigned to queries."""
         try:
             payload = cast("object", json.loads(line))
-            _check_id(payload, query)
-            return self._dialect.read(payload)
+            fields = cast("dict[str, object]", payload) if isinstance(payload, dict) else {}
+            other = fields.get("id")
+            if other not in {None, query.id}:
+                raise ValueError(  # noqa: TRY301  handled like other faults of a line
+                    _(
+                        "the response has the id {other}, but the query has the id {query}",
+                        other=str(other),
+                        query=query.id,
+                    )
+                )
+            return self._dialect.read(cast("object", payload))
         except (ValueError, RecursionError) as error:
             raise SystemFailedError(
                 _(
@@ -91,18 +98,6 @@ class Command(Generic[Response]):
         if self._process:
             self._process.end()
         self._process = None
-
-
-def _check_id(payload: object, query: Query) -> None:
-    other = cast("dict[str, object]", payload).get("id") if isinstance(payload, dict) else None
-    if other not in {None, query.id}:
-        raise ValueError(
-            _(
-                "the response has the id {other}, but the query has the id {query}",
-                other=str(other),
-                query=query.id,
-            )
-        )
 
 
 class _Process:

@@ -2,41 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
 from gigamind.i18n import _
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.reply import Reply
-from gigamind.systems.protocol import Answerer, Hit_co, Query, Retriever
+from gigamind.systems.protocol import Query
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class GuardedRetriever(Retriever[Hit_co]):
-    """A user-supplied search; see the module."""
+class Guarded:
+    """A user-supplied search or answering system; see the module."""
 
-    retriever: Retriever[Hit_co]
+    system: Any
 
-    def search(self, query: Query) -> Ranking[Hit_co]:
-        return _checked_call(self.retriever.search, query, Ranking)
-
-    def close(self) -> None:
-        self.retriever.close()
-
-
-@dataclass(frozen=True)
-class GuardedAnswerer(Answerer):
-    """A user-supplied answering system; see the module."""
-
-    answerer: Answerer
+    def search(self, query: Query) -> Any:  # noqa: ANN401  a ranking of its hits
+        return _checked_call(self.system.search, query, Ranking)
 
     def answer(self, question: Query) -> Reply:
-        return _checked_call(self.answerer.answer, question, Reply)
+        return _checked_call(self.system.answer, question, Reply)
 
     def close(self) -> None:
-        self.answerer.close()
+        self.system.close()
 
 
 def _checked_call(ask: Callable[[Query], Result], query: Query, kind: type[Result]) -> Result:

@@ -80,7 +80,7 @@ class HttpSystem(Generic[Response]):
             ) from error
 
     def ask(self, query: Query) -> Response:
-        values = self._dialect.request_fields(query)
+        values = {"id": query.id, **self._dialect.arguments(query.text)}
         if self._embedder:
             values["vector"] = self._embedder.embed_query(query.text).tolist()
         params, body = self._preset.request(values)
@@ -88,24 +88,17 @@ class HttpSystem(Generic[Response]):
             retry=retry_if_result(lambda reply: isinstance(reply, _Again)),
             stop=stop_after_attempt(1 + self._preset.retries),
             wait=_wait,
-            retry_error_callback=_last,
+            retry_error_callback=lambda state: state.outcome and state.outcome.result(),
         )
-        tries: list[None] = []
-
-        def send() -> httpx.Response | _Again:
-            tries.append(None)
-            return self._send(params, body)
-
-        reply = retrying(send)
+        reply = retrying(self._send, params, body)
+        tries = retrying.statistics["attempt_number"]
         if isinstance(reply, _Again):
-            failed = _("{reason} (attempts: {count})", reason=reply.reason, count=len(tries))
-            raise self._failed(
-                joined([failed, reply.hint], separator="; ") if reply.hint else failed
-            )
+            failed = _("{reason} (attempts: {count})", reason=reply.reason, count=tries)
+            raise self._failed(failed, reply.hint)
         response = self._read(reply)
-        if len(tries) == 1:
+        if tries == 1:
             return response
-        return replace(response, oddities={**response.oddities, "asked_again": len(tries) - 1})
+        return replace(response, oddities={**response.oddities, "asked_again": tries - 1})
 
     def close(self) -> None:
         self._client.close()
@@ -134,15 +127,13 @@ class HttpSystem(Generic[Response]):
             ) from error
         status = reply.status_code
         if status == _BUSY or (status >= _SERVER_ERROR and status not in _OTHER_METHOD):
-            return _Again(_status(reply), after_s=_seconds(reply.headers.get("Retry-After", "")))
+            wait = reply.headers.get("Retry-After", "")
+            return _Again(_status(reply), after_s=float(wait) if wait.isdecimal() else None)
         return reply
 
     def _read(self, reply: httpx.Response) -> Response:
         if not reply.is_success:
-            hint = self._hint(reply)
-            raise self._failed(
-                joined([_status(reply), hint], separator="; ") if hint else _status(reply)
-            )
+            raise self._failed(_status(reply), self._hint(reply))
         if not reply.content.strip():
             raise self._failed(_("empty response with status {status}", status=reply.status_code))
         try:
@@ -163,10 +154,9 @@ class HttpSystem(Generic[Response]):
         except ValueError as error:
             raise self._failed(text_of(error)) from None
 
-    def _failed(self, reason: Text) -> SystemFailedError:
-        return SystemFailedError(
-            _("{request}: {reason}", request=self._request_line, reason=reason)
-        )
+    def _failed(self, reason: Text, hint: Message | None = None) -> SystemFailedError:
+        text = joined([reason, hint], separator="; ") if hint else reason
+        return SystemFailedError(_("{request}: {reason}", request=self._request_line, reason=text))
 
     def _hint(self, reply: httpx.Response) -> Message | None:
         if reply.is_redirect:
@@ -202,14 +192,6 @@ def _wait(state: RetryCallState) -> float:
     requested = state.outcome.result().after_s if state.outcome else None
     wait = 0.1 * 2**state.attempt_number if requested is None else requested
     return min(_LONGEST_WAIT_S, wait)
-
-
-def _last(state: RetryCallState) -> _Again | None:
-    return state.outcome.result() if state.outcome else None
-
-
-def _seconds(header: str) -> float | None:
-    return float(header) if header.isdecimal() else None
 
 
 def _status(reply: httpx.Response) -> Message:

@@ -8,8 +8,6 @@ from typing import Any, Generic
 
 from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
 from gigamind.i18n import Message, _, n_
-from gigamind.interop.ranking import RankedNote, Ranking
-from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
 from gigamind.interop.trec import column
 from gigamind.llm.redaction import redacted, without_secrets
@@ -26,33 +24,16 @@ _NAMED = 3  # names shown in a warning
 
 @dataclass(frozen=True, slots=True)
 class Opened(Generic[Response]):
-    """A system that is ready."""
+    """A system that is ready, as a `Retriever` or an `Answerer` by the kind of its responses."""
 
     system: System[Response]
     concurrency: int | None = None  # maximum queries in flight; None for no limit
     warnings: tuple[Message, ...] = ()  # anomalies of the whole source
 
-
-@dataclass(frozen=True, slots=True)
-class SystemRetriever:
-    """Adapt a system that returns rankings to `Retriever`."""
-
-    system: System[Ranking[RankedNote]]
-
-    def search(self, query: Query) -> Ranking[RankedNote]:
+    def search(self, query: Query) -> Response:
         return self.system.ask(query)
 
-    def close(self) -> None:
-        self.system.close()
-
-
-@dataclass(frozen=True, slots=True)
-class SystemAnswerer:
-    """Adapt a system that returns answers to `Answerer`."""
-
-    system: System[Reply]
-
-    def answer(self, question: Query) -> Reply:
+    def answer(self, question: Query) -> Response:
         return self.system.ask(question)
 
     def close(self) -> None:
@@ -136,8 +117,8 @@ def open_system(
             raise InputError(_("--system builtin is gigamind's own engine. Name another system."))
 
 
-class _Run(Generic[Response]):
-    """A run file as a system; implements `System`."""
+class _Run(System[Response]):
+    """A run file as a system."""
 
     def __init__(self, run: RunFile[Response], dialect: Dialect[Response]) -> None:
         self._run, self._dialect = run, dialect
@@ -146,9 +127,6 @@ class _Run(Generic[Response]):
         responses = self._run.responses
         response = responses.get(query.id, responses.get(column(query.id)))
         return self._dialect.absent() if response is None else response
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to close."""
 
 
 def _parsed(system: str) -> tuple[str, str]:
@@ -238,26 +216,20 @@ def _some(names: Collection[str]) -> list[str]:
     return [*list(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])]
 
 
-Function = Callable[..., object]
+class FunctionSystem(System[Response]):
+    """A Python function as a system."""
 
-
-class FunctionSystem(Generic[Response]):
-    """A Python function as a system; implements `System`."""
-
-    def __init__(self, function: Function, dialect: Dialect[Response]) -> None:
+    def __init__(self, function: Callable[..., object], dialect: Dialect[Response]) -> None:
         self._function, self._dialect = function, dialect
 
     def ask(self, query: Query) -> Response:
         try:
-            return self._dialect.read(self._function(*self._dialect.arguments(query)))
+            return self._dialect.read(self._function(*self._dialect.arguments(query.text).values()))
         except OWN_FAULTS as error:  # user code may raise anything
             raise SystemFailedError(fault_of(error)) from error
 
-    def close(self) -> None:
-        """Do nothing: there is nothing to close."""
 
-
-def load_function(name: str, parameters: Message) -> Function:
+def load_function(name: str, parameters: Message) -> Callable[..., object]:
     """Import the function that "module:function" names; `parameters` describes its arguments in messages.
 
     Raises:

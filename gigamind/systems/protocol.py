@@ -63,4 +63,3 @@ class System(Protocol[Response_co]):
 
     def close(self) -> None:
         """Release connections, processes and files."""
-        ...

@@ -8,7 +8,7 @@ from math import log, log1p
 import numpy as np
 
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault
+from gigamind.vault.notes import Note, Vault
 
 _DAMPING = 0.85  # Brin & Page, 1998
 _TOLERANCE = 1e-12  # sum of absolute changes at which the ranks have settled
@@ -17,12 +17,13 @@ _MOST_ROUNDS = 1000  # never reached: 0.85 ** 170 is below the tolerance
 
 def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...]]:
     """Return for each note's path the sorted distinct paths of the other notes that it links to or embeds."""
-    graph: dict[str, tuple[str, ...]] = {}
-    for note in vault.notes:
-        resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
-        targets = {resolution.note.path for resolution in resolutions if resolution is not None}
-        graph[note.path] = tuple(sorted(targets - {note.path}))
-    return graph
+    return {note.path: tuple(sorted(linked_paths(note, identities))) for note in vault.notes}
+
+
+def linked_paths(note: Note, identities: Identities) -> frozenset[str]:
+    """Return the paths of the other notes that a note links to or embeds."""
+    resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
+    return frozenset(found.note.path for found in resolutions if found) - {note.path}
 
 
 def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
@@ -73,10 +74,7 @@ class Neighbours:
         return self._out[note]
 
     def centrality(self, note: str) -> float:
-        """Return the PageRank (damping 0.85, Brin & Page 1998) of each note divided by the highest, in (0, 1].
-
-        A note without links distributes its rank equally over all notes; without any links, all notes have 1.0.
-        """
+        """Return the `centrality` of a note."""
         return self._centrality[note]
 
     def shared(self, linked: AbstractSet[str], note: str, target: str) -> float:

@@ -91,6 +91,9 @@ NOT_RUN = {
         "items = pandas.read_json": "needs pandas",
         "items = polars.read_ndjson": "needs Polars",
     },
+    "docs/release-manager.md": {
+        "gigamind gate waive": "needs a run that failed: tests/evaluation/test_attempts.py"
+    },
     "docs/search.md": {
         "gigamind tune search ...": "embeds with a second encoder for half a minute"
     },
@@ -248,7 +251,7 @@ def test_everything_on_a_page_runs_in_its_order(name: str, shell: Shell, ours: d
     assert ended.returncode == 0, ended.stderr
     ended = shell.bash(replaced(script, ours))
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert name not in COMPARABLE or "NOT COMPARABLE" not in ended.stdout, ended.stdout
+    assert name not in COMPARABLE or "Not comparable" not in ended.stdout, ended.stdout
     if program := text_of(name, PYTHON):
         ended = shell.python(replaced(program, ours))
         assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -49,8 +49,12 @@ def masked_text(file):
     if file.suffix == ".jsonl":
         rows = (mask(json.loads(line)) for line in text.splitlines())
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    rows = r"latency p\d+|indexing|all queries|run|gigamind|hardware"
-    cells = re.sub(r"(?m)\| [^|\n]+ (ms|s|min) \|$", "| * |", text)
+    rows = r"latency p\d+|indexing|all queries|run|created|gigamind version|Python|hardware"
+    rows += "|package versions|run options"
+    head = re.sub(r"\b\d{8}-\d{6} · \d{4}-\d\d-\d\d \d\d:\d\d UTC", "*", text)
+    head = re.sub(r"promote [^`\n]*", "promote *", head)
+    head = re.sub(r"\S+/errors\.jsonl", "errors.jsonl", head)
+    cells = re.sub(r"(?m)\| [^|\n]+ (ms|s|min) \|$", "| * |", head)
     return re.sub(rf"(?m)^\| ({rows}) \| .* \|$", r"| \1 | * |", cells)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.evaluation.release import read_verdict
+from gigamind.publish.artifacts import end_of_gate
 from gigamind.tasks import evaluate
 from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run
 from gigamind.tasks.search.options import SearchEvalOptions
@@ -71,6 +72,18 @@ def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
         assert "new FAQ" in text, page
         assert "kim" in text, page
     assert promote_run(PromoteOptions(run=home / "runs" / "a", folder=home / "b")).file.is_file()
+
+
+def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypatch):
+    events = []
+    monkeypatch.setattr("prefect.events.emit_event", lambda event, **_about: events.append(event))
+    break_notes(home, 4)
+    run(home, "a")
+    waive(home, "a")
+    verdict = read_verdict(home / "runs" / "a")
+    state = end_of_gate({"release": verdict.dump(), "out": home / "runs" / "a"})
+    assert (state.is_completed(), state.name) == (True, "Waived")
+    assert events == ["gigamind.gate.waived"]
 
 
 def test_later_runs_of_the_same_candidate_are_waived_and_other_failures_are_not(home):

@@ -73,7 +73,7 @@ def test_a_search_that_a_model_judges_says_which_notes_changed(vault, dataset, s
     options = SearchEvalOptions.model_validate(given | asked | {"out": tmp_path / "out"})
     evaluate(options)
     assert warnings(tmp_path / "out") == [{"n": 4, "notes": CHANGED}]
-    assert "1 warning" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+    assert "changed.md, deleted.md" in (tmp_path / "out" / "summary.md").read_text("utf-8")
     # Undisturbed, a run says nothing of it.
     evaluate(options.model_copy(update={"out": tmp_path / "again"}))
     assert warnings(tmp_path / "again") == []

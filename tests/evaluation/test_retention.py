@@ -154,7 +154,9 @@ def test_replies_that_nobody_asked_for_go_and_other_files_stay(options, tmp_path
     report = clean_up(options())
 
     assert (old.exists(), young.exists(), other.exists()) == (False, True, True)
-    assert [removal["what"] for removal in report["removed"]] == [f"1 reply in {folder}"]
+    (removal,) = report["removed"]
+    assert removal["what"].startswith("1 ")
+    assert removal["what"].endswith(f" {folder}")
 
 
 def test_a_dry_run_tells_the_same_and_takes_nothing(options, write_run, tmp_path):

@@ -78,7 +78,7 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
         "default": 10,
         "minimum": 1,
         "maximum": 1000,
-        "description": "notes per ranking",
+        "description": forms["SearchSearch"]["properties"]["topk"]["description"],
         "title": "",
     }
     shown = [field for form in forms.values() for field in form["properties"].values()]

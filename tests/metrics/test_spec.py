@@ -10,6 +10,7 @@ from gigamind.metrics.answerability import METRICS as VERDICTS
 from gigamind.metrics.grounding import GroundingTable, measure_claims
 from gigamind.metrics.links import LinkedNote, terms
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
+from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import (
     in_order,
     is_lower_better,
@@ -18,7 +19,6 @@ from gigamind.metrics.table import (
     may_gate,
     metrics_of,
     register,
-    unregister,
 )
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
@@ -45,7 +45,7 @@ OWN = Metric(
 def own():
     register(OWN)
     yield OWN
-    unregister(OWN)
+    del OWN_METRICS[OWN.key]
 
 
 @pytest.mark.usefixtures("own")
@@ -186,4 +186,4 @@ def test_a_fault_of_an_own_metric_names_it(of, said):
         with pytest.raises(InputError, match=re.escape(said)):
             measure_ranking(["a", "b"], {"a": 1}, 2)
     finally:
-        unregister(metric)
+        del OWN_METRICS[metric.key]

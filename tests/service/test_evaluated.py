@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from gigamind.systems.dialect import Answers, Rankings
+from gigamind.systems.dialect import ANSWERS, rankings
 from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query
 from gigamind.systems.settings import SystemOptions
@@ -19,7 +19,7 @@ def asked(address, dialect):
 def test_the_service_is_searched_by_its_preset(serve, monkeypatch):
     monkeypatch.setenv("GIGAMIND_SERVICE_TOKEN", "a-token-of-the-service")
     service = serve(token="a-token-of-the-service")
-    first, *_ = asked(f"{service.url}/api/search", Rankings(100)).hits
+    first, *_ = asked(f"{service.url}/api/search", rankings(100)).hits
     assert (first.note, first.base_score) == ("garden.md", 1.0)
     assert first.text.endswith("The garden has roses and tulips near the gate.")
 
@@ -27,7 +27,7 @@ def test_the_service_is_searched_by_its_preset(serve, monkeypatch):
 def test_the_service_answers_by_its_preset_and_names_its_notes(serve, monkeypatch):
     monkeypatch.setenv("GIGAMIND_SERVICE_TOKEN", "a-token-of-the-service")
     service = serve(token="a-token-of-the-service")
-    reply = asked(f"{service.url}/api/ai/chat", Answers())
+    reply = asked(f"{service.url}/api/ai/chat", ANSWERS)
     assert "The garden has roses and tulips near the gate" in reply.answer
     assert [(one.note, one.text) for one in reply.contexts] == [("garden.md", "")]
     roles = [

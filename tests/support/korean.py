@@ -10,7 +10,8 @@ SENTENCE = re.compile(r"(?<![\w./@-])[A-Za-z][a-z]*(?:[ ,;:]+[a-z]+){3,}(?![\w/@
 
 
 def english(text: str) -> list[str]:
-    """The English sentences in a text; names with a comma behind each are a list."""
+    """Return the English sentences in a text; lists of names and commands are none."""
+    text = re.sub(r"gigamind(?: [a-z]+)+", "", text)
     return [found for found in SENTENCE.findall(text) if re.search("[a-z] [a-z]", found)]
 
 

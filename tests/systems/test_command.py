@@ -10,7 +10,7 @@ import pytest
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
 from gigamind.systems.command import Command, split_command
-from gigamind.systems.dialect import Rankings
+from gigamind.systems.dialect import rankings
 from gigamind.systems.protocol import Query
 
 ANSWERS = """\
@@ -41,7 +41,7 @@ def command(tmp_path: Path):
     started = []
 
     def start(timeout_s=10.0, *more):
-        started.append(Command([sys.executable, str(script), *more], Rankings(3), timeout_s))
+        started.append(Command([sys.executable, str(script), *more], rankings(3), timeout_s))
         return started[-1]
 
     yield start
@@ -107,7 +107,7 @@ def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message)
 def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for(tmp_path):
     script = tmp_path / "talks.sh"
     script.write_text('while read line; do echo "[]"; echo "[\\"late.md\\"]"; done\n', "utf-8")
-    retriever = Command(["sh", str(script)], Rankings(1), 10.0)
+    retriever = Command(["sh", str(script)], rankings(1), 10.0)
     try:
         assert ask(retriever, "first") == ()
         time.sleep(0.5)
@@ -120,7 +120,7 @@ def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for
 def test_its_whole_group_is_killed_at_the_end(tmp_path):
     script = tmp_path / "parent.sh"
     script.write_text('sleep 300 &\nread line\necho "[\\"$!\\"]"\nwait\n', encoding="utf-8")
-    retriever = Command(["sh", str(script)], Rankings(1), 10.0)
+    retriever = Command(["sh", str(script)], rankings(1), 10.0)
     [hit] = ask(retriever, "x")
     child = int(hit.note)
     os.kill(child, 0)
@@ -143,7 +143,7 @@ def _state(process: int) -> str:
 
 def test_a_program_that_is_not_there_is_refused():
     with pytest.raises(InputError, match=r"--system command: /no/such"):
-        Command(["/no/such"], Rankings(1), 1.0)
+        Command(["/no/such"], rankings(1), 1.0)
 
 
 def test_a_command_line_is_split_as_a_shell_does():

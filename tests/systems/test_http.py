@@ -16,7 +16,7 @@ from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
 from gigamind.interop.reply import Reply
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import Answers, Rankings
+from gigamind.systems.dialect import ANSWERS, rankings
 from gigamind.systems.http import HttpSystem
 from gigamind.systems.preset import AnswerPreset, Preset, at, read_preset
 from gigamind.systems.protocol import Query
@@ -36,7 +36,7 @@ def of_search(name: str) -> Preset:
 @contextmanager
 def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[HttpSystem]:
     chosen = preset if isinstance(preset, Preset) else of_search(preset)
-    retriever = HttpSystem(url, chosen, Rankings(topk))
+    retriever = HttpSystem(url, chosen, rankings(topk))
     try:
         yield retriever
     finally:
@@ -164,7 +164,7 @@ def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, wh
         search_server(lambda _: (200, json.dumps(reply))) as server,
         asking(server.url, preset) as retriever,
     ):
-        assert retriever.ask(QUERY).hits == Rankings(3).read(reply).hits
+        assert retriever.ask(QUERY).hits == rankings(3).read(reply).hits
 
 
 def test_names_and_numbers_are_read_at_the_paths_of_a_preset_where_there_are_objects():
@@ -280,7 +280,7 @@ def test_a_preset_of_a_teams_own_is_a_file(tmp_path):
 def answered(url: str, preset: str | AnswerPreset) -> Reply:
     named = isinstance(preset, str)
     chosen = read_preset(preset, AnswerPreset, "systems/answers")[0] if named else preset
-    system = HttpSystem(url, chosen, Answers())
+    system = HttpSystem(url, chosen, ANSWERS)
     try:
         return system.ask(QUERY)
     finally:
@@ -375,7 +375,7 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path,
 def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
     monkeypatch.setenv("OUR_KEY", key)
     with pytest.raises(InputError, match=rf"^--system: .*{why}"):
-        HttpSystem(address, Preset(headers={"X": "$OUR_KEY"}), Rankings(1))
+        HttpSystem(address, Preset(headers={"X": "$OUR_KEY"}), rankings(1))
 
 
 def test_an_unknown_preset_is_refused_with_those_that_there_are():

@@ -9,8 +9,8 @@ import pytest
 from gigamind.cli.main import main
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.loading import imported
-from gigamind.systems.dialect import Answers, Rankings
-from gigamind.systems.guarded import GuardedAnswerer, GuardedRetriever
+from gigamind.systems.dialect import ANSWERS, rankings
+from gigamind.systems.guarded import Guarded
 from gigamind.systems.open import FunctionSystem
 from gigamind.systems.protocol import Query
 
@@ -38,10 +38,10 @@ class Raising:
 def doors(error: BaseException):
     """Each way in which code of a team's own is asked."""
     own = Raising(error)
-    yield lambda: FunctionSystem(own, Rankings(3)).ask(QUERY)
-    yield lambda: FunctionSystem(own, Answers()).ask(QUERY)
-    yield lambda: GuardedRetriever(own).search(QUERY)
-    yield lambda: GuardedAnswerer(own).answer(QUERY)
+    yield lambda: FunctionSystem(own, rankings(3)).ask(QUERY)
+    yield lambda: FunctionSystem(own, ANSWERS).ask(QUERY)
+    yield lambda: Guarded(own).search(QUERY)
+    yield lambda: Guarded(own).answer(QUERY)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import (
     ChecklistItem,
-    ChecklistVerdict,
     ItemVerdict,
     QualityGate,
     load_quality_gate,
@@ -37,22 +36,17 @@ Gate = Chosen[QualityGate]
 def choose_gate(options: AnswerEvalOptions) -> Gate | None:
     """Return the quality gate of the options, or raise InputError; None without `--checklist`."""
     if not options.checklist:
-        _refuse_idle(options)
+        default = AnswerEvalOptions.model_fields["feature"].default
+        idle = "--feature" if options.feature != default else ""
+        if options.checklist_judge is not None:
+            idle = "--checklist-judge"
+        if idle:
+            raise InputError(
+                _("{option}: requires --checklist. Add --checklist or remove it.", option=idle)
+            )
         return None
     path = options.checklist_judge or asset("judges") / "quality_gate.toml"
     return chosen(load_quality_gate(path, options.feature, options.judge_lang), path, options)
-
-
-def _refuse_idle(options: AnswerEvalOptions) -> None:
-    idle = {
-        "--checklist-judge": options.checklist_judge is not None,
-        "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,
-    }
-    for name, given in idle.items():
-        if given:
-            raise InputError(
-                _("{option}: requires --checklist. Add --checklist or remove it.", option=name)
-            )
 
 
 async def check_answer(
@@ -65,31 +59,24 @@ async def check_answer(
     Raises:
         LlmError: See `QualityGate.judge`; for the second check, only transient errors.
     """
-    first = _report((await gate.judge(case, asking)).detail)
+    first = (await gate.judge(case, asking)).detail
+    others: Sequence[ItemVerdict | None] = [None] * len(first.items)
+    flipped = None
     if twice and case.answer.strip():
         again = await unless_final(gate.judge(case, asking.afresh()))
-        first = _compared(first, again.detail) if again else first
-    return first.model_dump(mode="json")
+        if again:
+            flipped = first.passed != again.detail.passed
+            others = again.detail.items
+    items = tuple(map(_item, first.items, others))
+    report = QualityReport(passed=first.passed, ratio=first.share, items=items, flipped=flipped)
+    return report.model_dump(mode="json")
 
 
-def _compared(first: QualityReport, again: ChecklistVerdict) -> QualityReport:
-    items = (
-        item.model_copy(update={"flipped": item.yes != other.yes})
-        for item, other in zip(first.items, again.items, strict=True)
-    )
-    return first.model_copy(update={"flipped": first.passed != again.passed, "items": tuple(items)})
-
-
-def _report(verdict: ChecklistVerdict) -> QualityReport:
-    return QualityReport(
-        passed=verdict.passed, ratio=verdict.share, items=tuple(map(_item, verdict.items))
-    )
-
-
-def _item(item: ItemVerdict) -> QualityItemReport:
+def _item(item: ItemVerdict, again: ItemVerdict | None) -> QualityItemReport:
     place = item.evidence
     return QualityItemReport.like(
         item,
+        flipped=None if again is None else item.yes != again.yes,
         text=item.question,
         quote=place.quote.text if place else "",
         trusted=item.verified,

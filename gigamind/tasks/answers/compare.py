@@ -11,18 +11,7 @@ from gigamind.i18n import Text, _, joined
 from gigamind.metrics.table import is_lower_better, label_text
 from gigamind.records.judged import Finite
 from gigamind.release import model
-from gigamind.tasks.answers.quality import QualityReport
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
-
-
-def check_of(quality: QualityReport | None) -> model.SnapshotCheck | None:
-    """Return the part of a checklist result that a snapshot keeps."""
-    if quality is None:
-        return None
-    return model.SnapshotCheck(
-        passed=quality.passed, yes={item.id: item.yes for item in quality.items}
-    )
-
 
 CORRECTNESS = "correctness"
 _LEADING = (CORRECTNESS, "completeness", "utility")
@@ -74,7 +63,12 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
             line,
             evaluated=line.is_judged,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
-            check=check_of(line.quality),
+            check=model.SnapshotCheck(
+                passed=line.quality.passed,
+                yes={check.id: check.yes for check in line.quality.items},
+            )
+            if line.quality
+            else None,
         )
 
     def shown(self, item: AnswerItem) -> model.Shown:

@@ -40,10 +40,7 @@ def evaluation_of(
     notes = [Utf16(note.text) for note in case.notes]
     return schema.SearchQAEvaluation.like(
         judgement,
-        source_coverage=tuple(
-            schema.SourceCoverage.model_validate(use, from_attributes=True)
-            for use in judgement.coverage
-        ),
+        source_coverage=tuple(map(schema.SourceCoverage.like, judgement.coverage)),
         grounding_issues=grounding_issues(judgement, language),
         summary=judgement.summary
         or ("" if judgement.sentences else translator(language)(_("The answer is empty."))),
@@ -148,38 +145,29 @@ def answer_panel(items: Sequence[schema.AnswerItemReport], seed: int) -> PanelRe
     return panel_report(
         ((item.votes, item.code) for item in items),
         "interval",
-        _graded,
+        lambda vote: (vote.utility if vote.correctness is None else vote.correctness) or 0.0,
         lambda vote: (vote.verdicts, vote.utility),
         seed=seed,
     )
-
-
-def _graded(vote: schema.AnswerVoteReport) -> float:
-    graded = vote.utility if vote.correctness is None else vote.correctness
-    return 0.0 if graded is None else graded
 
 
 def stored_verdict(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
     """Return the JSON values that a run stores of a verdict."""
     panel = verdict.detail
     if not isinstance(panel, PanelOfAnswer):
-        report = _custom_verdict(verdict).model_dump(mode="json") if verdict.scores else None
-        return {"verdict": report}
+        if not verdict.scores:
+            return {"verdict": None}
+        report = VerdictReport.like(
+            verdict,
+            proof=tuple(map(ProofReport.like, verdict.proof)),
+            flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
+        )
+        return {"verdict": report.model_dump(mode="json")}
     evaluation = evaluation_of(panel.judgement, case, case.language) if panel.judgement else None
     return {
         "evaluation": evaluation.model_dump(mode="json") if evaluation else None,
         "votes": [vote.model_dump(mode="json") for vote in votes_of(panel)],
     }
-
-
-def _custom_verdict(verdict: JudgeVerdict[Any]) -> VerdictReport:
-    return VerdictReport.like(
-        verdict,
-        proof=tuple(
-            ProofReport.model_validate(proof, from_attributes=True) for proof in verdict.proof
-        ),
-        flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
-    )
 
 
 def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.AnswerItemReport]:
@@ -207,9 +195,23 @@ def answer_item(
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(schema.SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
-    texts = [note.text for note in case.notes]
+    texts, response_fields = [note.text for note in case.notes], dict[str, Any]()
+    if details := case.response:
+        response_fields = {
+            "contexts": tuple(
+                schema.ContextReport(note=given.note, score=given.base_score, known=bool(text))
+                for given, text in zip(details.contexts, texts, strict=True)
+            ),
+            "oddities": dict(details.oddities),
+            "system_latency_ms": details.latency_ms,
+        }
     references = case.references if case.response else None
     labels = labels_report(case.labels, evaluation, texts, references)
+    metrics: dict[str, float | None] = dict(own.scores) if own else {}
+    if evaluation:
+        facts = labels.facts if labels else ()
+        metrics = {"correctness": evaluation.correctness, "utility": evaluation.utility}
+        metrics |= grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
     unjudged = "unanswered" if response and response.value is None else "not_run"
     outcome = result.outcome if result else unjudged
     if outcome == "scored" and not (evaluation or own):
@@ -217,17 +219,11 @@ def answer_item(
     return schema.AnswerItemReport.like(
         case,
         answer=value.get("answer", checked.get("answer", case.answer)),
-        notes=tuple(
-            schema.NoteReport.model_validate(note, from_attributes=True) for note in case.notes
-        ),
+        notes=tuple(map(schema.NoteReport.like, case.notes)),
         outcome=outcome,
         code=result.code if result else response.code if response else "",
         evaluation=evaluation,
-        metrics=_metrics(case, evaluation, labels)
-        if evaluation
-        else dict(own.scores)
-        if own
-        else {},
+        metrics=metrics,
         labels=labels,
         flipped=value.get("flipped"),
         quality=_read(QualityReport, checked.get("quality")),
@@ -236,23 +232,8 @@ def answer_item(
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
-        **_response_fields(case),
+        **response_fields,
     )
-
-
-def _response_fields(case: EvalCase) -> dict[str, Any]:
-    response = case.response
-    if response is None:
-        return {}
-    pairs = zip(response.contexts, case.notes, strict=True)
-    return {
-        "contexts": tuple(
-            schema.ContextReport(note=context.note, score=context.base_score, known=bool(note.text))
-            for context, note in pairs
-        ),
-        "oddities": dict(response.oddities),
-        "system_latency_ms": response.latency_ms,
-    }
 
 
 def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
@@ -262,11 +243,3 @@ def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
 def failures(run: ModelRun) -> list[ErrorReport]:
     """Return the failed evaluations and checks; per_item.jsonl has their answers."""
     return unscored(run, lambda key: _KINDS.get(key.part, ("verdict", _ANSWER)))
-
-
-def _metrics(
-    case: EvalCase, evaluation: schema.SearchQAEvaluation, labels: schema.LabelsReport | None
-) -> dict[str, float | None]:
-    facts = labels.facts if labels else ()
-    grounding = grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
-    return {"correctness": evaluation.correctness, "utility": evaluation.utility, **grounding}

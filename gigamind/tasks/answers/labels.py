@@ -1,6 +1,6 @@
 """Compares human labels with the judge's claims, and measures their agreement."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import fsum
 
 from gigamind.datasets.schema import AnswerLabels, LabelledFact
@@ -104,7 +104,8 @@ def labels_report(
     """
     if labels is None:
         return None
-    ids = _ids([(claim.id, claim.text) for claim in evaluation.claims] if evaluation else [])
+    claims = evaluation.claims if evaluation else ()
+    ids = {comparable(claim.text): claim.id for claim in reversed(claims)}  # the first one counts
     return LabelsReport.like(
         labels,
         claims=tuple(
@@ -160,28 +161,13 @@ def _judged_relevant(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
     return frozenset(use.note_index for use in uses if use.relevant)
 
 
-def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
-    ids: dict[str, int] = {}
-    for number, text in claims:
-        ids.setdefault(comparable(text), number)
-    return ids
-
-
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
     """Return the agreement of the run with human labels; None if no evaluated answer has comparable labels."""
     both = [(item.evaluation, item.labels) for item in items if item.evaluation and item.labels]
     if not both:
         return None
-    correct = [
-        abs(evaluation.correctness - labels.correctness)
-        for evaluation, labels in both
-        if evaluation.correctness is not None and labels.correctness is not None
-    ]
-    useful = [
-        abs(evaluation.utility - labels.utility)
-        for evaluation, labels in both
-        if evaluation.utility is not None and labels.utility is not None
-    ]
+    correct = _distances((found.correctness, labels.correctness) for found, labels in both)
+    useful = _distances((found.utility, labels.utility) for found, labels in both)
     abstained = [
         evaluation.abstains is labels.abstains
         for evaluation, labels in both
@@ -207,6 +193,10 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
         abstention_accuracy=_mean(abstained),
         abstentions=len(abstained),
     )
+
+
+def _distances(pairs: Iterable[tuple[float | None, float | None]]) -> list[float]:
+    return [abs(a - b) for a, b in pairs if a is not None and b is not None]
 
 
 def _same(evaluation: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:

@@ -1,7 +1,7 @@
 """Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, GivenNote, check_answers
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
-from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
@@ -22,7 +21,7 @@ from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.spec import Chosen
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
-from gigamind.systems.dialect import Answers
+from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.case import EvalCase, language_of
@@ -49,58 +48,6 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
     return chosen(judge, Path(kind_named(str(path))[0]), options)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedCases:
-    """Queries with their retrieved notes."""
-
-    cases: tuple[EvalCase, ...]
-    not_sampled: int
-    errors: tuple[RowError, ...]
-    warnings: tuple[str, ...]
-    vault: Vault
-    dataset_hash: str
-    embedding_model: str | None  # None in keyword mode
-
-
-def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> SearchedCases:
-    """Search the notes for every query of the dataset.
-
-    Raises:
-        InputError: The dataset is missing or unreadable, or no vault is given.
-        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
-        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
-    """
-    if options.notes is None:
-        raise InputError(_("--answer-model: requires --notes, the vault to search"))
-    dataset = read_queries(options.dataset)
-    vault = read_vault(options.notes)
-    identities = Identities(vault.notes)
-    checked = check_queries(dataset, vault, identities)
-    inputs = Inputs(options)
-    inputs.refuse_unusable(checked)
-    chosen = inputs.drawn(checked.queries)
-    retriever = open_retriever(
-        vault,
-        identities,
-        options.retrieval,
-        lambda done, total: progress.stage("Indexing", done, total),
-    )
-    try:
-        cases = tuple(_cases(chosen, vault, retriever, options, progress))
-        model = retriever.semantic.embedder.name if retriever.semantic else None
-    finally:
-        retriever.close()
-    return SearchedCases(
-        cases=cases,
-        not_sampled=len(checked.queries) - len(chosen),
-        errors=checked.errors,
-        warnings=(*vault.warnings, *checked.warnings),
-        vault=vault,
-        dataset_hash=dataset.sha256,
-        embedding_model=model,
-    )
-
-
 def _cases(
     queries: tuple[CheckedQuery, ...],
     vault: Vault,
@@ -119,25 +66,20 @@ def _cases(
             GivenNote(context_note.path, context_note.source.title, context_note.source.text)
             for context_note in context
         )
-        yield EvalCase(
-            id=query.item.id,
-            question=query.item.query,
-            answer=None,
-            language=language_of(query.item.language, query.item.query),
-            tags=query.item.tags,
-            notes=notes,
-            relevant=frozenset(
-                number
-                for number, given_note in enumerate(notes, start=1)
-                if given_note.path in query.relevant
-            ),
-            unanswerable=not query.item.answerable,
-        )
+        numbered = enumerate(notes, start=1)
+        relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
+        yield replace(_of_query(query, options), notes=notes, relevant=relevant, expected=None)
         progress.stage("Searching", done, len(queries))
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
-    """Read and check all input of a run; with `--answer-model`, search for the context (see `cases_from_search`)."""
+    """Read and check all input of a run; with `--answer-model`, search the notes for the context of every query.
+
+    Raises:
+        InputError: The dataset is missing or unreadable, or an option does not apply.
+        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
+        NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
+    """
     judge, gate = choose_answer_judge(options), choose_gate(options)
     refuse_idle(options)
     if options.system is not None:
@@ -146,19 +88,15 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         prepared = _from_queries(options, judge, progress)
     else:
         prepared = _from_answers(options, judge)
-    idle = () if gate or judge.report.asks_a_model else _idle_model(options)
-    return replace(prepared, gate=gate, warnings=(*idle, *prepared.warnings))
-
-
-def _idle_model(options: AnswerEvalOptions) -> tuple[Text, ...]:
-    if not options.typed(["model"]):
-        return ()
-    warning = _(
-        "--model {model}: not used, because --judge {judge} calls no model. Remove one of them.",
-        model=options.model,
-        judge=options.judge,
-    )
-    return (warning,)
+    warnings = prepared.warnings
+    if not gate and not judge.report.asks_a_model and options.typed(["model"]):
+        idle = _(
+            "--model {model}: not used, because --judge {judge} calls no model. Remove one of them.",
+            model=options.model,
+            judge=options.judge,
+        )
+        warnings = (idle, *warnings)
+    return replace(prepared, gate=gate, warnings=warnings)
 
 
 def _from_answers(
@@ -171,21 +109,14 @@ def _from_answers(
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.answers)
     parts = isinstance(judge.judge, SearchQA) and judge.judge.cuts
-    return PreparedAnswers(
-        options=options,
+    prepared = PreparedAnswers(
+        **inputs.prepared(checked, vault, len(checked.answers) - len(chosen)),
         judge=judge,
         cases={row.item.id: _case(row) for row in chosen},
-        not_sampled=len(checked.answers) - len(chosen),
-        errors=inputs.row_reports(checked.errors),
-        warnings=(
-            *(vault.warnings if vault else ()),
-            *checked.warnings,
-            *_label_warnings(checked, chosen, parts=parts),
-        ),
         notes=len(vault.notes) if vault else 0,
-        dataset_hash=dataset.sha256,
-        notes_hash=inputs.notes_hash(),
     )
+    labels = _label_warnings(checked, chosen, parts=parts)
+    return replace(prepared, warnings=(*prepared.warnings, *labels))
 
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
@@ -212,31 +143,25 @@ def _from_questions(
     """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
     inputs = Inputs(options)
     system = describe_system(
-        options.system or BUILTIN, options.system_config, Answers(), options.system_name
+        options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
     )
     vault = read_vault(options.notes) if options.notes else None
     identities = Identities(vault.notes if vault else ())
     if dataset_kind(options.dataset) == "queries":
-        dataset = read_queries(options.dataset)
-        checked = check_queries(dataset, vault, identities)
+        checked = check_queries(read_queries(options.dataset), vault, identities)
         inputs.refuse_unusable(checked)
         cases = [_of_query(query, options) for query in checked.queries]
     else:
-        dataset = read_questions(options.dataset)
-        checked = check_answers(dataset, vault, identities, answered=False)
+        questions = read_questions(options.dataset)
+        checked = check_answers(questions, vault, identities, answered=False)
         inputs.refuse_unusable(checked)
         cases = [_of_question(row) for row in checked.answers]
     chosen = inputs.drawn(cases)
     return PreparedAnswers(
-        options=options,
+        **inputs.prepared(checked, vault, len(cases) - len(chosen)),
         judge=judge,
         cases={case.id: case for case in chosen},
-        not_sampled=len(cases) - len(chosen),
-        errors=inputs.row_reports(checked.errors),
-        warnings=(*(vault.warnings if vault else ()), *checked.warnings),
         notes=len(vault.notes) if vault else 0,
-        dataset_hash=dataset.sha256,
-        notes_hash=inputs.notes_hash(),
         system=system,
         contexts=ContextReader(identities, has_vault=vault is not None),
     )
@@ -271,19 +196,28 @@ def _of_question(row: CheckedAnswer) -> EvalCase:
 def _from_queries(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]], progress: Progress
 ) -> PreparedAnswers:
-    inputs = Inputs(options)
-    searched = cases_from_search(options, progress)
+    if options.notes is None:
+        raise InputError(_("--answer-model: requires --notes, the vault to search"))
+    inputs, dataset = Inputs(options), read_queries(options.dataset)
+    vault = read_vault(options.notes)
+    identities = Identities(vault.notes)
+    checked = check_queries(dataset, vault, identities)
+    inputs.refuse_unusable(checked)
+    chosen = inputs.drawn(checked.queries)
+    with open_retriever(
+        vault,
+        identities,
+        options.retrieval,
+        lambda done, total: progress.stage("Indexing", done, total),
+    ) as retriever:
+        cases = {case.id: case for case in _cases(chosen, vault, retriever, options, progress)}
+        model = retriever.semantic.embedder.name if retriever.semantic else None
     return PreparedAnswers(
-        options=options,
+        **inputs.prepared(checked, vault, len(checked.queries) - len(chosen)),
         judge=judge,
-        cases={case.id: case for case in searched.cases},
-        not_sampled=searched.not_sampled,
-        errors=inputs.row_reports(searched.errors),
-        warnings=searched.warnings,
-        notes=len(searched.vault.notes),
-        dataset_hash=searched.dataset_hash,
-        notes_hash=inputs.notes_hash(),
-        embedding_model=searched.embedding_model,
+        cases=cases,
+        notes=len(vault.notes),
+        embedding_model=model,
     )
 
 

@@ -22,9 +22,9 @@ from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
-from gigamind.systems.dialect import Answers
+from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.health import MOST_FAILED
-from gigamind.systems.open import SystemAnswerer, open_system
+from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
@@ -73,9 +73,9 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
         raise TypeError("no system answers in this run")
     if answerer is None:
         whole = options.sample is None and not prepared.errors
-        opened_system = open_system(named, Answers(), prepared.cases.keys() if whole else None)
+        opened_system = open_system(named, ANSWERS, prepared.cases.keys() if whole else None)
         most = min(options.max_concurrency, opened_system.concurrency or options.max_concurrency)
-        ready = OpenAnswerer(SystemAnswerer(opened_system.system), most, opened_system.warnings)
+        ready = OpenAnswerer(opened_system, most, opened_system.warnings)
     else:
         ready = OpenAnswerer(answerer, options.max_concurrency)
     try:

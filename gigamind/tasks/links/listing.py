@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from gigamind.i18n import Translator
-from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.html import items_script
-from gigamind.spans import Span, Utf16
+from gigamind.spans import Utf16
 from gigamind.tasks.links.compare import LinkItem, LinkSnapshot
 from gigamind.tasks.links.schema import (
     ExpectedLinkReport,
@@ -55,15 +54,13 @@ def pieces(item: LinkItemReport) -> list[Piece]:
     ]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
     units = Utf16(item.text)
-    spans = [(_span(units, passage), kind, target) for passage, kind, target in marks]
+    spans = [
+        (units.span_to_code_points(place.utf16_start, place.utf16_end), kind, target)
+        for place, kind, target in marks
+    ]
     spans.sort(key=lambda mark: _KINDS.index(mark[1]))
-    cuts = sorted(
-        {
-            0,
-            len(item.text),
-            *(edge for span, _kind, _target in spans for edge in (span.start, span.end)),
-        }
-    )
+    edges = (edge for span, _kind, _target in spans for edge in (span.start, span.end))
+    cuts = sorted({0, len(item.text), *edges})
     parts: list[Piece] = []
     for start, end in itertools.pairwise(cuts):
         own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
@@ -83,10 +80,6 @@ def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
     cut = len(text) - tail
     shown = [(text[:head], "", ""), (str(cut - head), "gap", ""), (text[cut:], "", "")]
     return [piece for piece in shown if piece[0]]
-
-
-def _span(units: Utf16, passage: PassageReport) -> Span:
-    return units.span_to_code_points(passage.utf16_start, passage.utf16_end)
 
 
 def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[object]:

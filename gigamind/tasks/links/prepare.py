@@ -50,16 +50,11 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     paths = sorted(by_note)
     chosen = inputs.drawn(paths)
     return PreparedLinks(
-        options=options,
+        **inputs.prepared(checked, vault, len(paths) - len(chosen)),
         vault=vault,
         identities=identities,
         checked=checked,
         rows={path: tuple(by_note[path]) for path in chosen},
-        not_sampled=len(paths) - len(chosen),
-        errors=inputs.row_reports(checked.errors),
-        warnings=(*vault.warnings, *checked.warnings),
-        dataset_hash=dataset.sha256,
-        notes_hash=inputs.notes_hash(),
         system=system,
     )
 

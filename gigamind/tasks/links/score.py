@@ -42,63 +42,31 @@ Ranked = tuple[int, Suggestion]
 """A suggestion with its rank in the complete list, from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """One dataset row whose target no shown suggestion has; see `MissReport`."""
-
-    row: CheckedLink
-    cause: schema.MissCause
-    own: Ranked | None
-    instead: Ranked | None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """All suggestions for one note, best first."""
-
-    shown: Sequence[Suggestion]  # the suggestions that the run shows
-    ranked: Sequence[Suggestion]  # all suggestions, at any confidence
-    linked: frozenset[str]  # targets that were excluded because the note already links to them
-
-
-def find_misses(
-    rows: Sequence[CheckedLink],
-    candidates: Candidates,
-    names: Mapping[str, frozenset[str]],
-    topk: int,
-) -> list[Miss]:
-    """Return the expected rows of one note that were not suggested, in dataset order; `names` see `names_of`."""
-    shown = {suggestion.target for suggestion in candidates.shown}
-    return [
-        _miss(row, candidates, names, topk)
-        for row in rows
-        if row.item.label != "reject" and shown.isdisjoint(row.targets)
-    ]
-
-
-def names_of(note: Note) -> frozenset[str]:
-    """Return the title, file stem and aliases of a note, folded for comparison."""
-    return frozenset(map(fold, (note.title, note.stem, *note.aliases)))
-
-
 def _miss(
-    row: CheckedLink, candidates: Candidates, names: Mapping[str, frozenset[str]], topk: int
-) -> Miss:
-    ranked = list(enumerate(candidates.ranked, start=1))
+    row: CheckedLink,
+    shown: Sequence[Suggestion],
+    ranked: Sequence[Ranked],
+    excluded: frozenset[str],
+    evaluation: "LinkEvaluation",
+) -> schema.MissReport:
+    """Return why an expected row was not suggested; `excluded` are targets that the note already links to."""
     others = [pair for pair in ranked if pair[1].target not in row.targets]
-    same_anchor = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
+    instead = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
     own = next((pair for pair in ranked if pair[1].target in row.targets), None)
     if own is not None:
-        last = next((pair for pair in reversed(ranked) if pair[1] in candidates.shown), None)
-        cause = "ranked_too_low" if own[0] > topk else "below_confidence"
-        return Miss(row, cause, own, same_anchor or last)
-    if not candidates.linked.isdisjoint(row.targets):
-        return Miss(row, "already_linked", None, same_anchor)
-    target_names = frozenset[str]().union(*(names[target] for target in row.targets))
-    namesake = same_anchor or next(
-        (pair for pair in others if fold(pair[1].anchor) in target_names), None
+        too_low = own[0] > evaluation.prepared.options.topk
+        cause: schema.MissCause = "ranked_too_low" if too_low else "below_confidence"
+        last = next((pair for pair in reversed(ranked) if pair[1] in shown), None)
+        instead = instead or last
+    elif not excluded.isdisjoint(row.targets):
+        cause = "already_linked"
+    else:
+        names = frozenset[str]().union(*(evaluation.names[target] for target in row.targets))
+        instead = instead or next((pair for pair in others if fold(pair[1].anchor) in names), None)
+        cause = "namesake" if instead else "no_candidate"
+    return schema.MissReport(
+        id=row.item.id, cause=cause, own=_ranked(own), instead=_ranked(instead)
     )
-    return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
 
 
 def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
@@ -115,27 +83,7 @@ class EvaluatedNote:
     measured: links.LinkedNote
 
 
-def record_links(
-    prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime, embedding_model: str | None
-) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
-    """Return the content of a run's out folder."""
-    summary = summarise_run(prepared, run)
-    if summary.system:
-        warnings = (
-            _oddity_texts(count, len(prepared.rows))[name]
-            for name, count in summary.system.oddities.items()
-        )
-        prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
-    report = run_report(
-        prepared,
-        started,
-        summary.status,
-        describe_environment(embedding_model, "none", prepared.system),
-    )
-    return Record(report, summary, [note.item for note in run.results], prepared.errors)
-
-
-def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSummaryReport:
+def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSummaryReport:
     """Return the figures of a run. Except for times, equal runs give equal summaries."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
@@ -150,14 +98,13 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.Li
         },
         sweep=tuple(map(schema.SweepPointReport.like, links.sweep_links(notes, topk))),
         reliability=tuple(
-            schema.ReliabilityBinReport(
-                low=confidence_bin.low,
-                high=confidence_bin.high,
-                n=confidence_bin.outcome.n,
-                mean_confidence=confidence_bin.confidence or 0.0,
-                precision=confidence_bin.outcome.value or 0.0,
+            schema.ReliabilityBinReport.like(
+                one,
+                n=one.outcome.n,
+                mean_confidence=one.confidence or 0.0,
+                precision=one.outcome.value or 0.0,
             )
-            for confidence_bin in bins
+            for one in bins
         ),
         calibration_error=expected_calibration_error(bins),
         performance=schema.LinkPerformance(
@@ -219,14 +166,13 @@ def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkCoun
     )
 
 
-def link_item(
+def _item(
     note: Note,
     rows: Sequence[CheckedLink],
     suggestions: Sequence[Suggestion],
     measured: links.LinkedNote,
     topk: int,
-    *,
-    misses: Sequence[Miss],
+    **more: object,
 ) -> schema.LinkItemReport:
     """Return the line of per_item.jsonl for one note."""
     units = Utf16(note.text)
@@ -251,17 +197,9 @@ def link_item(
             )
             for suggestion, seen in zip(suggestions, measured.suggestions, strict=True)
         ),
-        misses=tuple(
-            schema.MissReport(
-                id=miss.row.item.id,
-                cause=miss.cause,
-                own=_ranked(miss.own),
-                instead=_ranked(miss.instead),
-            )
-            for miss in misses
-        ),
         terms=links.terms(measured, topk),
         metrics=links.note_values(measured, topk),
+        **more,
     )
 
 
@@ -296,7 +234,8 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
 
     prepared: PreparedLinks
     suggester: Suggester
-    names: Mapping[str, frozenset[str]]  # folded names of each note, by path
+    # Title, file stem and aliases of each note, folded for comparison, by path.
+    names: Mapping[str, frozenset[str]]
     results = TypeAdapter(list[EvaluatedNote])
 
     @property
@@ -326,13 +265,25 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
     def record(
         self, run: Run[EvaluatedNote], started: datetime
     ) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
-        return record_links(self.prepared, run, started, self.suggester.embedding_model)
+        prepared, summary = self.prepared, _summary(self.prepared, run)
+        if summary.system:
+            warnings = (
+                _oddity_texts(count, len(prepared.rows))[name]
+                for name, count in summary.system.oddities.items()
+            )
+            prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
+        environment = describe_environment(self.suggester.embedding_model, "none", prepared.system)
+        report = run_report(prepared, started, summary.status, environment)
+        return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 
 def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     """Check the input (see `prepare_links`) and open the suggester."""
     prepared = prepare_links(options)
-    names = {note.path: names_of(note) for note in prepared.vault.notes}
+    names = {
+        note.path: frozenset(map(fold, (note.title, note.stem, *note.aliases)))
+        for note in prepared.vault.notes
+    }
     vault, identities = prepared.vault, prepared.identities
     if options.system is not None:
         whole = options.sample is None and not prepared.errors
@@ -369,11 +320,13 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     excluded = linked if options.exclude_linked else frozenset[str]()
-    candidates = Candidates(shown, ranked, excluded)
-    misses = find_misses(rows, candidates, evaluation.names, options.topk)
-    item = link_item(note, rows, shown, measured, options.topk, misses=misses)
+    found = {suggestion.target for suggestion in shown}
+    missed = [r for r in rows if r.item.label != "reject" and found.isdisjoint(r.targets)]
+    places = list(enumerate(ranked, start=1))
+    misses = tuple(_miss(row, shown, places, excluded, evaluation) for row in missed)
     oddities = dict(suggester.oddities(note))
-    return EvaluatedNote(item.model_copy(update={"oddities": oddities}), measured)
+    item = _item(note, rows, shown, measured, options.topk, misses=misses, oddities=oddities)
+    return EvaluatedNote(item, measured)
 
 
 def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Suggestion, ...]:

@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
 from gigamind.interop.run_file import RunFile, read_json_run
-from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, LinkSuggestion, SuggestOptions
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
 from gigamind.systems.settle import settle
@@ -39,12 +39,6 @@ class Suggestion:
     # Values that the confidence is computed from, by name.
     features: Mapping[str, float | int | str]
     least: float = 0.0  # lowest confidence at which the suggestion is shown
-
-    @classmethod
-    def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
-        names = ("target", "anchor", "span", "confidence", "reason", "context")
-        fields = {name: getattr(suggestion, name) for name in names}
-        return cls(**fields, features=asdict(suggestion.features), least=LEAST_CONFIDENCE)
 
 
 class Suggester(ABC):
@@ -85,7 +79,12 @@ class OwnSuggester(Suggester):
         """Return all suggestions. A run shows the top; the ranks of the rest explain misses."""
         unlimited = SuggestOptions(sys.maxsize, 0.0, excluding, self._context_chars, unlikely=True)
         return [
-            Suggestion.of(suggestion) for suggestion in self._suggester.suggest(note, unlimited)
+            Suggestion(
+                *(own.target, own.anchor, own.span, own.confidence, own.reason, own.context),
+                asdict(own.features),
+                LEAST_CONFIDENCE,
+            )
+            for own in self._suggester.suggest(note, unlimited)
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:

@@ -47,11 +47,6 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
             links=sum(map(len, prepared.rows.values())),
             notes=len(prepared.rows),
         )
-        return Checked(
-            ready,
-            ready,
-            prepared.errors,
-            prepared.checked.warnings,
-            prepared.dataset_hash,
-            prepared.notes_hash,
-        )
+        warnings = prepared.checked.warnings
+        hashes = prepared.dataset_hash, prepared.notes_hash
+        return Checked(ready, ready, prepared.errors, warnings, *hashes)

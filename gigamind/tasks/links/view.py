@@ -13,7 +13,6 @@ from gigamind.release.comparison import Comparison
 from gigamind.reports import charts
 from gigamind.reports.document import (
     Block,
-    Cell,
     Column,
     Count,
     Example,
@@ -33,10 +32,7 @@ from gigamind.reports.document import (
     more_text,
     table,
 )
-from gigamind.reports.figures import (
-    Figure,
-    figure_of,
-)
+from gigamind.reports.figures import figure_of
 from gigamind.reports.labels import CAUSES
 from gigamind.reports.verdict import EXAMPLES, main_figures
 from gigamind.reports.views import View
@@ -48,7 +44,6 @@ from gigamind.tasks.links.schema import (
     LinkSliceReport,
     LinkSummaryReport,
     MissCause,
-    RankedReport,
 )
 
 _FEW_NOTES = 30  # below it, a slice is unreliable
@@ -100,16 +95,8 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     def sections(
         self, record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
     ) -> Iterator[Section]:
-        yield from filter(
-            None,
-            (
-                _misses(record),
-                _thresholds(record, say),
-                _calibration(record, say),
-                _languages(record, say, baseline),
-                _method(record),
-            ),
-        )
+        parts = (_misses(record), _thresholds(record, say), _calibration(record, say))
+        yield from filter(None, (*parts, _languages(record, say, baseline), _method(record)))
 
     def listing(
         self,
@@ -226,7 +213,12 @@ def _misses(record: LinkRunRecord) -> Section | None:
                 _link(row.anchor, ", ".join(row.targets)),
                 Count(miss.own.place if miss.own else None),
                 Proportion(miss.own.confidence if miss.own else None),
-                _instead(miss.instead),
+                miss.instead
+                and _(
+                    "{link} (rank {place})",
+                    link=_link(miss.instead.anchor, miss.instead.target),
+                    place=miss.instead.place,
+                ),
             )
             for note, row, miss in shown
         )
@@ -244,12 +236,6 @@ def _misses(record: LinkRunRecord) -> Section | None:
         filled(Table(tuple(map(Column, names)), tuple(groups))),
     )
     return Section("misses", _("Missed links by cause"), blocks, folded=True)
-
-
-def _instead(ranked: RankedReport | None) -> Cell:
-    return ranked and _(
-        "{link} (rank {place})", link=_link(ranked.anchor, ranked.target), place=ranked.place
-    )
 
 
 def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
@@ -351,12 +337,9 @@ def _calibration(record: LinkRunRecord, say: Translator) -> Section | None:
 
 def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | None:
     points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
-    title = say(_("Precision by confidence"))
-    return (
-        charts.Scatter(title, say(_("mean confidence")), say(_("precision")), points)
-        if points
-        else None
-    )
+    texts = (_("Precision by confidence"), _("mean confidence"), _("precision"))
+    title, x_label, y_label = map(say, texts)
+    return charts.Scatter(title, x_label, y_label, points) if points else None
 
 
 def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
@@ -377,7 +360,14 @@ def _languages(
         return None
     keys = keys_in("page", blocks_of("links"), _topk(record))
     rows = (
-        (name, Count(part.notes), *(_value(figure_of(part, key)) for key in keys))
+        (
+            name,
+            Count(part.notes),
+            *(
+                figure and Proportion(figure.value, ceiling=figure.ceiling)
+                for figure in (figure_of(part, key) for key in keys)
+            ),
+        )
         for name, part in parts.items()
     )
     few = any(part.notes < _FEW_NOTES for part in parts.values())
@@ -387,10 +377,6 @@ def _languages(
     if chart := _slices(record, say, baseline):
         blocks.append(Plot(chart, _("Dots are the values, lines their 95% CIs.")))
     return Section("slices", _("Results by language"), tuple(blocks), folded=True)
-
-
-def _value(figure: Figure | None) -> Proportion | None:
-    return figure and Proportion(figure.value, ceiling=figure.ceiling)
 
 
 def _slices(

@@ -15,42 +15,37 @@ def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     tops = [0.0, 1.0, *(score for item in items if (score := item.top_base_score) is not None)]
     low, high = min(tops), max(tops)
 
+    def missed(item: ItemReport) -> float:
+        return 1 - (item.metrics.get("mrr") or 0.0)
+
     def severity(item: ItemReport) -> float:
         top = ((item.top_base_score or 0.0) - low) / (high - low)
         if not item.answerable:
             return top
-        return max(_missed(item), 1 - top if item.judged_unanswerable else 0.0)
+        return max(missed(item), 1 - top if item.judged_unanswerable else 0.0)
 
-    return sorted(filter(_is_failed, items), key=severity, reverse=True)
+    def is_failed(item: ItemReport) -> bool:
+        if not item.answerable:
+            return item.judged_unanswerable is False
+        return missed(item) > 0 or bool(item.judged_unanswerable)
+
+    return sorted(filter(is_failed, items), key=severity, reverse=True)
 
 
 def failure_text(item: ItemReport) -> Message:
     """Return what went wrong with a query."""
     if not item.answerable:
         return _("unanswerable, but judged answerable")
-    position = _position(item)
+    if reciprocal := item.metrics.get("mrr"):
+        position = _("expected note found at rank {rank}", rank=round(1 / reciprocal))
+    elif not item.ranking:
+        position = _("no note found")
+    else:
+        position = n_(
+            "expected note not found; the only result is another note",
+            "expected note not among the {n:,} results",
+            n=len(item.ranking),
+        )
     if item.judged_unanswerable:
         return _("{position}; wrongly judged unanswerable", position=position)
     return position
-
-
-def _missed(item: ItemReport) -> float:
-    return 1 - (item.metrics.get("mrr") or 0.0)
-
-
-def _is_failed(item: ItemReport) -> bool:
-    if not item.answerable:
-        return item.judged_unanswerable is False
-    return _missed(item) > 0 or bool(item.judged_unanswerable)
-
-
-def _position(item: ItemReport) -> Message:
-    if reciprocal := item.metrics.get("mrr"):
-        return _("expected note found at rank {rank}", rank=round(1 / reciprocal))
-    if not item.ranking:
-        return _("no note found")
-    return n_(
-        "expected note not found; the only result is another note",
-        "expected note not among the {n:,} results",
-        n=len(item.ranking),
-    )

@@ -26,7 +26,7 @@ _SCORE_NAMES = {
     "answer_score": _("answer_score of the best note (confidence that it has the answer)"),
     "calibrated": _("probability that the vault has the answer"),
 }
-_DIFFICULTIES = ("easy", "mid", "hard")
+_ORDER = {"easy": 0, "mid": 1, "hard": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,13 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
         yield Slice("language", key, part)
     if summary.cross_lingual:
         yield Slice("cross_lingual", "", summary.cross_lingual)
-    for key in sorted(summary.by_difficulty, key=_difficulty):
+    for key in sorted(summary.by_difficulty, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
         yield Slice("difficulty", key, summary.by_difficulty[key])
     # The tag that marks cross-lingual items would repeat that slice.
     others = (pair for pair in summary.by_tag.items() if pair[1] != summary.cross_lingual)
     largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
     for key, part in largest[:tags]:
         yield Slice("tag", key, part)
-
-
-def _difficulty(key: str) -> tuple[int, str]:
-    return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
 
 
 @dataclass(frozen=True, slots=True)

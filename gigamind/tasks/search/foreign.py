@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gigamind.systems.health import MOST_FAILED
 from gigamind.tasks.search.schema import ItemReport
 
-_MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
+MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
 
 class NameMismatch(NamedTuple):
@@ -16,11 +16,6 @@ class NameMismatch(NamedTuple):
     rankings: int  # number of rankings with a note
     ranked: str  # a name in one of them
     labelled: str  # a name in the labels, with the same file stem if possible
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether enough rankings mismatch to rule out a poor search."""
-        return self.rankings >= _MIN_RANKINGS
 
 
 def name_mismatch(items: Sequence[ItemReport], *, has_vault: bool) -> NameMismatch | None:

@@ -82,11 +82,6 @@ def _decide(
     return FreeVerdict(unanswerable=not ranking or score < judge.min_score, score=score)
 
 
-def setting_of(judge: RuleJudge) -> float:
-    """Return the score below which a query is judged unanswerable."""
-    return judge.file.min_probability if isinstance(judge, CalibratedJudge) else judge.min_score
-
-
 def free_rates(
     judges: FreeJudges, chosen: str, items: Sequence[ItemReport]
 ) -> tuple[JudgeRates, ...]:
@@ -103,7 +98,9 @@ def free_rates(
                 counts,
                 kind=kind,
                 chosen=kind == chosen,
-                setting=setting_of(judge),
+                setting=judge.file.min_probability
+                if isinstance(judge, CalibratedJudge)
+                else judge.min_score,
                 missed=counts.fn,
                 unanswerable=counts.tp + counts.fn,
                 refused=counts.fp,

@@ -5,7 +5,6 @@ most query words; without a vault, none. A returned text that is not in the note
 """
 
 import contextlib
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -41,32 +40,20 @@ class ShownRanking:
     oddities: dict[Oddity, int]
 
 
-class HitReader(ABC):
-    """Reads the rankings of one system."""
-
-    @abstractmethod
-    def read(self, query: str, ranking: Ranking[Any]) -> ShownRanking:
-        """Return the ranking with its passages."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineHits(HitReader):
-    """Reads rankings of gigamind's own engine."""
-
-    prepared: Prepared
-    engine: Engine
-
-    def read(self, query: str, ranking: Ranking[Hit]) -> ShownRanking:
-        evidence = self.engine.evidence(query, ranking.hits)
-        reports = (
-            HitReport.like(hit, **_passages(self.prepared, hit.passage, shown, hit.words))
-            for hit, shown in zip(ranking.hits, evidence, strict=True)
-        )
-        return ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
+def read_engine(
+    prepared: Prepared, engine: Engine, query: str, ranking: Ranking[Hit]
+) -> ShownRanking:
+    """Return a ranking of gigamind's own engine with its passages."""
+    evidence = engine.evidence(query, ranking.hits)
+    reports = (
+        HitReport.like(hit, **_passages(prepared, hit.passage, shown, hit.words))
+        for hit, shown in zip(ranking.hits, evidence, strict=True)
+    )
+    return ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignHits(HitReader):
+class ForeignHits:
     """Reads rankings of any other system.
 
     Attributes:
@@ -81,6 +68,7 @@ class ForeignHits(HitReader):
     )
 
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
+        """Return a ranking with its passages."""
         hits = tuple(replace(hit, note=self._plain(hit.note)) for hit in ranking.hits)
         settled = settle(replace(ranking, hits=hits), self.prepared.options.topk, self._identify)
         oddities: Counter[Oddity] = Counter(settled.oddities)

@@ -30,28 +30,18 @@ def judgement(
     unread: Mapping[str, int],
 ) -> JudgementReport:
     """Return the judgement as JSON values. Quotes have offsets in the note's file, not in the part that was shown."""
-    unread_fields = dict(sorted(unread.items()))
     panel, verdict = detail.panel, detail.verdict
-    votes = tuple(_votes(prepared, detail, context))
-    disagreement = panel.disagreement if panel else None
-    if verdict is None:
-        code = panel.code if panel else None
-        return JudgementReport(
-            outcome="unscored",
-            code=code or "",
-            votes=votes,
-            disagreement=disagreement,
-            unread=unread_fields,
-        )
+    fields: dict[str, Any] = {"outcome": "unscored", "code": (panel.code if panel else None) or ""}
+    if verdict is not None:
+        places = verdict.flagged.items()
+        flagged = {context[number - 1].path: tuple(flags) for number, flags in places}
+        fields = {"outcome": "scored", "flagged": flagged}
+        fields |= _verdict_fields(prepared, verdict, context)
     return JudgementReport(
-        outcome="scored",
-        **_verdict_fields(prepared, verdict, context),
-        flagged={
-            context[number - 1].path: tuple(flags) for number, flags in verdict.flagged.items()
-        },
-        votes=votes,
-        disagreement=disagreement,
-        unread=unread_fields,
+        **fields,
+        votes=tuple(_votes(prepared, detail, context)),
+        disagreement=panel.disagreement if panel else None,
+        unread=dict(sorted(unread.items())),
     )
 
 

@@ -5,7 +5,6 @@ order in which this module builds them. Offsets are UTF-16 code units of the not
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gigamind.i18n import Translator
 from gigamind.metrics.spans import Unplaced, holds, matches
@@ -48,23 +47,18 @@ def items_json(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Tables:
+class _Index(dict[str, int]):
     """Maps texts to their index, in order of first use."""
 
-    notes: dict[str, int] = field(default_factory=dict[str, int])
-    titles: dict[str, str] = field(default_factory=dict[str, str])
-    texts: dict[str, int] = field(default_factory=dict[str, int])
-    tags: dict[str, int] = field(default_factory=dict[str, int])
+    def __missing__(self, text: str) -> int:
+        self[text] = len(self)
+        return self[text]
 
-    def note(self, path: str) -> int:
-        return self.notes.setdefault(path, len(self.notes))
 
-    def text(self, text: str) -> int:
-        return self.texts.setdefault(text, len(self.texts))
-
-    def tag(self, tag: str) -> int:
-        return self.tags.setdefault(tag, len(self.tags))
+class _Tables:
+    def __init__(self) -> None:
+        self.notes, self.texts, self.tags = _Index(), _Index(), _Index()
+        self.titles: dict[str, str] = {}
 
 
 def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[str, int]:
@@ -88,10 +82,10 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
         item.id,
         item.query,
         item.language or "",
-        [tables.tag(tag) for tag in item.tags],
+        [tables.tags[tag] for tag in item.tags],
         flags,
-        [tables.note(note) for note in item.expected_notes],
-        [[tables.note(s.note), s.utf16_start, tables.text(s.text)] for s in item.expected_spans],
+        [tables.notes[note] for note in item.expected_notes],
+        [[tables.notes[s.note], s.utf16_start, tables.texts[s.text]] for s in item.expected_spans],
         [_hit(hit, spans, tables) for hit in item.ranking],
         _rank(item.metrics.get("mrr")),
         item.top_base_score,
@@ -99,7 +93,7 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
         [
             _rank(before.metrics.get("mrr")),
             int(bool(before.judged_unanswerable)),
-            [[tables.note(hit.note), hit.base_score] for hit in before.ranking]
+            [[tables.notes[hit.note], hit.base_score] for hit in before.ranking]
             if flags & _CHANGED
             else [],
         ]
@@ -119,10 +113,10 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
         judgement.answer,
         judgement.confidence,
         [
-            [None if q.note is None else tables.note(q.note), q.text, q.match, q.trusted]
+            [None if q.note is None else tables.notes[q.note], q.text, q.match, q.trusted]
             for q in judgement.quotes
         ],
-        [tables.note(note) for note in judgement.flagged],
+        [tables.notes[note] for note in judgement.flagged],
         _votes(judgement),
         judgement.conflict,
         list(judgement.unread),
@@ -155,12 +149,12 @@ def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[obje
     tables.titles[hit.note] = hit.title
     piece = Unplaced(hit.note, hit.text) if hit.text else _passage(shown)
     return [
-        tables.note(hit.note),
+        tables.notes[hit.note],
         hit.base_score,
         hit.final_score,
         hit.semantic_score,
         hit.keyword_score,
-        tables.text(whole.text),
+        tables.texts[whole.text],
         whole.utf16_start,
         shown.utf16_start,
         shown.utf16_end,

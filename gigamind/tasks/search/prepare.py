@@ -1,6 +1,6 @@
 """Prepares a search run: its judge, vault and queries. Moved passages are located again (evidence/again.py)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
 from gigamind.spans import Utf16
-from gigamind.systems.dialect import Rankings
+from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import shown_system
 from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
@@ -93,29 +93,32 @@ def choose_judge(
                     value=judge.min_score,
                 )
             )
-        report = JudgeReport(
-            kind=judge.kind,
-            file=short_name(path),
-            fingerprint=judge.fingerprint,
-            setting=judge.min_score,
-        )
-        return Chosen(judge, report)
+        return Chosen(judge, _report(judge, path, judge.min_score))
     if options.min_score is not None:
         raise InputError(
             _("--min-score: only for judges of the kind threshold or answer_score. Remove it.")
         )
     if isinstance(judge, CalibratedJudge):
-        report = JudgeReport(
-            kind=judge.kind,
-            file=short_name(path),
-            fingerprint=judge.fingerprint,
-            setting=judge.file.min_probability,
-        )
-        return Chosen(judge, report, judge.warnings)
+        return Chosen(judge, _report(judge, path, judge.file.min_probability), judge.warnings)
     from gigamind.judges.protocol import chosen
 
-    asking = chosen(judge, path, options)
-    return Chosen(judge, asking.report, _unused_model(options, judge))
+    return Chosen(judge, chosen(judge, path, options).report, _unused_model(options, judge))
+
+
+def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
+    return JudgeReport(
+        kind=judge.kind, file=short_name(path), fingerprint=judge.fingerprint, setting=setting
+    )
+
+
+def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
+    if options.model is None or not judge.file.panel:
+        return ()
+    caution = _(
+        "--model {model}: not used, because the judge file defines a panel with its own models.",
+        model=options.model,
+    )
+    return (caution,)
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
@@ -134,16 +137,6 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
             _("--unanswerable-mode llm: requires --notes, because the model reads them")
         )
     return calls_model or not (options.judge is options.min_score is None)
-
-
-def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
-    if options.model is None or not judge.file.panel:
-        return ()
-    caution = _(
-        "--model {model}: not used, because the judge file defines a panel with its own models.",
-        model=options.model,
-    )
-    return (caution,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +181,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     option_warnings = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
     system = describe_system(
-        options.system, options.system_config, Rankings(options.topk), options.system_name
+        options.system, options.system_config, rankings(options.topk), options.system_name
     )
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
@@ -198,19 +191,15 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     chosen = inputs.drawn(checked.queries)
     is_judged = judge or all(query.item.answerable for query in chosen)
     threshold_warnings = () if is_judged else (_NO_THRESHOLD,)
-    return Prepared(
-        options=options,
+    prepared = Prepared(
+        **inputs.prepared(checked, vault, len(checked.queries) - len(chosen)),
         vault=vault,
         identities=identities,
         judge=judge,
         system=system,
         queries=chosen,
-        not_sampled=len(checked.queries) - len(chosen),
-        errors=inputs.row_reports(checked.errors),
-        warnings=(*option_warnings, *threshold_warnings, *vault.warnings, *checked.warnings),
-        dataset_hash=dataset.sha256,
-        notes_hash=inputs.notes_hash(),
     )
+    return replace(prepared, warnings=(*option_warnings, *threshold_warnings, *prepared.warnings))
 
 
 def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:

@@ -2,9 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Span
 from gigamind.systems.builtin import Builtin
-from gigamind.systems.dialect import Rankings
-from gigamind.systems.open import SystemRetriever, open_system
+from gigamind.systems.dialect import rankings
+from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search import hits
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
@@ -54,6 +55,8 @@ def item_report(
     item = query.item
     verdicts = judge_freely(judges, item.query, ranking.hits)
     verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
+    # Over all ten notes, precision with one relevant note is at most 0.1.
+    shown = filter(None, ranking.evidence[: prepared.options.evidence_notes])
     return ItemReport.like(
         item,
         cross_lingual=_is_cross_lingual(prepared, query),
@@ -67,16 +70,10 @@ def item_report(
         answerable_score=verdict.score if verdict else None,
         judged_across_languages=verdict.across_languages if verdict else None,
         judges=verdicts,
-        metrics=_evidence_metrics(query, ranking, prepared.options) if item.answerable else {},
+        metrics=measure_spans(list(shown), query.spans) if item.answerable else {},
         latency_ms=latency_ms if prepared.is_timed else None,
         oddities=ranking.oddities,
     )
-
-
-def item_failure(failure: Failure) -> ErrorReport:
-    """Return the line of errors.jsonl for a query that could not be evaluated."""
-    message = _("query {id}: {reason}", id=failure.item_id, reason=failure.message)
-    return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
 
 
 def with_ranking_metrics(
@@ -93,14 +90,6 @@ def with_ranking_metrics(
     pairs = zip(answerable, measure_rankings(ranked, topk), strict=True)
     metrics = {item.id: {**figures, **item.metrics} for (item, _query), figures in pairs}
     return [item.model_copy(update={"metrics": metrics.get(item.id, {})}) for item in items]
-
-
-def _evidence_metrics(
-    query: CheckedQuery, ranking: hits.ShownRanking, options: SearchEvalOptions
-) -> dict[str, float | None]:
-    """Measure the evidence of the top notes. Over all ten notes, precision with one relevant note is at most 0.1."""
-    shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
-    return measure_spans(shown, query.spans)
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
@@ -126,7 +115,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     prepared: Prepared
     retriever: Retriever[Any]
     recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
-    reader: hits.HitReader
+    read: Callable[[str, Ranking[Any]], hits.ShownRanking]  # adds passages to a ranking
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     results = _results
@@ -227,14 +216,21 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
                 self.prepared,
                 self.judges,
                 query,
-                self.reader.read(query.item.query, outcome.value),
+                self.read(query.item.query, outcome.value),
                 outcome.latency_ms,
             )
             for query, outcome in zip(queries, successes, strict=True)
         ]
         measured = iter(with_ranking_metrics(items, queries, self.prepared.options.topk))
         return [
-            item_failure(outcome) if isinstance(outcome, Failure) else next(measured)
+            ErrorReport(
+                kind="item",
+                id=outcome.item_id,
+                error=outcome.error,
+                message=_("query {id}: {reason}", id=outcome.item_id, reason=outcome.message),
+            )
+            if isinstance(outcome, Failure)
+            else next(measured)
             for outcome in outcomes
         ]
 
@@ -263,12 +259,15 @@ def open_search(
         keywords = replace(options.retrieval, mode="keyword")
         return _open_system(prepared, index(keywords) if options.notes else None, retriever)
     engine, recalled = recording(index(options.retrieval))
-    prepared = _judged_with(prepared, engine)
+    embedder = engine.semantic.embedder.name if engine.semantic else None
+    judge = choose_judge(options, embedder)
+    warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
+    prepared = replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
     return SearchEvaluation(
         prepared,
         Builtin(engine),
         Builtin(recalled),
-        hits.EngineHits(prepared, recalled),
+        partial(hits.read_engine, prepared, recalled),
         free_judges(prepared.judge, recalled),
         engine,
     )
@@ -282,8 +281,8 @@ def _open_system(
     whole = options.sample is None and not prepared.errors
     ids = {query.item.id for query in prepared.queries}
     if retriever is None:
-        opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
-        retriever = SystemRetriever(opened.system)
+        opened = open_system(options.named_system, rankings(options.topk), ids if whole else None)
+        retriever = opened
         if opened.concurrency is not None:
             most = min(options.pace.max_concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})
@@ -294,17 +293,10 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        hits.ForeignHits(prepared, keywords, frozenset(labelled)),
+        hits.ForeignHits(prepared, keywords, frozenset(labelled)).read,
         free_judges(prepared.judge, None),
         None,
     )
-
-
-def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
-    embedder = engine.semantic.embedder.name if engine.semantic else None
-    judge = choose_judge(prepared.options, embedder)
-    warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
-    return replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
 
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:

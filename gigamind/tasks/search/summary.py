@@ -89,7 +89,7 @@ def summarise(
         out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
         if prepared.out_of_reach
         else None,
-        llm=llm_block(items, run.model_run, prepared.options.seed) if run.model_run else None,
+        llm=_llm(items, run.model_run, prepared.options.seed) if run.model_run else None,
         system=health(items, len(results)) if prepared.system else None,
         holes=measure_unjudged(items, overall.deepest),
     )
@@ -121,7 +121,7 @@ def record_run(
     passes: SpeedReport | None = None,
 ) -> Record[SummaryReport, ItemReport]:
     """Return the content of a run's out folder."""
-    results = with_verdicts(run.results, run.model_run) if run.model_run else run.results
+    results = _with_verdicts(run.results, run.model_run) if run.model_run else run.results
     if _lacks_scores(prepared, results):
         results = [
             without_verdict(result) if isinstance(result, ItemReport) else result
@@ -196,9 +196,8 @@ def _quality_warnings(
     oddities = summary.system.oddities if summary.system else {}
     may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
     for name, count in oddities.items():
-        if may_lack and name in _OPTIONAL:
-            continue
-        yield _oddity_texts(count, total)[name]
+        if not (may_lack and name in _OPTIONAL):
+            yield _oddity_texts(count, total)[name]
     items = [item for item in results if isinstance(item, ItemReport)]
     mismatch = name_mismatch(items, has_vault=prepared.options.notes is not None)
     if mismatch:
@@ -215,9 +214,8 @@ def _quality_warnings(
             total=total,
         )
     unscored_queries = len(without_score(items))
-    if not unscored_queries or not prepared.judge:
-        return
-    if not isinstance(prepared.judge.judge, ThresholdJudge):
+    judge = prepared.judge.judge if prepared.judge else None
+    if not unscored_queries or not isinstance(judge, ThresholdJudge):
         return
     if too_few_scores(items):
         yield _(
@@ -333,18 +331,18 @@ def measured(report: ItemReport) -> Measured:
 _RULES = ("as_told", "only_with_quotes")
 
 
-def with_verdicts(results: Sequence[ItemResult], run: ModelRun) -> list[ItemResult]:
+def _with_verdicts(results: Sequence[ItemResult], run: ModelRun) -> list[ItemResult]:
     """Return the results with the verdicts of a model, or of a panel, added to their queries."""
     return [
-        _with_verdict(result, run.results.get(ItemKey(result.id)))
-        if isinstance(result, ItemReport)
+        _with_verdict(result, run.results[key])
+        if isinstance(result, ItemReport) and (key := ItemKey(result.id)) in run.results
         else result
         for result in results
     ]
 
 
-def llm_block(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmReport:
-    """Return the `llm` block of a run; `seed` is for intervals."""
+def _llm(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmReport:
+    """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
     from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 
     judgements = [item.judgement for item in items if item.judgement]
@@ -356,24 +354,7 @@ def llm_block(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmRepor
         lambda vote: vote.unanswerable,
         seed=seed,
     )
-    return with_flags(
-        llm_report(run, len(items), flip_report(flips), rates(items), panel=panel), items
-    )
-
-
-def _with_verdict(item: ItemReport, result: StoredResult | None) -> ItemReport:
-    if result is None:
-        return item
-    if result.value is None:
-        judged = JudgementReport(outcome=result.outcome, code=result.code)
-    else:
-        judged = JudgementReport.model_validate(result.value)
-    return item.model_copy(update={"judgement": judged, "judged_unanswerable": judged.unanswerable})
-
-
-def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
-    """Add the number of suspected prompt injections, and of verdicts that contradict their quotes."""
-    judgements = [item.judgement for item in items if item.judgement]
+    llm = llm_report(run, len(items), flip_report(flips), rates(items), panel=panel)
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
     conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
     counts = {
@@ -382,6 +363,14 @@ def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
         "flagged_quotes": sum(quote.match == FLAGGED for quote in quotes),
     }
     return llm.model_copy(update=counts)
+
+
+def _with_verdict(item: ItemReport, result: StoredResult) -> ItemReport:
+    if result.value is None:
+        judged = JudgementReport(outcome=result.outcome, code=result.code)
+    else:
+        judged = JudgementReport.model_validate(result.value)
+    return item.model_copy(update={"judgement": judged, "judged_unanswerable": judged.unanswerable})
 
 
 def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None]]:

@@ -7,7 +7,7 @@ from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
-from gigamind.tasks.search.foreign import name_mismatch, too_few_scores, without_score
+from gigamind.tasks.search.foreign import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
@@ -105,7 +105,7 @@ def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
     """Return why the rankings of a system give no figures or verdicts; None if they do."""
     items, judge = record.items, record.run.judge
     mismatch = name_mismatch(items, has_vault=record.summary.counts.notes is not None)
-    if mismatch and mismatch.is_certain:
+    if mismatch and mismatch.rankings >= MIN_RANKINGS:
         return _(
             "no note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
             " Use the same names in both.",

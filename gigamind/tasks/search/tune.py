@@ -58,7 +58,7 @@ def tune(
     tuning = tune_grid(options, grid, progress)
     chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
     current = evaluate(options.model_copy(update={"out": out / CURRENT_FOLDER}))
-    judge = _run_judge(current.summary.judges)
+    judge = next((rates for rates in current.summary.judges if rates.chosen), None)
     best, comparison = None, None
     if tuning.is_switch:
         min_score = matching_min_score(chosen, judge, progress)
@@ -67,8 +67,8 @@ def tune(
         best = evaluate(chosen.model_copy(update={"out": out / BEST_FOLDER}))
         comparison = _compared(options, current, best, out / HTML_FILE)
         tuning = tuning.model_copy(update={"min_score": min_score, "worse": _worse(comparison)})
-    judges = (best or current).summary.judges
-    command = eval_command(chosen, _recommended(judges, judge))
+    known = [r for r in (best or current).summary.judges if r.both_rates is not None]
+    command = eval_command(chosen, _recommended(known, judge))
     tuning = tuning.model_copy(update={"command": command})
     say = translator(options.language)
     document = partial(
@@ -76,8 +76,8 @@ def tune(
         tuning,
         say,
         comparison=comparison,
-        warnings=_judge_warnings(judges),
-        sections=[_judge_section(judges)],
+        warnings=_judge_warnings(known),
+        sections=[_judge_section(known)],
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
     _write(out / PAGE_FILE, render_html(page, say))
@@ -111,36 +111,23 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
         (change for change in comparison.metrics if change.is_better is False),
         key=lambda change: -(change.drop or 0.0),
     )
-    fields = WorseMetric.model_fields
-    return tuple(
-        WorseMetric.model_validate({name: getattr(change, name) for name in fields})
-        for change in worse
-    )
+    return tuple(map(WorseMetric.like, worse))
 
 
-def _run_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    return next((rates for rates in judges if rates.chosen), None)
-
-
-def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    known = [rates for rates in judges if rates.both_rates is not None]
-    return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
-
-
-def _recommended(judges: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
+def _recommended(known: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
     """Return the best usable judge with no more errors of either kind than today; None if there is none."""
     candidates = [
         rates
-        for rates in judges
+        for rates in known
         if current is None
         or rates.chosen
         or (rates.refused <= current.refused and rates.missed <= current.missed)
     ]
-    best = _best_judge(candidates)
+    best = min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
     return best if best and is_usable(counts_of(best)) else None
 
 
-def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
+def _judge_section(known: Sequence[JudgeRates]) -> Section | None:
     """Return the errors of each free judge."""
     rows = [
         (
@@ -148,8 +135,7 @@ def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
             Count(rates.refused, rates.answerable),
             Count(rates.missed, rates.unanswerable),
         )
-        for rates in judges
-        if rates.both_rates is not None
+        for rates in known
     ]
     if not rows:
         return None
@@ -158,8 +144,7 @@ def _judge_section(judges: Sequence[JudgeRates]) -> Section | None:
     return Section("judges", title, (table(heads, rows),), folded=True)
 
 
-def _judge_warnings(judges: Sequence[JudgeRates]) -> Iterator[Text]:
-    known = [rates for rates in judges if rates.both_rates is not None]
+def _judge_warnings(known: Sequence[JudgeRates]) -> Iterator[Text]:
     if known and not any(is_usable(counts_of(rates)) for rates in known):
         yield _(
             "No judge that works without an LLM separates answerable and unanswerable queries well here. Use an LLM"

@@ -1,7 +1,8 @@
 """Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +28,6 @@ from gigamind.version import __version__
 
 _DEEPEST = 10  # largest cut-off of the default metric
 Figures = dict[str, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """Measurements of all settings, the current one first."""
-
-    settings: Sequence[RetrievalSettings]
-    metric: str  # metric to optimise, such as "ndcg_at_10"
-    figures: Sequence[Sequence[Figures]]  # for each setting, the figures of each answerable query
-    used: npt.NDArray[np.bool_]  # mask of the queries that have the metric under every setting
 
 
 def tune_grid(
@@ -95,7 +86,31 @@ def tune_grid(
             )
         )
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
-    return _tuning(options, _Measured(settings, metric, figures, used), selection)
+    gain, interval = selection.corrected(selection.chosen or selection.best)
+    current = [SearchSetting.model_validate(own, from_attributes=True) for own in settings]
+    return Tuning(
+        app_version=__version__,
+        dataset=str(options.dataset),
+        notes=str(options.notes),
+        metric=f"search.{metric}",
+        queries=len(values),
+        left_out=len(queries) - len(values),
+        seed=options.seed,
+        folds=FOLDS,
+        partitions=PARTITIONS,
+        level=LEVEL,
+        settings=tuple(
+            _setting(setting, place, _means(figures[place], used), selection)
+            for place, setting in enumerate(current)
+        ),
+        chosen=selection.chosen,
+        best=selection.best,
+        gain=gain,
+        low=interval.low,
+        high=interval.high,
+        detectable=selection.detectable,
+        command=eval_command(with_setting(options, current[selection.chosen]), None),
+    )
 
 
 def _refuse_foreign(options: SearchEvalOptions) -> None:
@@ -140,7 +155,10 @@ def rank_grid(
 ) -> list[list[Sequence[str]]]:
     """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once."""
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
-    for own in _by_index(settings):
+    by_index: dict[tuple[str, int], list[RetrievalSettings]] = {}
+    for setting in settings:
+        by_index.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
+    for own in by_index.values():
         mode = "keyword" if all(setting.mode == "keyword" for setting in own) else "hybrid"
         with open_retriever(
             prepared.vault,
@@ -166,46 +184,13 @@ def _figures(
     return measure_rankings(ranked, topk)
 
 
-def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSettings]]:
-    groups: dict[tuple[str, int], list[RetrievalSettings]] = {}
-    for setting in settings:
-        groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
-    return list(groups.values())
-
-
-def _tuning(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:
-    gain, interval = selection.corrected(selection.chosen or selection.best)
-    chosen = SearchSetting.model_validate(measured.settings[selection.chosen], from_attributes=True)
-    return Tuning(
-        app_version=__version__,
-        dataset=str(options.dataset),
-        notes=str(options.notes),
-        metric=f"search.{measured.metric}",
-        queries=int(measured.used.sum()),
-        left_out=int((~measured.used).sum()),
-        seed=options.seed,
-        folds=FOLDS,
-        partitions=PARTITIONS,
-        level=LEVEL,
-        settings=tuple(
-            _setting(measured, place, selection) for place in range(len(measured.settings))
-        ),
-        chosen=selection.chosen,
-        best=selection.best,
-        gain=gain,
-        low=interval.low,
-        high=interval.high,
-        detectable=selection.detectable,
-        command=eval_command(with_setting(options, chosen), None),
-    )
-
-
-def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSetting:
+def _setting(
+    setting: SearchSetting, place: int, figures: dict[str, float], selection: Selection
+) -> TunedSetting:
     out_of_fold = float(selection.fold_gains[place])
-    rows = [row for row, used in zip(measured.figures[place], measured.used, strict=True) if used]
     return TunedSetting(
-        setting=SearchSetting.model_validate(measured.settings[place], from_attributes=True),
-        figures=_means(rows),
+        setting=setting,
+        figures=figures,
         gain=float(selection.gains[place]),
         low=float(selection.lows[place]),
         high=float(selection.highs[place]),
@@ -215,7 +200,8 @@ def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSett
     )
 
 
-def _means(rows: Sequence[Figures]) -> dict[str, float]:
+def _means(figures: Sequence[Figures], used: npt.NDArray[np.bool_]) -> dict[str, float]:
+    rows = list(compress(figures, used))
     names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
     means = table.mean(axis=0).tolist()

@@ -404,7 +404,12 @@ _SERVICE = (
     row(
         346,
         "Light mode only",
-        Equal(lambda: "color-scheme: light;" in _static("app.css"), expected=True),
+        Equal(lambda: "color-scheme: light dark;" in _static("app.css"), expected=True),
+        Departure(
+            "light mode only",
+            "light or dark, as the browser prefers",
+            "a bright page in a dark desktop tires readers",
+        ),
     ),
     row(
         (326, 349),

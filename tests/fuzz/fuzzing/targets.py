@@ -47,7 +47,7 @@ from gigamind.release.compare import compare
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run, read_snapshot, snapshot_text
 from gigamind.service.answering import Event
-from gigamind.systems.dialect import Answers, Rankings
+from gigamind.systems.dialect import ANSWERS, rankings
 from gigamind.systems.preset import AnswerPreset, Preset, read_preset
 from gigamind.systems.settle import settle
 from gigamind.tasks import KINDS
@@ -170,7 +170,7 @@ def run_file(content: bytes) -> None:
             len(one.hits) for one in again.responses.values()
         )
     with refusing():
-        Answers().read_run(_file(content, "answers"))
+        ANSWERS.read_run(_file(content, "answers"))
 
 
 def imports(content: bytes) -> None:
@@ -239,7 +239,7 @@ def system_reply(content: bytes) -> None:
             told = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        for read in (*_presets(), Rankings(10).read, Answers().read):
+        for read in (*_presets(), rankings(10).read, ANSWERS.read):
             try:
                 found = read(told)
             except ValueError:

@@ -39,7 +39,7 @@ function verdict(item) {
 
 function detail(item) {
   if (item.rankings.some((hits) => hits === null)) return [make("p", { text: _("This task has no rankings. The table shows what changed.") })];
-  const columns = item.rankings.map((hits, at) => make("div", {}, make("h4", { text: data.runs[at] }),
+  const columns = item.rankings.map((hits, at) => make("div", {}, make("h3", { text: data.runs[at] }),
     hits.length ? make("ol", {}, ...hits.map((hit) => hitLine(item, hit))) : make("p", { text: _("The search found nothing.") })));
   return [make("div", { className: "rankings" }, ...columns)];
 }

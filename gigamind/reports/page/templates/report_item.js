@@ -73,8 +73,8 @@ function verdict(item) {
 }
 
 function detail(item) {
-  const parts = [make("h4", { text: _("Expected notes") }), expectedNotes(item), make("h4", { text: _("Ranking") })];
-  if (item.judged) parts.splice(2, 0, make("h4", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
+  const parts = [make("h3", { text: _("Expected notes") }), expectedNotes(item), make("h3", { text: _("Ranking") })];
+  if (item.judged) parts.splice(2, 0, make("h3", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
   parts.push(item.hits.length ? ranking(item) : make("p", { text: _("The search found nothing.") }));
   if (is(item, "worse") || is(item, "better")) parts.push(...rankingBefore(item, item.before[2]));
   return parts;
@@ -114,7 +114,7 @@ function judgement(reply) {
 // The votes of a panel; nothing if one model judged alone.
 function panelVotes(votes) {
   if (!votes.length) return [];
-  return [make("h4", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
+  return [make("h3", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
     const reason = why(code);
     const verdict = unanswerable ? _("unanswerable") : _("answerable");
     const vote = code ? _("no vote ({why})", { why: reason }) : verdict;
@@ -145,7 +145,7 @@ function expectedNotes(item) {
 
 // The results in the baseline: notes and scores, as a snapshot has no texts.
 function rankingBefore(item, hits) {
-  return [make("h4", { text: _("Ranking in the baseline") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
+  return [make("h3", { text: _("Ranking in the baseline") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
     const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
     if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
     return line;
