@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gigamind.judges.unanswerable import UnanswerableJudge
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.records.schema import ErrorReport, Record, RunReport
+    from gigamind.release.compare import Experiment
     from gigamind.release.comparison import Comparison
-    from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.release.waiver import Release
@@ -445,7 +445,7 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
         from gigamind.release.compare import compare as compare_snapshots
 
         return compare_snapshots(*runs)
-    from gigamind.release.experiment import compare_with_first
+    from gigamind.release.compare import compare_with_first
 
     return compare_with_first([_label(run) for run in (baseline, current, *others)], runs)
 

@@ -16,8 +16,8 @@ from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
+from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
-from gigamind.release.experiment import Experiment
 from gigamind.release.policy import GateResult
 from gigamind.vault.identity import Collision
 

@@ -36,9 +36,8 @@ from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.records.history import PastRun, conditions
 from gigamind.records.schema import RunReport
-from gigamind.release.compare import compare
+from gigamind.release.compare import Experiment, compare, compare_with_first
 from gigamind.release.comparison import Snapshot
-from gigamind.release.experiment import Experiment, compare_with_first
 from gigamind.release.gates import judge_release
 from gigamind.release.mismatch import check_models, check_task
 from gigamind.release.model import FILE, EvalSnapshot

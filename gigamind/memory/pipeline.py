@@ -95,7 +95,7 @@ class Entries:
         entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
 
 
-def _refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
+def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
     """Return why an entry must stay a candidate, and for which quotes; "" if all are found and sufficient proof."""
     if not evidence.outcomes:
         return "the entry has no evidence", ()
@@ -176,7 +176,7 @@ def _decision(
     extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
 ) -> Event:
     """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
-    reason, failed = _refusal(result.of_entry(entry.entry_id))
+    reason, failed = refusal(result.of_entry(entry.entry_id))
     content: dict[str, object] = {
         "source_event_id": aligned.event_id,
         "extraction_id": extracted.event_id,

@@ -10,7 +10,7 @@ from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
 from gigamind.i18n import translator
 from gigamind.metrics.spec import units_of
-from gigamind.release.experiment import compare_with_first
+from gigamind.release.compare import compare_with_first
 from gigamind.release.policy import read_policy
 from gigamind.reports.document import (
     Conditions,
