@@ -16,7 +16,7 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
-from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
+from gigamind.datasets.schema import AnswerLabels, LabelledClaim
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
@@ -177,17 +177,16 @@ def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
     given = [label for label in answer.claim_labels.values() if label.verdict == "supported"]
     for fact in answer.labels.facts:
+        if any(
+            (fact.text in (label.quote or "") or (label.quote or "") in fact.text)
+            and not new_numbers(fact.text, known_numbers(label.text))
+            for label in given
+        ):
+            continue
         for number, note in enumerate(answer.case.notes, start=1):
-            if fact.text in note.text and not any(_gives(label, fact) for label in given):
+            if fact.text in note.text:
                 yield Omission(what=fact.text, note=number, quote=fact.text)
                 break
-
-
-def _gives(claim: LabelledClaim, fact: LabelledFact) -> bool:
-    quote = claim.quote or ""
-    return (fact.text in quote or quote in fact.text) and not new_numbers(
-        fact.text, known_numbers(claim.text)
-    )
 
 
 def _pastes_a_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:

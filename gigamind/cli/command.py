@@ -55,14 +55,12 @@ def row_in(say: Translator, row: tuple[str, str]) -> tuple[str, str]:
     text, bracket, extras = f"{'  ' if text.startswith('[') else ''}{text}".partition(_EXTRAS)
     if not bracket:
         return names, help_in(say, text)
-    translation = "; ".join(_extra_in(say, extra) for extra in extras.removesuffix("]").split("; "))
-    return names, f"{help_in(say, text)}{_EXTRAS}{translation}]".strip()
-
-
-def _extra_in(say: Translator, extra: str) -> str:
-    _before, default, value = extra.rpartition(_DEFAULT)
-    head = f"{say.plain(default.strip())} " if default else ""
-    return head + say.plain(value)
+    translated: list[str] = []
+    for extra in extras.removesuffix("]").split("; "):
+        _before, default, value = extra.rpartition(_DEFAULT)
+        head = f"{say.plain(default.strip())} " if default else ""
+        translated.append(head + say.plain(value))
+    return names, f"{help_in(say, text)}{_EXTRAS}{'; '.join(translated)}]".strip()
 
 
 class HelpPage(click.HelpFormatter):

@@ -144,22 +144,18 @@ def announce(
         InputError: a file cannot be written.
     """
     say = translator(language)
-    cases = _cases(verdict, translator(language)) if verdict else []
+    name = say(_("evaluation"))
+    cases = _cases(verdict, say) if verdict else []
     if bounds:
-        cases += _rule_cases(bounds, translator(language))
+        cases += _rule_cases(bounds, say)
     if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds
-        cases.append(JunitCase(say(_("evaluation")), "error", say(refused.message)))
+        cases.append(JunitCase(name, "error", say(refused.message)))
     if options.junit:
-        if not cases:  # a job that expects the file must find it even without gates
-            cases.append(
-                JunitCase(
-                    say(_("evaluation")),
-                    "passed",
-                    say(_("the metrics were measured; no gate was applied to them")),
-                )
-                if status == "complete"
-                else JunitCase(say(_("evaluation")), "error", say(_("the run was interrupted")))
-            )
+        if not cases and status == "complete":  # a job that expects the file must find it
+            text = say(_("the metrics were measured; no gate was applied to them"))
+            cases.append(JunitCase(name, "passed", text))
+        elif not cases:
+            cases.append(JunitCase(name, "error", say(_("the run was interrupted"))))
         _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
     text = render_markdown(page.only("errors"), say, level=3, fold=True)
     if options.comment:
@@ -203,7 +199,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 def _cases(release: Release, say: Translator) -> list[JunitCase]:
     gate = release.gate
     if gate.is_refused:
-        name = translator(say.language)(_("comparable with the baseline"))
+        name = say(_("comparable with the baseline"))
         return [JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
     cases = _rule_cases(gate, say)
     if release.waiver is None:

@@ -64,27 +64,20 @@ class Verdicts(TypedDict):
     runtime_ms: float
 
 
-def evaluate(
-    task: Task[Any, Summary, Any],
-    options: EvalOptions,
-    kinds: Kinds,
-    progress: Progress | None = None,
-) -> Evaluated[Summary]:
-    """Run a whole evaluation; `kinds` are the baselines that a run may be compared with.
-
-    Raises:
-        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
-    """
-    return evaluate_and_keep(task, options, kinds, progress)[1]
-
-
 def evaluate_and_keep(
     task: Task[Any, Summary, Line],
     options: EvalOptions,
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> tuple[Record[Summary, Line], Evaluated[Summary]]:
-    """Run a whole evaluation and also return the content of its output folder."""
+    """Run a whole evaluation, and return the content of its output folder and the result.
+
+    Args:
+        kinds: the baselines that a run may be compared with.
+
+    Raises:
+        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
+    """
     started = datetime.now(UTC)
     out = out_folder(options, started)
     shown = progress or Quiet()

@@ -120,7 +120,10 @@ def graduate_each(
         outcome = attempt(name, partial(_graduate, options, name, log))
         called = session_id(name).encode(errors="backslashreplace").decode()
         if isinstance(outcome, Failure):
-            yield _failed(called, outcome.message)
+            escaped = outcome.message.encode(errors="backslashreplace").decode()
+            # An equal message keeps its translation.
+            reason = outcome.message if outcome.message == escaped else escaped
+            yield {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
         else:
             yield _graduated(called, outcome.value)
 
@@ -197,12 +200,6 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     session = parse_session(session_id(name), lines, str(messages))
     extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
     return graduate(session, extraction, log, options.alignment)
-
-
-def _failed(called: str, message: str) -> SessionReport:
-    escaped = message.encode(errors="backslashreplace").decode()
-    reason = message if message == escaped else escaped  # keeps the translation
-    return {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
 
 
 def _graduated(called: str, entries: Sequence[Entry]) -> SessionReport:

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -128,9 +128,10 @@ def past_runs(out: Path, most: int, own: PastRun | None = None) -> list[PastRun]
     beside = sorted(
         (path for path in folders if own is None or path.name != out.name), reverse=True
     )
-    last = list(
-        itertools.islice(_of(current, beside[: most * _LOOKED_AT]), most - (own is not None))
-    )
+    read = (_read(folder) for folder in beside[: most * _LOOKED_AT])
+    same = (past for past in read if past and past.source == current.source)
+    complete = (past for past in same if past.run.status == "complete")
+    last = list(itertools.islice(complete, most - (own is not None)))
     return sorted([*last, *([own] if own else [])], key=_created)
 
 
@@ -144,13 +145,6 @@ def _figures(overall: Mapping[str, Any]) -> dict[str, float]:
     names = [(name, *name.split(".", 1)) for name in overall["intervals"]]
     values = {name: overall[block][figure] for name, block, figure in names}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:
-    for folder in folders:
-        past = _read(folder)
-        if past and past.source == own.source and past.run.status == "complete":
-            yield past
 
 
 def _read(out: Path) -> PastRun | None:
