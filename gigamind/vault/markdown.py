@@ -351,7 +351,10 @@ class _Reader:
         elif mark.name in {"Link", "Image"}:
             self._close_link(self._open.pop())
         elif mark.name == "Heading":
-            self._close_heading(self._open.pop())
+            heading = self._open.pop()
+            text = " ".join(self._shown_since(heading).split())
+            span = self._span(mark.start, self._last_character(mark))
+            self.headings.append(Heading(heading.mark.level, text, span))
         if self._depth == 0:
             self._add_block("math" if self._only_math else _KINDS.get(mark.name, "paragraph"), mark)
         if not self._open:
@@ -382,11 +385,6 @@ class _Reader:
             read = _markdown_link(destination, span, end, visible, embed=embed)
         if read is not None:
             self.links.append(read)
-
-    def _close_heading(self, heading: _Open) -> None:
-        text = " ".join(self._shown_since(heading).split())
-        span = self._span(heading.mark.start, self._last_character(heading.mark))
-        self.headings.append(Heading(heading.mark.level, text, span))
 
     def _add_block(self, kind: BlockKind, mark: Mark) -> None:
         start, end = mark.start, self._last_character(mark)
