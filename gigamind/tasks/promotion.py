@@ -121,7 +121,7 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
         record = read_run(run, KINDS)
         lang = str(record.run.options.get("lang", lang))
         say = translator(lang)
-        outcome = Outcome(verdict.release, _baseline_of(record, verdict), out=run)
+        outcome = Outcome(verdict, _baseline_of(record, verdict), out=run)
         page = run_document(TASKS[record.run.task].view, record, outcome, say)
         files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
     kept = {name: text for name, text in files.items() if (run / name).is_file()}
