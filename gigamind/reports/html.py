@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from urllib.parse import quote
 
@@ -57,6 +57,7 @@ _SCRIPTS = ("messages.js", "common.js")
 _LIST = "report.js"
 _PAGE = "page.js"
 _NARROW = 6  # columns; a table with more scrolls within the page
+_SHORT = 12  # characters; shorter cells are not split over lines
 _AXIS = 100  # units of the drawn axis of differences
 
 
@@ -149,7 +150,7 @@ class _Page:
 
     def conditions(self, block: Conditions) -> Markup:
         items = self._items(
-            Markup("{} {}").format(self._word(item.state), self.text(item.text))
+            Markup("{} <span>{}</span>").format(self._word(item.state), self.text(item.text))
             for item in block.items
         )
         title = self.text(_("Conditions"))
@@ -196,20 +197,21 @@ class _Page:
         return self.text(cell_text(cell, self.say))
 
     def _difference(self, cell: Difference, scale: float) -> Markup:
-        main, bracket, interval = difference_text(cell, self.say).partition(" (")
+        main, bracket, interval = difference_text(cell, self.say).partition("(")
         way, word = "", ""
         if cell.better is not None:
             way, word = ("better", _("better")) if cell.better else ("worse", _("worse"))
         word = Markup(' <span class="way">{}</span>').format(self.say(word)) if word else ""
-        behind = Markup(' <span class="was">{}{}</span>').format(bracket.strip(), interval)
+        behind = Markup(' <span class="was">{}{}</span>').format(bracket, interval)
         text = Markup('<span class="change {}"><span class="nowrap">{}</span>{}{}</span>').format(
-            way, main, word, behind if interval else ""
+            way, main.strip(), word, behind if interval else ""
         )
         return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
-        first = next(block.rows, ())
-        kinds = [_kind(cell) for cell in first]
+        kinds = [
+            next(filter(None, map(_kind, cells)), "") for cells in zip(*block.rows, strict=True)
+        ]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
             Markup('<th scope="col" class="{}"{}>{}</th>').format(
@@ -217,6 +219,8 @@ class _Page:
                 Markup(' title="{}"').format(column.hint) if column.hint else "",
                 self.text(column.label),
             )
+            if column.label
+            else Markup("<td></td>")
             for column, kind in zip(block.columns, kinds, strict=False)
         )
         caption = (
@@ -225,18 +229,18 @@ class _Page:
             else ""
         )
         groups = Markup("").join(
-            self._group(group, block, scale) for group in block.groups if group.rows
+            self._group(group, block, kinds, scale) for group in block.groups if group.rows
         )
         drawn = Markup(
             '<table class="figures stacks">{}<thead><tr>{}</tr></thead>{}</table>'
         ).format(caption, heads, groups)
-        if len(kinds) <= _NARROW and sum(isinstance(cell, Difference) for cell in first) <= 1:
+        if len(kinds) <= _NARROW and kinds.count("difference") <= 1:
             return drawn
         return Markup(
-            '<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
+            '<div class="scroll" tabindex="0" role="group" aria-label="{}">{}</div>'
         ).format(self.say(block.caption or block.columns[0].label), drawn)
 
-    def _group(self, group: Group, block: Table, scale: float) -> Markup:
+    def _group(self, group: Group, block: Table, kinds: Sequence[str], scale: float) -> Markup:
         labels = [self.say(column.label) for column in block.columns]
         title = (
             Markup('<tr class="group"><th scope="rowgroup" colspan="{}">{}</th></tr>').format(
@@ -251,7 +255,9 @@ class _Page:
                     Markup('<th scope="row">{}</th>').format(self.cell(cell))
                     if at == 0
                     else Markup('<td class="{}" data-label="{}">{}</td>').format(
-                        _kind(cell), labels[at], self.cell(cell, scale)
+                        " ".join((kinds[at], *_width(cell_text(cell, self.say)))).strip(),
+                        labels[at],
+                        self.cell(cell, scale),
                     )
                     for at, cell in enumerate(row)
                 )
@@ -270,7 +276,7 @@ class _Page:
         known = interval is not None and interval.low is not None
         about = [self.say(figure.about)] if figure.about else []
         if figure.n is not None:
-            about.append(self.say(_("N = {n}", n=figure.n)))
+            about.append(self.say(_("N = {n}", n=figure.n)).replace(" ", "\u00a0"))
         return Markup(
             '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
         ).format(
@@ -359,7 +365,7 @@ class _Page:
         others = self.blocks(b for b in block.blocks if not isinstance(b, Plot))
         drawn = Markup('<div class="plots">{}</div>').format(self.blocks(plots)) if plots else ""
         title = Markup('<h2 id="{0}-title">{1}</h2>').format(block.id, self.text(block.title))
-        inner = Markup("{}{}").format(others, drawn)
+        inner = Markup('<div class="body">{}{}</div>').format(others, drawn)
         if block.folded:
             inner = Markup("<details><summary>{}</summary>{}</details>").format(title, inner)
         else:
@@ -375,6 +381,14 @@ def _kind(cell: Cell) -> str:
     if isinstance(cell, Result):
         return "result"
     return "number" if isinstance(cell, NUMBERS) else ""
+
+
+def _width(text: str) -> Iterator[str]:
+    """Yield classes for a cell: "none" if a phone leaves it out, "nowrap" if it is never split."""
+    if text in ("", "–"):
+        yield "none"
+    if len(text) <= _SHORT:
+        yield "nowrap"
 
 
 def _extent(cell: Cell) -> float:
@@ -408,7 +422,9 @@ def _axis(cell: Difference, scale: float) -> Markup:
             )
         )
     parts.append(
-        Markup('<rect class="dot" x="{}" y="2" width="1.6" height="8"/>').format(at(cell.value))
+        Markup('<rect class="dot" x="{:.2f}" y="2" width="1.6" height="8"/>').format(
+            at(cell.value) - 0.4
+        )
     )
     return Markup(
         '<svg class="axis" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{}</svg>'

@@ -297,6 +297,7 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
         "trend",
         _("Metrics of the recent runs"),
         (Plot(chart, _("Main metrics of the last runs.")),),
+        folded=True,
     )
 
 

@@ -106,7 +106,7 @@ def test_each_degree_of_agreement_has_a_meaning_of_its_own(panel):
 
 def test_an_alpha_below_zero_has_a_minus_and_one_that_is_zero_has_none(panel):
     text = panel("en", alpha=-2e-16, alpha_low=-0.25, alpha_high=0.5)
-    assert "alpha: 0.000 (95% CI −0.250 – 0.500;" in text
+    assert "0.000 (95% CI −0.250 – 0.500;" in text
 
 
 @pytest.mark.parametrize(

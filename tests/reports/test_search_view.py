@@ -218,7 +218,7 @@ def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
         "all queries",
         "language: ko",
         "language: en",
-        "cross-lingual",
+        "cross-lingual (query and note in different languages)",
         "difficulty: easy",
         "difficulty: hard",
         "difficulty: strange",

@@ -61,7 +61,7 @@ _EVALUATION = {
     "outcome": "judged",
     "abstains": False,
     "answerable": True,
-    "told_answerable": None,
+    "reported_answerable": None,
     "reported_correctness": None,
     "reported_utility": None,
     "utility_reason": "",

@@ -173,7 +173,7 @@ def evaluated(
         "omissions": omissions,
         "abstains": False,
         "answerable": True,
-        "told_answerable": None,
+        "reported_answerable": None,
         "reported_correctness": None,
         "reported_utility": None,
         "utility_reason": "",

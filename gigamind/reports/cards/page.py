@@ -234,7 +234,7 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
         )
     if labels.source == "dataset":
         yield _(
-            "The labels come from the dataset and are not independent human judgements. Pass labels of people with"
+            "The labels come from the dataset and are not independent human judgements. Pass human labels with"
             " --labels."
         )
     seen = {language for scale in card.scales for language in scale.by_language}

@@ -300,7 +300,7 @@ def test_the_korean_page_speaks_korean(show, reader, record):
     assert reader.status() == "답변 40개 중 1–40"
     assert set(_texts(browser, ".items .badge")) == {"높은 신뢰도", "보통 신뢰도", "낮은 신뢰도"}
     detail = reader.open(item.question)
-    assert len(_texts(detail, "h4")) == 6
+    assert len(_texts(detail, "h3")) == 6
     assert {"뒷받침됨", "노트와 다름"} <= set(_texts(detail, ".claims td:last-child mark"))
-    assert not re.search("[a-z]{4,} [a-z]{4,}", " ".join(_texts(detail, "h4, .doors, .legend")))
+    assert not re.search("[a-z]{4,} [a-z]{4,}", " ".join(_texts(detail, "h3, .doors, .legend")))
     assert "undefined" not in browser.find_element(By.TAG_NAME, "body").text

@@ -73,7 +73,7 @@ def test_an_item_opens_with_the_rankings_of_all_runs_and_no_text_is_markup(show,
     show("whole", "without", "half")
     detail = reader.open(HOSTILE)
     columns = detail.find_elements("css selector", ".rankings > div")
-    assert [column.find_element("tag name", "h4").text for column in columns] == [
+    assert [column.find_element("tag name", "h3").text for column in columns] == [
         *("whole", "without", "half")
     ]
     places = [

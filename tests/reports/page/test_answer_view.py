@@ -64,7 +64,7 @@ def answer(name, *verdicts, evaluated=True, **changes):
     evaluation = SearchQAEvaluation(
         correctness=share, utility=None, confidence=None, source_coverage=(), grounding_issues=(),
         summary="", outcome="judged", claims=claims, abstains=not verdicts, answerable=True,
-        told_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
+        reported_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
         reported_issues=(), flagged={},
     )  # fmt: skip
     values = {

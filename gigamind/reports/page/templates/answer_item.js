@@ -79,7 +79,7 @@ function detail(item) {
   const what = item.flagged.join(", ");
   const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters in: {what}", { what }) })] : [];
   if (item.before) parts.push(beside(item));
-  parts.push(make("h4", { text: _("Answer") }), legendOf(new Set(item.pieces.map((piece) => piece[1]))), answerText(item));
+  parts.push(make("h3", { text: _("Answer") }), legendOf(new Set(item.pieces.map((piece) => piece[1]))), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   const value = figure(item.reported);
@@ -88,13 +88,13 @@ function detail(item) {
   const utility = _("Utility");
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${utility}: ${item.reason}` }));
   const proof = _("A quote proves only that its words are in the note. A separate check compares the claim with the sentence around the quote.");
-  if (item.claims.length) parts.push(make("h4", { text: _("Claims") }), make("p", { className: "small faint", text: proof }), claimTable(item));
-  if (item.votes.length) parts.push(make("h4", { text: _("Panel votes") }), votes(item));
-  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: _("Context passages that the system reported") }), ...contexts(item));
-  if (item.coverage.length) parts.push(make("h4", { text: _("Use of the source notes") }), coverage(item));
-  if (item.claims.length) parts.push(make("h4", { text: _("Grounding issues") }), issues(item));
-  if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: _("Omissions") }), ...omissions(item));
-  if (item.quality) parts.push(make("h4", { text: _("Checklist") }), checklist(item.quality));
+  if (item.claims.length) parts.push(make("h3", { text: _("Claims") }), make("p", { className: "small faint", text: proof }), claimTable(item));
+  if (item.votes.length) parts.push(make("h3", { text: _("Panel votes") }), votes(item));
+  if (item.contexts.length || item.odd.length) parts.push(make("h3", { text: _("Context passages that the system reported") }), ...contexts(item));
+  if (item.coverage.length) parts.push(make("h3", { text: _("Use of the source notes") }), coverage(item));
+  if (item.claims.length) parts.push(make("h3", { text: _("Grounding issues") }), issues(item));
+  if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h3", { text: _("Omissions") }), ...omissions(item));
+  if (item.quality) parts.push(make("h3", { text: _("Checklist") }), checklist(item.quality));
   return parts;
 }
 
@@ -107,7 +107,7 @@ function beside(item) {
     const checked = of.passed === null ? [] : [of.passed ? _("Checklist passed") : _("Checklist not passed")];
     const rows = (texts, others) => texts.map((text) => make("li", { className: others.includes(text) ? "" : "missing" },
       make("span", { text: `${text} ` }), others.includes(text) ? null : make("span", { className: "cross", text: word })));
-    return make("div", {}, make("h4", { text: name }),
+    return make("div", {}, make("h3", { text: name }),
       make("p", { className: "small", text: [...SCORED.map((score, at) => `${score} ${figure(of.scores[at])}`), ...checked].join(" · ") }),
       ...listed(_("Unsupported claims"), rows(of.unsupported, other.unsupported)), ...listed(_("Omissions"), rows(of.leftOut, other.leftOut)));
   };

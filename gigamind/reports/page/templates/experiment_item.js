@@ -31,6 +31,6 @@ function verdict(item) {
 
 function detail(item) {
   if (item.rankings.some((hits) => hits === null)) return [make("p", { text: _("This task has no rankings. The table shows what changed.") })];
-  const columns = item.rankings.map((hits, at) => make("div", {}, make("h4", { text: data.runs[at] }), shortRanking(item, hits)));
+  const columns = item.rankings.map((hits, at) => make("div", {}, make("h3", { text: data.runs[at] }), shortRanking(item, hits)));
   return [make("div", { className: "rankings" }, ...columns)];
 }

@@ -61,7 +61,7 @@ function verdict(item) {
 }
 
 function detail(item) {
-  return [make("h4", { text: _("Note") }), legend(item), noteText(item), make("h4", { text: _("Suggestions") }),
+  return [make("h3", { text: _("Note") }), legend(item), noteText(item), make("h3", { text: _("Suggestions") }),
     item.suggestions.length ? suggestionTable(item) : make("p", { text: _("No links were suggested for this note.") }), ...missedLinks(item)];
 }
 
@@ -97,7 +97,7 @@ function suggestionTable(item) {
 
 function missedLinks(item) {
   if (!item.missed.length) return [];
-  return [make("h4", { text: _("Missed links") }), make("ul", { className: "missed" }, ...item.missed.map(missedLink))];
+  return [make("h3", { text: _("Missed links") }), make("ul", { className: "missed" }, ...item.missed.map(missedLink))];
 }
 
 // A missed link: its cause, the rank of its target, and what was suggested instead.

@@ -67,11 +67,11 @@ function verdict(item) {
 }
 
 function detail(item) {
-  const parts = [make("h4", { text: _("Expected notes") }), expectedNotes(item), make("h4", { text: _("Ranking") })];
-  if (item.judged) parts.splice(2, 0, make("h4", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
+  const parts = [make("h3", { text: _("Expected notes") }), expectedNotes(item), make("h3", { text: _("Ranking") })];
+  if (item.judged) parts.splice(2, 0, make("h3", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
   parts.push(item.hits.length ? ranking(item) : make("p", { text: _("The search found nothing.") }));
   // A snapshot has no texts, so these are notes and scores.
-  if (is(item, "worse") || is(item, "improved")) parts.push(make("h4", { text: _("Ranking in the baseline") }), shortRanking(item, item.before[2]));
+  if (is(item, "worse") || is(item, "improved")) parts.push(make("h3", { text: _("Ranking in the baseline") }), shortRanking(item, item.before[2]));
   return parts;
 }
 
@@ -109,7 +109,7 @@ function judgement(reply) {
 // The votes of a panel; nothing if one model judged alone.
 function panelVotes(votes) {
   if (!votes.length) return [];
-  return [make("h4", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
+  return [make("h3", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
     const reason = why(code);
     const verdict = unanswerable ? _("unanswerable") : _("answerable");
     const vote = code ? _("no vote ({why})", { why: reason }) : verdict;
