@@ -187,26 +187,32 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
 
 def _decided(word: Message, release: Release, status: Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
-    comparison, gate = release.comparison, release.gate
-    rules = [rule for rule in gate.rules if rule.status == status]
-    worst = max(rules, key=lambda rule: _severity(rule, comparison))
+    comparison = release.comparison
+    worst, *others = (rule for rule in _worst_first(release) if rule.status == status)
     reason = joined([_rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
-    others = len(rules) - 1
     more = n_(
-        "{n} other rule has the same result.", "{n} other rules have the same result.", n=others
+        "{n} other rule has the same result.",
+        "{n} other rules have the same result.",
+        n=len(others),
     )
     return Verdict(STATE_OF[status], sentence, (more,) if others else ())
 
 
-def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
-    """Return the order of rules in a verdict: missing items, then drops beyond the limit, then others."""
-    change = comparison.metric(rule.metric)
-    if rule.metric in LOST:
-        return 2, 1 - (rule.current or 0.0)
-    if rule.why == "drop" and change and change.drop is not None:
-        return 1, change.drop - (rule.limit or 0.0)
-    return 0, 1 - (rule.current or 0.0)
+def _worst_first(release: Release) -> list[RuleResult]:
+    """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
+
+    def order(rule: RuleResult) -> tuple[int, int, float]:
+        place, change = _ORDER.index(rule.status), release.comparison.metric(rule.metric)
+        if rule.status in {"passed", "skipped"}:
+            return place, 0, 0.0
+        if rule.metric in LOST:
+            return place, 0, rule.current or 0.0
+        if rule.why == "drop" and change and change.drop is not None:
+            return place, 1, (rule.limit or 0.0) - change.drop
+        return place, 2, rule.current or 0.0
+
+    return sorted(release.gate.rules, key=order)
 
 
 def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  one case a reason
@@ -464,8 +470,7 @@ def gate_conditions(release: Release) -> Conditions:
     if gate.is_refused:
         reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
         return Conditions(tuple(reasons))
-    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
+    shown = [rule for rule in _worst_first(release) if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
         (
             STATE_OF[rule.status],
@@ -488,9 +493,12 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
 
     `every` adds all others.
     """
-    comparison, gate = release.comparison, release.gate
-    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
+    comparison = release.comparison
+    rules = [
+        rule
+        for rule in _worst_first(release)
+        if rule.baseline is not None or rule.current is not None
+    ]
     gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
