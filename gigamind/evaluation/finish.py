@@ -276,7 +276,7 @@ def finish_flow(
         over_budget = isinstance(refused, BudgetError)
         failure = {
             "exit_code": refused.exit_code,
-            "message": str(refused),
+            "message": say(refused.message),
             "over_budget": over_budget,
         }
     return {
