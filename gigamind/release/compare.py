@@ -28,9 +28,9 @@ from gigamind.release.model import (
     Speed,
     checks_of,
 )
+from gigamind.stats.estimate import ratio_of_means
 from gigamind.stats.intervals import CONFIDENCE, Matrix
 from gigamind.stats.paired import ALPHA, PairedComparison, compare_metrics, compare_ratios, holm
-from gigamind.stats.ratio import ratio_of_means
 
 Task = ComparedTask[Any, Any, Any]
 

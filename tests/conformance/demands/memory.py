@@ -8,7 +8,7 @@ from demands.model import Departure, Equal, Field, Option, Section, Test, beyond
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, Failed, Method
-from gigamind.evidence.settings import AlignOptions
+from gigamind.evidence.result import AlignOptions
 from gigamind.memory.entries import Entry
 from gigamind.memory.events import EventType
 from gigamind.memory.extract import Statement, StatementEvidence
