@@ -1,9 +1,11 @@
-"""Makes the pictures of the READMEs: report.html of a real run over the example vault, in Chromium, in both languages.
+"""Makes the pictures of the READMEs: report.html of a run whose gates fail, in Chromium, in both languages.
 
 `make figures`; needs Debian's Chromium (`apt-get install chromium chromium-driver fonts-nanum`).
 """
 
 import math
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -15,25 +17,25 @@ import gigamind
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 WIDTH, MARGIN = 1100, 20  # CSS pixels
-BOTTOM = (
-    "return document.querySelector('#metrics h2').nextElementSibling.getBoundingClientRect().bottom"
-)
+BOTTOM = "return document.querySelector('table').getBoundingClientRect().bottom"
 
 
 def picture(driver: webdriver.Chrome, lang: Literal["en", "ko"], file: Path) -> None:
-    """The upper part of the report of a run, as a PNG."""
-    with TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        gigamind.evaluate_search(
+    """Write the verdict, the next steps and the table of a run over the example vault as a PNG."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        before, after = Path("runs/before"), Path("runs/after")
+        evaluate = partial(
+            gigamind.evaluate_search,
             EXAMPLES / "queries.jsonl",
             EXAMPLES / "vault",
-            fusion="balanced",
-            out=out,
+            unanswerable_mode="calibrated",
             lang=lang,
             speed_passes=0,
         )
+        evaluate(out=before)
+        evaluate(out=after, alpha=0.5, compare=before, changed=["settings"])
         resize(driver, WIDTH)
-        driver.get((out / "report.html").as_uri())
+        driver.get((after / "report.html").absolute().as_uri())
         resize(driver, math.ceil(driver.execute_script(BOTTOM)) + MARGIN)
         driver.save_screenshot(file)
 

@@ -3,13 +3,15 @@
 A note that does not fit is cut at lines around its best chunk; its offset locates quotes in the note.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gigamind.evaluation.options import ContextOptions
 from gigamind.i18n import _
 from gigamind.llm.fences import Source
+from gigamind.retrieval.hit import Hit
 from gigamind.spans import Span
-from gigamind.vault.notes import Note
+from gigamind.vault.notes import Note, Vault
 
 SHORTER_CONTEXT = _(
     "show the model less text of the notes, with smaller --context-chars or --context-notes"
@@ -42,6 +44,15 @@ def context_of(
             ContextNote(note.path, part.start, Source(note.title, part.slice(note.text)))
         )
     return tuple(context)
+
+
+def context_of_hits(
+    vault: Vault, hits: Iterable[Hit], options: ContextOptions
+) -> tuple[ContextNote, ...]:
+    """Return the context from the hits of a search."""
+    passages = ((vault.note(hit.note), hit.passage.span) for hit in hits)
+    known = [(note, span) for note, span in passages if note is not None]
+    return context_of(known, options.context_notes, options.context_chars)
 
 
 def _part(text: str, chunk: Span, limit: int) -> Span:

@@ -51,7 +51,7 @@ class ComparedRuns:
             self.experiment,
             self.runs,
             translator(self.lang),
-            release=self.verdict.release if self.verdict else None,
+            release=self.verdict,
             paths=self.paths,
             items=items,
             report=_REPORT if self.report else "",
@@ -64,7 +64,7 @@ class ComparedRuns:
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
             baseline, run = (shlex.quote(str(path)) for path in self.paths)
-            page = release_document(self.verdict.release, run, baseline=baseline)
+            page = release_document(self.verdict, run, baseline=baseline)
             files[COMPARE_FILE] = render_markdown(page, translator(self.lang))
         return files | ({_REPORT: self.report} if self.report else {})
 
@@ -105,10 +105,10 @@ def compare_runs(
     verdict, report, say = None, "", translator(language)
     if not between:
         verdict = reference.verdict(last)
-        page = release_document(verdict.release, str(paths[-1]))
+        page = release_document(verdict, str(paths[-1]))
         announce(verdict, options, page, language=language)
         if (paths[-1] / "run.json").is_file():
-            outcome = Outcome(verdict.release, reference.baseline, out=paths[-1])
+            outcome = Outcome(verdict, reference.baseline, out=paths[-1])
             record = read_run(paths[-1], kinds)
             report = render_html(run_document(tasks[last.task].view, record, outcome, say), say)
     runs = (reference.baseline, *between, last)

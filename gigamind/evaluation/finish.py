@@ -97,7 +97,7 @@ def read_page(
         return None
     record, verdict = read_run(out, kinds), read_verdict(out)
     outcome = Outcome(
-        release=verdict.release if verdict else None,
+        release=verdict,
         bounds=read_bounds(out, options, kinds),
         out=out,
     )
@@ -219,7 +219,7 @@ def _write(
     else:
         refused = _empty(record, out)
     outcome = Outcome(
-        release=verdict.release if verdict else None,
+        release=verdict,
         baseline=reference.baseline if reference and verdict else None,
         bounds=bounds,
         refused=refused.message if refused else "",

@@ -34,13 +34,8 @@ _VERDICT_FILE = "compare.json"
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseVerdict:
-    """A comparison and the verdict of the gates."""
-
-    comparison: Comparison
-    gate: GateResult
-    waiver: Waiver | None = None  # who accepted the failed gates, until when
-    attempts: tuple[Attempt, ...] = ()  # earlier verdicts on the same candidate
+class ReleaseVerdict(Release):
+    """A comparison and the verdict of the gates, with its files."""
 
     def files(self, language: Language, out: Path) -> dict[str, str]:
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
@@ -66,12 +61,8 @@ class ReleaseVerdict:
             tuple(Attempt(**attempt) for attempt in dumped.get("attempts", ())),
         )
 
-    @property
-    def release(self) -> Release:
-        return Release(self.comparison, self.gate, self.waiver, self.attempts)
-
     def markdown(self, language: Language, out: Path) -> str:
-        return render_markdown(release_document(self.release, str(out)), translator(language))
+        return render_markdown(release_document(self, str(out)), translator(language))
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
         """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""
@@ -162,7 +153,7 @@ def announce(
         InputError: a file cannot be written.
     """
     say = translator(language)
-    cases = _cases(verdict.release, translator(language)) if verdict else []
+    cases = _cases(verdict, translator(language)) if verdict else []
     if bounds:
         cases += _rule_cases(bounds, translator(language))
     if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds

@@ -6,7 +6,7 @@ that of unanswerable ones accepted. Removing the notes that answer a query makes
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,21 +73,15 @@ def label(
     _base, recalled = recording(retriever)
     rows: list[Labelled] = []
     for done, query in enumerate(queries, start=1):
-        rows += _rows_of(recalled, query, vault, twice=few and query.item.answerable)
+        item = query.item
+        keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.relevant)})
+        whole = signals_of(recalled, item.query)
+        rows.append(Labelled(whole, item.answerable, left_out=False, keys=keys, vault=vault))
+        if few and item.answerable:
+            without = signals_of(recalled, item.query, without=query.relevant)
+            rows.append(Labelled(without, answerable=False, left_out=True, keys=keys, vault=vault))
         progress(done, len(queries))
     return rows
-
-
-def _rows_of(
-    retriever: Retriever, query: CheckedQuery, vault: str, *, twice: bool
-) -> Iterator[Labelled]:
-    item = query.item
-    keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.relevant)})
-    whole = signals_of(retriever, item.query)
-    yield Labelled(whole, item.answerable, left_out=False, keys=keys, vault=vault)
-    if twice:
-        without = signals_of(retriever, item.query, without=query.relevant)
-        yield Labelled(without, answerable=False, left_out=True, keys=keys, vault=vault)
 
 
 def grouped_folds(
@@ -267,7 +261,10 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
     features = np.array([[getattr(row.signals, name) for name in names] for row in judged])
     offset = -kappa * np.array([size_of(row.signals, vectors=vectors) for row in judged])
     truth = np.array([row.answerable for row in judged], dtype=np.float64)
-    share = _shares(judged)
+    # The weights of one kind in a vault add up to their number, at most `FULL`.
+    cells = [(row.vault, row.answerable) for row in judged]
+    sizes = Counter(cells)
+    share = np.array([min(1.0, FULL / sizes[cell]) for cell in cells])
     folds = np.array(grouped_folds([row.keys for row in judged], list(truth == 0), FOLDS))
 
     def fit(own: npt.NDArray[np.bool_]) -> Logistic:
@@ -290,13 +287,6 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
         },
         "reliability": _reliability(sigmoid(unseen - threshold).tolist(), judged),
     }
-
-
-def _shares(rows: Sequence[Labelled]) -> Matrix:
-    """Return the weight of each row; the weights of one kind in a vault add up to their number, at most `FULL`."""
-    cells = [(row.vault, row.answerable) for row in rows]
-    sizes = Counter(cells)
-    return np.array([min(1.0, FULL / sizes[cell]) for cell in cells])
 
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from gigamind.choices import LeaveOut
-from gigamind.datasets.check import CheckedQuery, check_queries
+from gigamind.datasets.check import check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
@@ -63,7 +65,17 @@ def label_collection(
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
-    source = _source(dataset, read.sha256, vault_hash, len(vault.notes), checked.queries)
+    queries = checked.queries
+    answerable = sum(query.item.answerable for query in queries)
+    source = Collection(
+        dataset=dataset.name,
+        dataset_hash=read.sha256,
+        notes_hash=vault_hash,
+        notes=len(vault.notes),
+        answerable=answerable,
+        unanswerable=len(queries) - answerable,
+        languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
+    )
     return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
 
 
@@ -89,21 +101,6 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
     )
 
 
-def _source(
-    dataset: Path, dataset_hash: str, notes_sha256: str, notes: int, queries: Sequence[CheckedQuery]
-) -> Collection:
-    answerable = sum(query.item.answerable for query in queries)
-    return Collection(
-        dataset=dataset.name,
-        dataset_hash=dataset_hash,
-        notes_hash=notes_sha256,
-        notes=notes,
-        answerable=answerable,
-        unanswerable=len(queries) - answerable,
-        languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
-    )
-
-
 _HEAD = (
     "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
     "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
@@ -125,17 +122,19 @@ def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str]
 def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
     yield from _HEAD
     yield from (f"# {line}".rstrip() for line in ("", *about) if about)
-    yield f"kind = {_text(file.kind)}"
+    yield f"kind = {_value(file.kind)}"
     yield f"rules = {file.rules}"
     yield f"min_probability = {_value(file.min_probability)}"
     if file.embedder is not None:
-        yield f"embedder = {_text(file.embedder)}"
+        yield f"embedder = {_value(file.embedder)}"
     for name, calibration in tables(file).items():
-        yield from _calibration(name, calibration)
+        yield from ("", f"[{name}]", *_fields(calibration, exclude={"signals", "reliability"}))
+        yield from ("", f"[{name}.signals]")
+        for signal, coefficient in calibration.signals.items():
+            yield f"{signal} = {{ {', '.join(_fields(coefficient))} }}"
+        yield from ("", f"[{name}.reliability]", *_fields(calibration.reliability))
     for collection in file.fitted_on:
-        yield from ("", "[[fitted_on]]")
-        for field, value in collection.model_dump().items():
-            yield f"{field} = {_value(value)}"
+        yield from ("", "[[fitted_on]]", *_fields(collection))
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
@@ -144,26 +143,14 @@ def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
     return {name: calibration for name, calibration in calibrations.items() if calibration}
 
 
-def _calibration(name: str, calibration: Calibration) -> Iterator[str]:
-    yield from ("", f"[{name}]")
-    for field, value in calibration.model_dump(exclude={"signals", "reliability"}).items():
-        yield f"{field} = {_value(value)}"
-    yield from ("", f"[{name}.signals]")
-    for signal, coefficient in calibration.signals.items():
-        parts = (f"{field} = {_value(value)}" for field, value in coefficient.model_dump().items())
-        yield f"{signal} = {{ {', '.join(parts)} }}"
-    yield from ("", f"[{name}.reliability]")
-    for field, value in calibration.reliability.model_dump().items():
+def _fields(table: BaseModel, exclude: set[str] | None = None) -> Iterator[str]:
+    for field, value in table.model_dump(exclude=exclude).items():
         yield f"{field} = {_value(value)}"
 
 
 def _value(value: str | float | tuple[str, ...]) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple):
-        return f"[{', '.join(_text(part) for part in value)}]"
+        return f"[{', '.join(map(_value, value))}]"
     return repr(value)  # the shortest digits that are read back as the same float
-
-
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,7 +10,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import AnswerCase, Judge
-from gigamind.judges.search_qa.by_words import load_words_judge
+from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.judges.spec import JudgeFile, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
@@ -21,7 +21,10 @@ ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
 """Judges that ask a model about an answer or a question, by the kind of their file."""
-OF_ANSWERS: Mapping[str, Load] = {"search_qa": load_search_qa, "words": load_words_judge}
+OF_ANSWERS: Mapping[str, Load] = {
+    "search_qa": load_search_qa,
+    "words": lambda path, _language: WordsJudge(read_judge_file(path, WordsJudgeFile)),
+}
 """Judges of answers that come with gigamind, by the kind of their file."""
 
 

@@ -129,17 +129,18 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     scales: ClassVar[Mapping[str, Scale]]
     metrics: ClassVar[tuple[Metric, ...]] = ()
 
-    @abstractmethod
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         """Return the models that it uses; empty if it uses none.
 
         Raises:
             InputError: no model is given.
         """
+        del options
+        return ()
 
-    @abstractmethod
     def settings(self, settings: ModelSettings) -> ModelSettings:
         """Return the settings of a model with the parameters of the judge."""
+        return settings
 
     @abstractmethod
     def fingerprint(self, model: str) -> str:
@@ -160,9 +161,10 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """The most votes of each model on a case."""
         return 1
 
-    @abstractmethod
     def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
         """Yield the requests for a case, assuming that every first reply is usable."""
+        del case
+        return iter(())
 
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
         """Return the models that receive each planned call, unless the call names one; raises as `models`."""

@@ -246,7 +246,11 @@ def _item(
     evidence, verified = None, False
     if entry is not None and reported_yes:
         evidence, verified = _evidence(entry.quote, item, case, judge.file.min_quote_chars)
-        verified = verified and not (item.cites and _cites_no_note(evidence, case))
+        if verified and item.cites and isinstance(evidence, Aligned):
+            span, answer = evidence.span, case.answer
+            quoted = citations(answer[max(0, span.start - 1) : span.end + 1])  # with brackets
+            known = range(1, len(case.notes) + 1)
+            verified = not quoted or any(number in known for number in citations(answer))
     believed = verified or judge.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
@@ -268,15 +272,6 @@ def _evidence(
     proofs = [best_proof(place, texts, least, marks=True) for place in places]
     return max(
         proofs, key=lambda proof: (proof[1], isinstance(proof[0], Aligned)), default=(None, False)
-    )
-
-
-def _cites_no_note(evidence: Alignment | None, case: AnswerCase) -> bool:
-    if not isinstance(evidence, Aligned):
-        return False
-    quoted = case.answer[max(0, evidence.span.start - 1) : evidence.span.end + 1]  # with brackets
-    return bool(citations(quoted)) and not any(
-        0 < number <= len(case.notes) for number in citations(case.answer)
     )
 
 

@@ -85,28 +85,20 @@ def load_llm_judge(
     file: type[LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
-    *,
-    prompts: Path | None = None,
 ) -> LlmJudge[LlmFile_co]:
-    """Return the judge of a file, with fields as in `file` and its prompt in one language.
-
-    Args:
-        given: variables of the prompt.
-        prompts: folder of prompts; None for that of this installation.
+    """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
 
     Raises:
         InputError: the file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
-    prompt = load_judge_prompt(read.prompt, language, given, prompts)
+    prompt = load_judge_prompt(read.prompt, language, given)
     return LlmJudge(read, prompt, fingerprint_of(read, prompt.fingerprint, reply))
 
 
-def load_judge_prompt(
-    name: str, language: Language, given: Collection[str], folder: Path | None = None
-) -> Prompt:
+def load_judge_prompt(name: str, language: Language, given: Collection[str]) -> Prompt:
     """Return the prompt with this name in one language; raises as `load_prompt`."""
-    return load_prompt((folder or asset("prompts")) / name / f"{language}.jinja", given)
+    return load_prompt(asset("prompts") / name / f"{language}.jinja", given)
 
 
 def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:

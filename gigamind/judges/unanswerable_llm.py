@@ -114,16 +114,11 @@ class LlmVerdict:
         return "quoted" if any(map(self.proves, range(len(self.evidence)))) else None
 
 
-def load_unanswerable_judge(
-    path: Path, language: Language, *, prompts: Path | None = None
-) -> LlmJudge[UnanswerableJudgeFile]:
+def load_unanswerable_judge(path: Path, language: Language) -> LlmJudge[UnanswerableJudgeFile]:
     """Return the judge of a file with its prompt in one language; raises as `load_llm_judge`."""
-    judge = load_llm_judge(
-        path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN, prompts=prompts
-    )
-    return replace(
-        judge, fingerprint=fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
-    )
+    judge = load_llm_judge(path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN)
+    mark = fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
+    return replace(judge, fingerprint=mark)
 
 
 async def judge_by_model(

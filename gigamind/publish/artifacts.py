@@ -103,7 +103,7 @@ def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's St
 
     verdict = ReleaseVerdict.load(result["release"])
     _emit_verdict(verdict, Path(result["out"]))
-    sentence, status = release_verdict(verdict.release).sentence, verdict.gate.verdict
+    sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
     if verdict.waiver or status not in {"failed", "not-comparable"}:
         name = "Waived" if verdict.waiver else _STATES.get(status, "Completed")
         return Completed(name=name, message=in_run_language(sentence), data=dict(result))

@@ -5,8 +5,9 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -61,13 +62,14 @@ _LISTED = 20
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
-class Release(NamedTuple):
-    """A comparison and the result of its gates, with a waiver and earlier attempts if there are any."""
+@dataclass(frozen=True)
+class Release:
+    """A comparison and the result of its gates."""
 
     comparison: Comparison
     gate: GateResult
-    waiver: Waiver | None = None
-    attempts: tuple[Attempt, ...] = ()
+    waiver: Waiver | None = None  # who accepted the failed gates, until when
+    attempts: tuple[Attempt, ...] = ()  # earlier verdicts on the same candidate
 
 
 TASKS: Mapping[str, Message] = {

@@ -51,8 +51,16 @@ def promote_run(options: PromoteOptions) -> Promoted:
     is_run = (options.run / _RUN_FILE).is_file()
     run = options.run if is_run else _last_run(options.run)
     refuse_failed(run, options.folder)
-    if not is_run and (run / _RUN_FILE).is_file():
-        _refuse_incomplete(run)
+    # So that no trial run becomes the baseline by accident.
+    if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
+        raise InputError(
+            _(
+                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
+                " promote another run, pass that run's own folder.",
+                run=run,
+                reason=why,
+            )
+        )
     return promote_checked(run, options.folder)
 
 
@@ -73,19 +81,6 @@ def refuse_failed(run: Path, folder: Path) -> None:
                 run=run,
                 reason=verdict.gate.reasons[0],
                 folder=folder,
-            )
-        )
-
-
-def _refuse_incomplete(run: Path) -> None:
-    """Refuse a folder whose last run is incomplete, so that no trial run becomes the baseline by accident."""
-    if why := _why_incomplete(run):
-        raise InputError(
-            _(
-                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
-                " promote another run, pass that run's own folder.",
-                run=run,
-                reason=why,
             )
         )
 
@@ -121,14 +116,12 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
     waiver = waive(run, reason=reason, until=until, by=by)
     verdict = read_verdict(run)
     assert verdict is not None  # noqa: S101  `waive` has read it
-    verdict = replace(verdict, waiver=waiver)
-    lang = "en"
-    files: dict[str, str] = {}
+    verdict, lang, files = replace(verdict, waiver=waiver), "en", dict[str, str]()
     if (run / "per_item.jsonl").is_file():
         record = read_run(run, KINDS)
         lang = str(record.run.options.get("lang", lang))
         say = translator(lang)
-        outcome = Outcome(verdict.release, _baseline_of(record, verdict), out=run)
+        outcome = Outcome(verdict, _baseline_of(record, verdict), out=run)
         page = run_document(TASKS[record.run.task].view, record, outcome, say)
         files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
     kept = {name: text for name, text in files.items() if (run / name).is_file()}

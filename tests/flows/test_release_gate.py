@@ -1,11 +1,9 @@
 import json
-import re
 import shutil
 import time
 from pathlib import Path
 
 import pytest
-from flow_artifacts import artifacts_of
 from gate_policy import shipped
 from prefect.client.orchestration import get_client
 from prefect.flows import load_flow_from_entrypoint
@@ -81,14 +79,6 @@ def event(name, out):
     raise AssertionError(f"no event {name}")
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_a_run_like_its_baseline_completes_and_publishes_the_verdict(release, tmp_path):
-    state = gate(release("same", compare=tmp_path / "base"))
-    assert state.is_completed(), state.message
-    assert state.result()["release"]["gate"]["verdict"] == "passed"
-    assert artifacts_of(state)["search-vault"].data.startswith("# ")
-
-
 @pytest.fixture
 def worse(release, tmp_path):
     """A vault in which one query is found no more; the gates of the case let the notes differ."""
@@ -104,19 +94,9 @@ def worse(release, tmp_path):
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, worse, tmp_path):
-    how = {"compare": tmp_path / "base", "notes": worse}
-    refused = gate(release("refused", **how))
-    assert (refused.name, refused.message[-13:]) == ("NotComparable", "(exit code 1)")
-    state = gate(release("worse", **how, gates=tmp_path / "gates.toml"))
-    assert (state.is_failed(), state.name) == (True, "Regressed")
-    assert re.search(r"hit@1.*50\.0", state.message)
-    rules = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))["gate"]["rules"]
-    assert any((rule["metric"], rule["status"]) == ("search.hit_at_1", "failed") for rule in rules)
-    assert re.search(r"\b4\)$", state.message)
-    page = artifacts_of(state)["search-worse-vault"].data
-    assert re.search(r"^\| hit@1 \| 1\.000 .*\| 0\.500 \|", page, re.MULTILINE)
-    assert "**annual leave days** (`q2`): " in page
+def test_a_regression_is_an_event_with_the_reasons(release, worse, tmp_path):
+    how = {"compare": tmp_path / "base", "notes": worse, "gates": tmp_path / "gates.toml"}
+    assert gate(release("worse", **how)).name == "Regressed"
     payload = event("gigamind.gate.failed", tmp_path / "worse")["payload"]
     assert payload["worse"] == 1
     assert "hit@1" in payload["reasons"][0]
@@ -137,10 +117,3 @@ def test_who_runs_that_flow_here_gets_the_run_and_its_verdict(release, worse, tm
     finished = run_flow(release("here", **how, format="md", fail_on_regression=True))
     assert finished.verdict.exit_code(fail_on_regression=True) == 4
     assert (finished.out, finished.summary.task) == (tmp_path / "here", "search")
-
-
-@pytest.mark.usefixtures("prefect_server")
-def test_without_a_baseline_there_is_no_gate(release):
-    state = gate(release("alone"))
-    assert (state.is_failed(), state.name) == (True, "InvalidInput")
-    assert "--compare" in state.message

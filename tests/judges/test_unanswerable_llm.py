@@ -210,16 +210,6 @@ def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place
         load_unanswerable_judge(text_file(text), "en")
 
 
-def test_a_template_with_a_missing_variable_is_refused_at_load(text_file, tmp_path):
-    folder = tmp_path / "prompts" / "unanswerable" / "v1"
-    folder.mkdir(parents=True)
-    text = "{% block system %}{{ nonse }}{% endblock %}{% block user %}{% endblock %}"
-    (folder / "en.jinja").write_text(text, encoding="utf-8")
-    file = text_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
-    with pytest.raises(InputError, match="nonse"):
-        load_unanswerable_judge(file, "en", prompts=tmp_path / "prompts")
-
-
 def test_file_and_prompt_make_the_fingerprint(text_file):
     def of(file, language):
         return load_unanswerable_judge(file, language).fingerprint

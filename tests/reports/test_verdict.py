@@ -1,5 +1,7 @@
 """Verdict sentences and first screens of comparisons, on comparisons of known sizes."""
 
+from dataclasses import replace
+
 import pytest
 from gate_policy import shipped
 
@@ -97,7 +99,7 @@ def _waiver(release, **changes):
 
 def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
     release = judged(lost=20)
-    waived = release._replace(waiver=_waiver(release))
+    waived = replace(release, waiver=_waiver(release))
     verdict = release_verdict(waived)
     assert verdict.state == "waived"
     for text in ("2026-12-05", "kim", "new FAQ", str(release_verdict(release).sentence)):
@@ -109,7 +111,7 @@ def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
 def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged):
     release = judged(n=400)
     first = Attempt("r1", "failed", ("search.mrr",))
-    verdict = release_verdict(release._replace(attempts=(first,)))
+    verdict = release_verdict(replace(release, attempts=(first,)))
     assert verdict.state == "passed"
     assert "MRR" in verdict.sentence
     assert release_verdict(release).sentence in verdict.leads
@@ -118,7 +120,7 @@ def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged)
 def test_a_second_failure_shows_both_attempts(judged):
     release = judged(lost=20)
     first = Attempt("r1", "failed", ("search.mrr",))
-    leads = release_verdict(release._replace(attempts=(first,))).leads
+    leads = release_verdict(replace(release, attempts=(first,))).leads
     assert len(leads) == len(release_verdict(release).leads) + 1
 
 

@@ -119,52 +119,44 @@ class Questions:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The requests of one panel member about one answer."""
+async def ask_all(
+    judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
+) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
+    """Return a panel member's reply about the whole answer and its finding for each sentence.
 
-    judge: SearchQAJudge
-    questions: Questions
-    asking: Asking
-    member: PanelMember
+    Raises:
+        LlmError: the model gave no usable reply.
+    """
 
-    async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-        """Return the reply about the whole answer and the finding for each sentence.
+    async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
+        return await asking.ask(
+            questions.messages(ids, part),
+            reply,
+            fingerprint=judge.fingerprint,
+            member=member,
+            max_tokens=judge.file.tokens_for(len(ids)),
+        )
 
-        Raises:
-            LlmError: the model gave no usable reply.
-        """
-        first, *others = self.questions.batches()
-        whole = await self._ask(first, "whole", SearchQAReply)
-        findings = await self._completed(first, whole)
-        for batch in others:
-            findings |= await self._completed(batch, await self._ask(batch, "claims", ClaimsReply))
-        return whole, findings
+    findings: dict[int, ClaimFinding] = {}
 
-    async def _completed(self, ids: Sequence[int], reply: ClaimsReply) -> dict[int, ClaimFinding]:
-        findings = _once(reply, ids)
-        missing = [number for number in ids if number not in findings]
-        if not missing:
-            return findings
-        findings |= _once(await self._ask(missing, "again", ClaimsReply), missing)
-        lost = [number for number in ids if number not in findings]
-        if lost:
+    async def complete(ids: Sequence[int], reply: ClaimsReply) -> None:
+        findings.update(_once(reply, ids))
+        if missing := [number for number in ids if number not in findings]:
+            findings.update(_once(await ask(missing, "again", ClaimsReply), missing))
+        if lost := [number for number in ids if number not in findings]:
             text = _(
                 "The judge model gave no verdict or several verdicts on the answer's sentences with these numbers:"
                 " {sentences}.",
                 sentences=lost,
             )
             raise LlmError(text, "invalid_output")
-        return findings
 
-    async def _ask(self, ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
-        return await self.asking.ask(
-            self.questions.messages(ids, part),
-            reply,
-            fingerprint=self.judge.fingerprint,
-            member=self.member,
-            max_tokens=self.judge.file.tokens_for(len(ids)),
-        )
+    first, *others = questions.batches()
+    whole = await ask(first, "whole", SearchQAReply)
+    await complete(first, whole)
+    for batch in others:
+        await complete(batch, await ask(batch, "claims", ClaimsReply))
+    return whole, findings
 
 
 def answer_as_json(pieces: Sequence[Piece]) -> str:

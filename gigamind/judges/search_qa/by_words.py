@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gigamind.choices import PromptLanguage
 from gigamind.evidence.clause import is_question
-from gigamind.judges.asking import Asking, PlannedCall
+from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.judgement import (
@@ -39,10 +37,8 @@ from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.verify import Verifier
-from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.llm.fences import Source
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import ModelSettings
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, like RULES of the judge with a model.
@@ -71,19 +67,8 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     kind = "words"
     scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
 
-    def models(self, options: ModelOptions) -> tuple[str, ...]:
-        del options
-        return ()
-
-    def settings(self, settings: ModelSettings) -> ModelSettings:
-        return settings
-
     def fingerprint(self, model: str) -> str:
         return fingerprint_of(self.file, f"rules {RULES}, of words {_RULES_OF_WORDS}", model)
-
-    def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
-        del case
-        return iter(())
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         del asking
@@ -91,16 +76,6 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
             return Verdict({}, PanelOfAnswer(None, None, {}, {}))
         judgement = await asyncio.to_thread(judged_by_words, case, self.file)
         return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
-
-
-def load_words_judge(path: Path, language: PromptLanguage = "auto") -> WordsJudge:
-    """Return the judge of a file of kind `words`, which has no prompt and no language.
-
-    Raises:
-        InputError: the file cannot be read, or has unknown fields.
-    """
-    del language
-    return WordsJudge(read_judge_file(path, WordsJudgeFile))
 
 
 def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:

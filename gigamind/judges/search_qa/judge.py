@@ -23,7 +23,7 @@ from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
-from gigamind.judges.search_qa.asking import Calls, Questions, SearchQAJudge, load_search_qa_judge
+from gigamind.judges.search_qa.asking import Questions, SearchQAJudge, ask_all, load_search_qa_judge
 from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
@@ -72,7 +72,7 @@ async def judge_answer(
     if not case.answer.strip():
         return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
-    reply, findings = await Calls(judge, questions, asking, member).all_of_them()
+    reply, findings = await ask_all(judge, questions, asking, member)
     verifier = Verifier(case.notes, case.question, judge.file)
     # Aligning quotes with a long note takes time; a thread lets other requests continue.
     judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
@@ -109,7 +109,12 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
     """
     pieces = pieces_of(answer)
     _refuse_too_many(pieces, judge)
-    pieces = await cut(judge, answer, pieces, asking)
+    parts_by_id: dict[int, tuple[str, ...]] = {}
+    for messages, sentences in cutting_calls(judge, answer, pieces):
+        most, mark = judge.file.tokens_for(sentences), judge.fingerprint
+        reply = await asking.ask(messages, PartsReply, fingerprint=mark, max_tokens=most)
+        parts_by_id |= {sentence.id: sentence.parts for sentence in reply.sentences}
+    pieces = refined(answer, pieces, parts_by_id)
     _refuse_too_many(pieces, judge)
     return pieces
 
@@ -149,7 +154,11 @@ async def judge_answer_by_panel(
     async def ask(member: PanelMember) -> Vote[float]:
         judgement = judgements[member] = await judge_answer(judge, case, pieces, asking, member)
         graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
-        return Vote(graded, proven=_is_clear(judgement, fields.near))
+        # One vote is sufficient if no quote failed and the utility is not near its threshold.
+        doubted = any(claim.doubt is not None for claim in judgement.claims)
+        says_more = bool(judgement.reported_answerable) and not judgement.answerable
+        near = is_near(judgement.voted_utility, [_UTILITY], fields.near)
+        return Vote(graded, proven=not (doubted or (judgement.abstains and says_more) or near))
 
     if not fields.is_panel:
         await ask(first)
@@ -166,15 +175,6 @@ async def judge_answer_by_panel(
     return PanelOfAnswer(whole, panel, by_member, ballot.errors)
 
 
-def _is_clear(judgement: Judgement, near: float) -> bool:
-    """Return whether one vote is sufficient: no quote failed and the utility is not near its threshold."""
-    doubted = any(claim.doubt is not None for claim in judgement.claims)
-    unproven = (
-        judgement.abstains and bool(judgement.reported_answerable) and not judgement.answerable
-    )
-    return not doubted and not unproven and not is_near(judgement.voted_utility, [_UTILITY], near)
-
-
 def _together(judgements: Sequence[Judgement]) -> Judgement:
     """Combine judgements on the same claims; ties go to the less favourable verdict."""
     sentences = tuple(
@@ -187,13 +187,21 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
     reported_answerable = 2 * sum(says_answerable) >= len(judgements)
     useful = utility(kind, reported, answerable=reported_answerable)
-    speaker = min(
-        judgements,
-        key=lambda judgement: (_apart(judgement, correct), abs(judgement.voted_utility - useful)),
-    )
-    omissions = tuple(
-        omission for omission in speaker.omissions if _is_agreed(omission, judgements)
-    )
+
+    def distance(judgement: Judgement) -> tuple[float, float]:
+        own = judgement.correctness
+        apart = 0.0 if own is None or correct is None else abs(own - correct)
+        return apart, abs(judgement.voted_utility - useful)
+
+    speaker = min(judgements, key=distance)
+    proven = [[o for o in judgement.omissions if o.doubt is None] for judgement in judgements]
+
+    def is_agreed(omission: JudgedOmission) -> bool:
+        """Return whether more than half of the members prove an omission here; unproven ones are kept."""
+        alike = (any(is_same_place(o.evidence, omission.evidence) for o in own) for own in proven)
+        return omission.doubt is not None or 2 * sum(alike) > len(judgements)
+
+    omissions = tuple(filter(is_agreed, speaker.omissions))
     return replace(
         speaker,
         outcome=kind,
@@ -215,13 +223,6 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     )
 
 
-def _is_agreed(omission: JudgedOmission, judgements: Sequence[Judgement]) -> bool:
-    """Return whether more than half of the members prove an omission at this place; unproven ones are kept."""
-    proven = ([o for o in judgement.omissions if o.doubt is None] for judgement in judgements)
-    alike = (any(is_same_place(o.evidence, omission.evidence) for o in own) for own in proven)
-    return omission.doubt is not None or 2 * sum(alike) > len(judgements)
-
-
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
     role, count = Counter(row.role for row in rows).most_common(1)[0]
     if role != "claim" and 2 * count > len(rows):
@@ -233,11 +234,6 @@ def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
         if (row.verdict == verdict if 2 * count > len(rows) else row.verdict != "supported")
     )
     return replace(row, role="claim")
-
-
-def _apart(judgement: Judgement, correct: float | None) -> float:
-    own = judgement.correctness
-    return 0.0 if own is None or correct is None else abs(own - correct)
 
 
 # Minimum tokens of a reply, and of each claim in it.
@@ -339,20 +335,6 @@ def cutting_calls(
         yield (judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)), len(batch))
 
 
-async def cut(
-    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
-) -> tuple[Piece, ...]:
-    """Return the pieces of an answer, with claims split by the model; unchanged without a prompt. Raises LlmError."""
-    parts_by_id: dict[int, tuple[str, ...]] = {}
-    for messages, sentences in cutting_calls(judge, answer, pieces):
-        most = judge.file.tokens_for(sentences)
-        reply = await asking.ask(
-            messages, PartsReply, fingerprint=judge.fingerprint, max_tokens=most
-        )
-        parts_by_id |= {sentence.id: sentence.parts for sentence in reply.sentences}
-    return refined(answer, pieces, parts_by_id)
-
-
 def refined(
     answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
 ) -> tuple[Piece, ...]:
@@ -379,9 +361,11 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
     cuts = [piece(answer, span, whole.shape) for span in at]
     if not cuts or any(len(part.text.split()) < _LEAST_WORDS for part in cuts):
         return (replace(whole, cut="uncut"),)
+    cited = [part.cited for part in cuts]
+    # Without citations of its own, a part has those of the next cited part, else of the closest one before.
     return tuple(
-        replace(part, cut="part", cited=part.cited or _cited_for(cuts, place))
-        for place, part in enumerate(cuts)
+        replace(part, cut="part", cited=next(filter(None, (*cited[at:], *cited[at::-1])), ()))
+        for at, part in enumerate(cuts)
     )
 
 
@@ -396,26 +380,16 @@ def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
         end = ends[-1] + place.span.end
         if not _BETWEEN_WORDS.match(sentence, end):
             return []
-        ends.append(_end_behind(sentence, end))
+        # With the citations after the part, if there are any.
+        stops = _STOPS_BEHIND.match(sentence, end)
+        at = stops.end() if stops else end
+        behind = end_of_citations(sentence, at)
+        ends.append(behind if behind > at else end)
     ends[-1] = len(sentence)
     return [_trimmed(sentence, start, end) for start, end in pairwise(ends)]
-
-
-def _end_behind(sentence: str, end: int) -> int:
-    """Return the end of the citations after a part; the part's own end without citations."""
-    stops = _STOPS_BEHIND.match(sentence, end)
-    at = stops.end() if stops else end
-    behind = end_of_citations(sentence, at)
-    return behind if behind > at else end
 
 
 def _trimmed(sentence: str, start: int, end: int) -> Span:
     text = sentence[start:end]
     start += len(text) - len(text.lstrip(_AROUND))
     return Span(start, max(start, start + len(sentence[start:end].rstrip())))
-
-
-def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
-    """Return citations for a part without any: from the next cited part, else from the closest one before."""
-    others = (*parts[place + 1 :], *reversed(parts[:place]))
-    return next((part.cited for part in others if part.cited), ())

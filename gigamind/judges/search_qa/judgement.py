@@ -30,8 +30,6 @@ from gigamind.records.judged import AnswerOutcome
 
 Notice = Literal["other_language"]
 """The answer or a note is neither Korean nor English, so the word lists for roles and omissions do not apply."""
-Answerable = Literal["proven", "reported", "no"]
-"""Whether the notes answer a question: proven by a quote, only reported by a model, or not."""
 
 
 def correctness(claims: Sequence[JudgedClaim]) -> float | None:
@@ -56,13 +54,6 @@ def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
     if kind == "judged":
         return reported
     return float(kind == "abstained" and not answerable)
-
-
-def answerable(*, reported: bool, proven: bool) -> Answerable:
-    """Combine the model's statement and its quote."""
-    if not reported:
-        return "no"
-    return "proven" if proven else "reported"
 
 
 def confidence(correct: float | None, useful: float) -> Confidence | None:
@@ -143,17 +134,17 @@ def judgement_of(
     reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
-    answerability = answerable(reported=reply.answerable, proven=doubt is None)
+    is_proven = reply.answerable and doubt is None
     sentences = with_roles(
         heard.judged,
         heard.findings,
         Roles(case.question, case.notes, claims_of(pieces)),
-        place if answerability == "proven" else None,
+        place if is_proven else None,
     )
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
-    useful = utility(kind, reply.utility, answerable=answerability != "no")
+    useful = utility(kind, reply.utility, answerable=reply.answerable)
     foreign = any(map(is_of_another_language, [*case.texts, case.question]))
     return Judgement(
         outcome=kind,
@@ -170,14 +161,14 @@ def judgement_of(
         completeness=completeness(
             claims,
             omissions,
-            answerable=answerability != "no",
+            answerable=reply.answerable,
             tells_omissions=reply.tells_omissions,
         ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
         abstains=any(sentence.untold for sentence in sentences),
-        answerable=answerability == "proven",
+        answerable=is_proven,
         reported_answerable=reply.answerable,
         reported_correctness=reply.correctness,
         reported_utility=reply.utility,

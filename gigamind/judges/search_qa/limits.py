@@ -1,7 +1,7 @@
 """Limits of a statement: its conditions, quantities, bounds and reasons. A claim may omit "if", or add "only"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from gigamind.judges.search_qa.reading import BOUND, Change, Reading, is_content
@@ -32,7 +32,12 @@ def differs_in_limits(
         if claim.is_korean
         else in_english
     )
-    if dropped or _adds_bound(claim, source) or in_language:
+    adds_bound = (
+        any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
+        and not source.denials
+        and not any(pattern.search(source.text) for pattern in (_ALL, ONLY, _ANY))
+    )
+    if dropped or adds_bound or in_language:
         return True
     return False if dropped is not None or in_english else None
 
@@ -76,18 +81,17 @@ def _drops_condition(claim: Reading, source: Reading) -> bool | None:
         under = Reading(_CLAUSE.split(near)[-1] if is_korean else _CLAUSE.split(behind)[0]).content
         if under and 2 * len(under & claim.content) < len(under):
             likely = False
-            certain = _stands_under(claim, match[0], behind) if is_korean else not claim.is_korean
-            if certain:
+            if not is_korean:
+                if not claim.is_korean:
+                    return True
+                continue
+            only_time = match[0].startswith("때") and not match[0].endswith("만")
+            words = _LINK.split(behind, maxsplit=1)[0].split()[: len(claim.words)]
+            shared = claim.content & Reading(" ".join(words)).content
+            states = len(shared) >= _MOST * len(claim.content)
+            if states and not only_time and not _WHEN.search(claim.text):
                 return True
     return likely
-
-
-def _stands_under(claim: Reading, condition: str, behind: str) -> bool:
-    """Return whether a Korean claim states what follows a condition; "때" alone only gives a time."""
-    if _WHEN.search(claim.text) or (condition.startswith("때") and not condition.endswith("만")):
-        return False
-    words = _LINK.split(behind, maxsplit=1)[0].split()[: len(claim.words)]
-    return len(claim.content & Reading(" ".join(words)).content) >= _MOST * len(claim.content)
 
 
 _ALL = re.compile(
@@ -104,14 +108,6 @@ _ANY = re.compile(
     r"(?<!\w)(?:각|매 |누구|아무|어느|어떤|단 )|마다|전체|오직|유일|단지|하나|제외|외에|한해|한하여"
     r"|\b(?:each|any\w*|whole|entire|just|no|none)\b"
 )
-
-
-def _adds_bound(claim: Reading, source: Reading) -> bool:
-    return (
-        any(pattern.search(claim.text) for pattern in (_ALL, ONLY))
-        and not source.denials
-        and not any(pattern.search(source.text) for pattern in (_ALL, ONLY, _ANY))
-    )
 
 
 _BOUNDED = re.compile(
@@ -166,16 +162,13 @@ _EXCEPT = re.compile(
 _LONGEST = 20  # maximum length of an excepted word
 
 
-def _excepted(text: str) -> Iterator[str]:
-    for match in _EXCEPT.finditer(text):
-        before = text[max(0, match.start() - _LONGEST) : match.start()].split()
-        yield match["en"] or "".join(before[-1:])
-
-
 def is_unlimited(claim: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Return whether the claim says of all what the source says of some; False if another limit differs."""
     only, claims_only = bool(ONLY.search(source.text)), bool(ONLY.search(claim.text))
-    exceptions = list(_excepted(source.text))
+    exceptions: list[str] = []
+    for match in _EXCEPT.finditer(source.text):
+        before = source.text[max(0, match.start() - _LONGEST) : match.start()].split()
+        exceptions.append(match["en"] or "".join(before[-1:]))
     claims_except = bool(_EXCEPT.search(claim.text))
     if exceptions and not claims_except:
         if claim.denials or source.denials:

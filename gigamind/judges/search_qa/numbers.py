@@ -41,7 +41,9 @@ def dates(text: str) -> Iterator[tuple[Span, str, str]]:
         matches = list(form.finditer(text))
         for match in matches:
             parts = match.groupdict()
-            month, day = _month(parts), parts.get("day")
+            month, day = int(parts.get("month") or parts.get("of_year") or 0), parts.get("day")
+            if name := parts.get("name"):
+                month = _MONTHS.index(name[:3]) + 1
             value = f"{month}-{int(day)}" if day else str(month)
             yield Span(match.start(), match.end()), value, parts.get("year") or ""
         text = blanked(text, [Span(match.start(), match.end()) for match in matches])
@@ -64,12 +66,6 @@ def times(text: str) -> Iterator[tuple[Span, str, str]]:
         yield Span(match.start(), match.end()), value, half
 
 
-def months(text: str) -> Iterator[str]:
-    """Yield the numbers of the English month names in a lower-case text; "may" is usually none."""
-    for match in _MONTH_ALONE.finditer(text):
-        yield str(_MONTHS.index(match[0][:3]) + 1)
-
-
 def blanked(text: str, spans: Iterable[Span]) -> str:
     """Return a text of the same length with line ends in place of the spans."""
     kept, at = "", 0
@@ -77,12 +73,6 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
         kept += text[at : span.start] + "\n" * len(span)
         at = span.end
     return kept + text[at:]
-
-
-def _month(parts: dict[str, str | None]) -> int:
-    if name := parts.get("name"):
-        return _MONTHS.index(name[:3]) + 1
-    return int(parts.get("month") or parts.get("of_year") or 0)
 
 
 # Name -> the Korean and the English pattern.
@@ -360,7 +350,8 @@ def _value(match: re.Match[str]) -> Decimal:
 def _loosely(text: str) -> Iterator[Number]:
     """Yield further numbers of a text: amounts in words, and the parts of its dates and times."""
     yield from numbers_in_words(text)
-    yield from (Number(month, "월") for month in months(_folded(text)))
+    for match in _MONTH_ALONE.finditer(_folded(text)):  # "may" is usually no month
+        yield Number(str(_MONTHS.index(match[0][:3]) + 1), "월")
     for _, number in _numbers(text):
         if number.unit == "date":
             yield from [Number(number.within, "년")] if number.within else []

@@ -88,9 +88,10 @@ def passage_of(span: Span, text: str) -> Passage:
     line = text[start : end if end >= 0 else len(text)]
     sentences, lead, beside = around.slice(text), "", list[str]()
     if is_row(line):
-        above = list(takewhile(_has_cells, _near(_lines_above(text, start))))
+        near = (_near(_lines_above(text, start)), _near(_lines_below(text, start + len(line))))
+        above, below = (list(takewhile(lambda row: "|" in row, lines)) for lines in near)
         sentences, lead = line, above.pop() if above else ""
-        beside = [*above, *takewhile(_has_cells, _near(_lines_below(text, start + len(line))))]
+        beside = [*above, *below]
     elif item := _ITEM.match(line):
         indent = len(item["indent"])
         lead = _lead_in(text, start, indent)
@@ -98,7 +99,10 @@ def passage_of(span: Span, text: str) -> Passage:
             beside += _items(_near(lines), indent)
     elif HEADING.match(line):
         sentences = line
-    return Passage(_heading_above(text, start), sentences, lead, tuple(beside))
+    above = (HEADING.match(row) for _, row in _lines_above(text, start))
+    match = next(filter(None, above), None)
+    heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
+    return Passage(heading, sentences, lead, tuple(beside))
 
 
 def is_row(line: str) -> bool:
@@ -113,10 +117,6 @@ def label_of(line: str) -> str:
     item = _ITEM.match(line)
     match = _LABEL.match(line, item.end() if item else 0)
     return (match[1] or match[2]).strip() if match else ""
-
-
-def _has_cells(line: str) -> bool:
-    return "|" in line
 
 
 def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
@@ -144,13 +144,6 @@ def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
         before = text.rfind("\n", 0, start - 1) + 1
         yield before, text[before : start - 1]
         start = before
-
-
-def _heading_above(text: str, start: int) -> str:
-    for _, line in _lines_above(text, start):
-        if match := HEADING.match(line):
-            return (match[1] or match[2] or "").strip(" \t#*_`")
-    return ""
 
 
 def _lead_in(text: str, start: int, indent: int) -> str:

@@ -66,17 +66,15 @@ def is_content(key: str) -> bool:
 _BEFORE_NUMBER = (
     r"(?= ?[€$£]?\d| (?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)\b)"
 )
-_MORE = re.compile(rf"\b(?:over|above|exceeding){_BEFORE_NUMBER}")
-_AT_MOST = re.compile(
-    rf"\b(?:no more than|not more than|a maximum of|up to|within){_BEFORE_NUMBER}"
+_ALIKE = (
+    (re.compile(rf"\b(?:over|above|exceeding){_BEFORE_NUMBER}"), "more than"),
+    (
+        re.compile(rf"\b(?:no more than|not more than|a maximum of|up to|within){_BEFORE_NUMBER}"),
+        "at most",
+    ),
+    (re.compile(rf"\b(?:no less than|no fewer than|a minimum of){_BEFORE_NUMBER}"), "at least"),
+    (re.compile(r"\bmight\b"), "may"),
 )
-_AT_LEAST = re.compile(rf"\b(?:no less than|no fewer than|a minimum of){_BEFORE_NUMBER}")
-_MIGHT = re.compile(r"\bmight\b")
-
-
-def _bounds_alike(text: str) -> str:
-    text = _AT_MOST.sub("at most", _MORE.sub("more than", text))
-    return _MIGHT.sub("may", _AT_LEAST.sub("at least", text))
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,10 @@ class Reading:
     @cached_property
     def text(self) -> str:
         """The text without Markdown, in lower case, with single spaces and uniform bounds of numbers."""
-        return _bounds_alike(unmarked(self.raw, visible(self.raw), is_quote=False).text)
+        text = unmarked(self.raw, visible(self.raw), is_quote=False).text
+        for pattern, same in _ALIKE:
+            text = pattern.sub(same, text)
+        return text
 
     @cached_property
     def words(self) -> Sequence[Word]:

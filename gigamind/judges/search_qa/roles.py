@@ -114,7 +114,11 @@ class Roles:
             case "question":
                 return bool(_ASKS.search(piece.text[-_END:]))
             case "lead_in":
-                return _announces(piece.text) and claim.id < self._claims[-1].id
+                # It introduces what follows: by a word for it, or by a colon after "include" and the like.
+                words, last = stems(piece.text), _LAST_WORD.search(piece.text.rstrip("*_ ")[-_END:])
+                is_grammar = last is not None and stem(last[1].casefold()) in GRAMMAR
+                by_word = not words.isdisjoint(POINTING | TELLING if last else POINTING)
+                return (is_grammar or by_word) and claim.id < self._claims[-1].id
             case _:
                 return True
 
@@ -144,14 +148,6 @@ class Roles:
             if len(from_question) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause):
                 fact_words |= from_question
         return fact_words
-
-
-def _announces(text: str) -> bool:
-    """Return whether a sentence introduces what follows: by a word for it, or a colon after "include" and the like."""
-    words = stems(text)
-    if last := _LAST_WORD.search(text.rstrip("*_ ")[-_END:]):
-        return stem(last[1].casefold()) in GRAMMAR or not words.isdisjoint(POINTING | TELLING)
-    return not words.isdisjoint(POINTING)
 
 
 def _clauses(text: str) -> list[tuple[str, bool]]:

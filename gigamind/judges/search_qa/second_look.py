@@ -208,10 +208,6 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
 
 def known_pair(shown: Mapping[str, Any]) -> Pair | None:
     """Return the pair of a statement as shown to a model; None if it is none."""
-    return _known_pairs().get((str(shown.get("statement")), str(shown.get("text"))))
-
-
-@cache
-def _known_pairs() -> Mapping[tuple[str, str], Pair]:
     pairs = (pair for language in LANGUAGES for pair in pairs_in(language))
-    return {(pair.text, pair.passage.text): pair for pair in pairs}
+    statement, text = str(shown.get("statement")), str(shown.get("text"))
+    return next((p for p in pairs if (p.text, p.passage.text) == (statement, text)), None)

@@ -6,12 +6,12 @@ The rule also rejects correct answers that copy a sentence with a synonym in it;
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
 from gigamind.evidence.words import ELLIPSIS, Word, is_typo, words
+from gigamind.judges.search_qa.passage import label_of
 from gigamind.judges.search_qa.reading import (
     Change,
     Reading,
@@ -57,9 +57,13 @@ def _substitution(claim: Reading, source: Reading, copied: float) -> Substitutio
         return Substitution(
             *next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned).texts
         )
-    term = next((gap for gap in gaps if _has_other_term(gap, claim, source)), None)
-    if term and claim.is_korean:
-        return Substitution(*term.texts)
+    # A word in Latin letters, in Korean usually a name, that replaces another.
+    here, there = ({word.text for word in reading.words} for reading in (claim, source))
+    for gap in gaps if claim.is_korean else ():
+        new = (word.text for word in gap.in_claim if word.text not in there)
+        old = (word.text for word in gap.in_source if word.text not in here)
+        if any(map(_TERM.fullmatch, new)) and any(map(_TERM.fullmatch, old)):
+            return Substitution(*gap.texts)
     # All words but one are equal, however few: "담당자는 김민수입니다".
     alone = len(gaps) == 1 and len(claim.keys) == len(source.keys)
     is_same_sentence = claim.is_korean and alone and equal > 0
@@ -72,14 +76,6 @@ def _substitution(claim: Reading, source: Reading, copied: float) -> Substitutio
 
 
 _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
-
-
-def _has_other_term(gap: Change, claim: Reading, source: Reading) -> bool:
-    """Return whether a word in Latin letters (in Korean usually a name) replaces another."""
-    here, there = ({word.text for word in reading.words} for reading in (claim, source))
-    in_claim = (word.text for word in gap.in_claim if word.text not in there)
-    in_source = (word.text for word in gap.in_source if word.text not in here)
-    return any(map(_TERM.fullmatch, in_claim)) and any(map(_TERM.fullmatch, in_source))
 
 
 _PRONOUNS = frozenset(
@@ -162,33 +158,25 @@ _UNIT = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
 _HANGUL = re.compile("[가-힣]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A table row or list item and its subject; "" if it names none."""
-
-    label: str
-    text: str
-
-
 def substitution_of_row(
-    claim: Reading, own: Labelled, beside: Sequence[Labelled], known: Collection[str]
+    claim: Reading, own: str, beside: Sequence[str], known: Collection[str]
 ) -> Substitution | None:
     """Return what the claim has of another row or list item in place of the words of its own.
 
     Compares the labels first: a claim about "P1" may share all its other words with the row of "P2", or a value of it.
     """
-    label, there, claim_units = (_units(text) for text in (own.label, own.text, claim.raw))
+    label, there, claim_units = (_units(text) for text in (label_of(own), own, claim.raw))
     if label and not _is_named(label, claim_units):
-        for row in beside:
-            units = _units(row.label)
+        for other in map(label_of, beside):
+            units = _units(other)
             # A number alone names nothing, and what the row speaks of may be the label of another.
-            named = any(map(str.isalpha, row.label)) and _is_named(units, claim_units)
+            named = any(map(str.isalpha, other)) and _is_named(units, claim_units)
             ends = (at + len(units) for at in range(len(there)))
             if named and not any(units == there[end - len(units) : end] for end in ends):
-                return Substitution(row.label, own.label)
-    in_source = _without(_Content(own.text), claim.keys)
+                return Substitution(other, label_of(own))
+    in_source = _without(_Content(own), claim.keys)
     in_claim = _without(claim, known) if in_source else {}
-    others = {key for row in beside for key in Reading(row.text).content} if in_claim else ()
+    others = {key for row in beside for key in Reading(row).content} if in_claim else ()
     taken = next((word for key, word in in_claim.items() if key in others), "")
     return Substitution(taken, next(iter(in_source.values()))) if taken else None
 

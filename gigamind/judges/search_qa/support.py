@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import opposed
@@ -35,7 +34,6 @@ from gigamind.judges.search_qa.passage import (
     Passage,
     Support,
     is_row,
-    label_of,
 )
 from gigamind.judges.search_qa.reading import (
     DENIALS,
@@ -47,7 +45,6 @@ from gigamind.judges.search_qa.reading import (
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.substitution import (
-    Labelled,
     substitution,
     substitution_in_item,
     substitution_of_row,
@@ -62,14 +59,6 @@ _LEAST_OWN = 0.5  # in the passage alone: an answer repeats the words of its que
 _SAME_MATTER = 0.6  # share of the claim's words in the passage from which both have the same topic
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The words that a claim may use: of its passage, the heading, the title and the question."""
-
-    text: str
-    keys: AbstractSet[str]
-
-
 def support(
     claim_text: str, passage: Passage, *, title: str = "", question: str = "", note: str = ""
 ) -> Support:
@@ -81,9 +70,10 @@ def support(
         note: the whole note, which may have a number that the passage lacks.
     """
     claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
-    beside = Reading(f"{passage.heading}\n{title}\n{question}")
-    around = _Around(f"{source.text}\n{beside.text}", {*source.keys, *beside.keys})
-    share = _share(claim, around)
+    context = Reading(f"{passage.heading}\n{title}\n{question}")
+    # The words that a claim may use.
+    around, keys = f"{source.text}\n{context.text}", {*source.keys, *context.keys}
+    share = _share(claim, around, keys)
     own = len(claim.content & source.content) / len(claim.content) if claim.content else 1.0
     numbers, doubtful, far_number = _numbers(claim, source, around, note, own)
     contradictions: list[Contradiction] = [*_formal(claim, source, own), *numbers]
@@ -93,7 +83,7 @@ def support(
     if claim.is_korean != (source if in_table else sentence).is_korean:
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     least = _LEAST[claim.is_korean]
-    named = len(claim.content & around.keys) / len(claim.content) if claim.content else 0.0
+    named = len(claim.content & keys) / len(claim.content) if claim.content else 0.0
     sparse = own < _LEAST_OWN or max(share, named if passage.is_terse else 0.0) < least
     doubtful = doubtful or sparse or share < least
     changes = list(changes_of(claim, source))
@@ -105,11 +95,12 @@ def support(
     doubtful = doubtful or any(verdict is not None for verdict in verdicts.values())
     # A negation only in the claim usually adds detail: "even without a port".
     denies_less = verdicts.get("negation") is False and not claim.denials
-    limits = differs_in_limits(claim, source, changes, around.keys, denies_less=denies_less)
+    limits = differs_in_limits(claim, source, changes, keys, denies_less=denies_less)
     other_mode = bool(changes) and _is_of_other_mode(claim, source)
     doubtful = doubtful or limits is not None or other_mode
-    new_names = _names_new(claim, around, note)
-    added = own >= _SAME_MATTER and adds(claim, around.keys, note.casefold())
+    names = (name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw))
+    new_names = any(name not in around and name not in note.casefold() for name in names)
+    added = own >= _SAME_MATTER and adds(claim, keys, note.casefold())
     only_possible = _is_only_possible(claim, source, changes) or (
         own >= _SAME_MATTER and is_out_of_frame(claim, source)
     )
@@ -117,12 +108,11 @@ def support(
     if own >= _SAME_MATTER and not in_table:
         substituted = substituted or crossed(claim, sentence)
     if passage.is_terse and not substituted:
-        row, *beside = (Labelled(label_of(row), row) for row in (passage.said, *passage.beside))
         substituted = substitution_in_item(claim, sentence)
-        substituted = substituted or substitution_of_row(claim, row, beside, around.keys)
+        substituted = substituted or substitution_of_row(claim, passage.said, passage.beside, keys)
     doubtful = (
         doubtful
-        or is_edited(changes, around.keys)
+        or is_edited(changes, keys)
         or new_names
         or added
         or only_possible
@@ -142,15 +132,13 @@ def support(
     )
 
 
-def _share(claim: Reading, around: _Around) -> float:
+def _share(claim: Reading, around: str, known: AbstractSet[str]) -> float:
     keys = {key for key in claim.keys if any(map(str.isalnum, key))}
-    claim_tokens, around_tokens = tokens(claim.text), set(tokens(around.text))
+    claim_tokens, around_tokens = tokens(claim.text), set(tokens(around))
     if not keys or not claim_tokens:
         return 1.0
-    by_stems = len(keys & around.keys) / len(keys)
-    return (
-        by_stems + sum(token in around_tokens for token in claim_tokens) / len(claim_tokens)
-    ) / 2
+    by_tokens = sum(token in around_tokens for token in claim_tokens) / len(claim_tokens)
+    return (len(keys & known) / len(keys) + by_tokens) / 2
 
 
 # Reported speech that denies its content, and reported speech that does not confirm it.
@@ -189,7 +177,7 @@ _STATES = re.compile(r"\d|[다요죠음함됨임]$|[.!]$")
 
 
 def _numbers(
-    claim: Reading, source: Reading, around: _Around, note: str, own: float
+    claim: Reading, source: Reading, around: str, note: str, own: float
 ) -> tuple[list[Contradiction], bool, bool]:
     """Return the contradiction by a number, whether a number is doubtful, and whether one is elsewhere in the note."""
     digits = numbers_of(claim.text)
@@ -197,7 +185,7 @@ def _numbers(
     in_words = [number for number in some if number.unit]
     if not digits and not some:
         return [], False, False
-    known = known_numbers(around.text)
+    known = known_numbers(around)
     missing = [number for number in digits if not is_known(number, known)]
     missing_words = [number for number in in_words if not is_known(number, known)]
     claimed, in_source = known_numbers(claim.text), numbers_of(source.text)
@@ -240,21 +228,7 @@ _TURNING = re.compile(
 )
 
 
-def _is_turning(claim: Reading, source: Reading) -> bool:
-    """Return whether the negation of one text may be consistent with the other, such as "only members may enter"."""
-    there = source.text
-    if claim.content <= source.content:
-        there = ONLY.sub(" ", there)
-    return bool(_TURNING.search(claim.text) or _TURNING.search(there))
-
-
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
-
-
-def _names_new(claim: Reading, around: _Around, note: str) -> bool:
-    names = {name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw)}
-    missing = [name for name in names if name not in around.text]
-    return bool(missing) and any(name not in note.casefold() for name in missing)
 
 
 def _negation_differs(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
@@ -272,7 +246,9 @@ def _negation_differs(claim: Reading, source: Reading, changes: Sequence[Change]
     more = len(claim.denials) > len(source.denials)
     related = source.denied & claim.content
     if (denied and not claim.denials) or (stated and more and not related):
-        return not _is_turning(claim, source)
+        # The negation of one text may be consistent with the other, such as "only members may enter".
+        there = ONLY.sub(" ", source.text) if claim.content <= source.content else source.text
+        return not (_TURNING.search(claim.text) or _TURNING.search(there))
     return False if denied or stated or more or bool(claim.denials) != bool(related) else None
 
 
@@ -310,8 +286,9 @@ _FUTURE = re.compile("(?:\u110b\u1173)?\u11af$")  # 을 or ㄹ before a marker: 
 
 def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Return whether a claim states as fact (in Korean, in its last predicate) what its source calls possible."""
-    if any(_makes_certain(change) for change in changes):
-        return True
+    for in_claim, in_source in (change.texts for change in changes if change.is_short):
+        if in_claim and _COULD.search(in_source) and not _HEDGED.search(in_claim):
+            return True
     if _HEDGED.search(claim.text) or _MAY.search(claim.text):
         return False
     if not claim.is_korean:
@@ -337,13 +314,6 @@ def _is_only_possible(claim: Reading, source: Reading, changes: Sequence[Change]
 
 def _root(key: str) -> str:
     return key[:1] + unicodedata.normalize("NFD", key[1:])[:1]
-
-
-def _makes_certain(change: Change) -> bool:
-    in_claim, in_source = change.texts
-    return bool(change.is_short and in_claim and _COULD.search(in_source)) and not _HEDGED.search(
-        in_claim
-    )
 
 
 def _number_words_differ(_: Reading, __: Reading, changes: Sequence[Change]) -> bool | None:

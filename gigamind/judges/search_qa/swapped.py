@@ -111,11 +111,9 @@ def _sides_swapped(claim: Reading, source: Reading) -> bool:
         if in_claim.count(key) == in_source.count(key) == 1 and is_content(key)
     }
 
-    def is_pivot(run: Sequence[str]) -> bool:
-        return _SYMMETRIC.isdisjoint(run) and any(map(is_content, run))
-
     return any(
-        is_pivot(in_claim[at : at + size])
+        _SYMMETRIC.isdisjoint(run := in_claim[at : at + size])
+        and any(map(is_content, run))
         and (
             _are_exchanged(_sides(in_claim, at, size), _sides(in_source, there, size), once)
             or _is_turned(

@@ -13,7 +13,7 @@ from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.judges.quotes import is_too_short, strongest
 from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
-from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
+from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import passage_of
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
@@ -32,7 +32,6 @@ class Verifier:
         self._texts = [note.text for note in notes]
         self._question = question
         self._rules = rules
-        self._known: dict[int, frozenset[Number]] = {}
 
     def judge(
         self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
@@ -88,7 +87,8 @@ class Verifier:
         return replace(
             judged,
             new_numbers=new_numbers(
-                without_note_names(stated), self._numbers_known(place.quote.source_index)
+                without_note_names(stated),
+                known_numbers(f"{note.title}\n{note.text}\n{self._question}"),
             ),
             passage=passage,
             support=backing,
@@ -137,12 +137,6 @@ class Verifier:
         alignments = align_all(others, self._texts).aligned
         proving = any(self.proof(alignment)[1] is None for alignment in alignments)
         return "quote_of_another_note" if proving else "quote_not_in_note"
-
-    def _numbers_known(self, index: int) -> frozenset[Number]:
-        if index not in self._known:
-            note = self._notes[index]
-            self._known[index] = known_numbers(f"{note.title}\n{note.text}\n{self._question}")
-        return self._known[index]
 
 
 def _is_doubtful(claim: JudgedClaim) -> bool:

@@ -1,6 +1,7 @@
 """The judge report as a document: whether a judge may gate a release, and on which evidence."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 
 from gigamind.formats import share
@@ -62,8 +63,8 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
+from gigamind.reports.verdict import EXAMPLES
 
-EXAMPLES = 3
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 
 
@@ -84,18 +85,16 @@ def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> 
     missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
     scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
     others = [Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
+    subject = (
+        _("judge {judge}", judge=card.judge.file),
+        card.judge.model or NO_MODEL,
+        _("run {run}", run=card.runs[0]),
+    )
     misses = [(scale, miss) for scale in scales for miss in scale.misses]
     missed = sum(scale.missed for scale in scales)
     return shaped(
         _("Judge report"),
-        joined(
-            [
-                _("judge {judge}", judge=card.judge.file),
-                card.judge.model or NO_MODEL,
-                _("run {run}", run=card.runs[0]),
-            ],
-            " · ",
-        ),
+        joined(subject, " · "),
         verdict=_verdict(checked, missing),
         warnings=_warnings(card),
         steps=_steps(missing, out),
@@ -141,24 +140,22 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
         )
     )
     state, weakest = _state(missing), checked.weakest()
-    match state:
-        case "failed":
-            text = _(
-                "Failed: do not use this judge in release gates. Reason: {reason}.",
-                reason=missing[0].text,
-            )
-        case "inconclusive":
-            text = _(
-                "Inconclusive: too little evidence to use this judge in release gates. Reason: {reason}.",
-                reason=missing[0].text,
-            )
-        case _passed:
-            assert weakest  # noqa: S101  without labels, it is inconclusive
-            text = _(
-                "Passed: this judge is reliable enough for release gates. Its lowest agreement is on {scale}: {kappa}.",
-                scale=scale_name(weakest[0].name),
-                kappa=kappa_text(weakest[0].overall),
-            )
+    if weakest and not missing:
+        text = _(
+            "Passed: this judge is reliable enough for release gates. Its lowest agreement is on {scale}: {kappa}.",
+            scale=scale_name(weakest[0].name),
+            kappa=kappa_text(weakest[0].overall),
+        )
+    elif state == "failed":
+        text = _(
+            "Failed: do not use this judge in release gates. Reason: {reason}.",
+            reason=missing[0].text,
+        )
+    else:
+        text = _(
+            "Inconclusive: too little evidence to use this judge in release gates. Reason: {reason}.",
+            reason=missing[0].text,
+        )
     return Verdict(state, text, tuple(leads))
 
 
@@ -237,7 +234,7 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
         )
     if labels.source == "dataset":
         yield _(
-            "The labels come from the dataset and are not independent human judgements. Pass labels of people with"
+            "The labels come from the dataset and are not independent human judgements. Pass human labels with"
             " --labels."
         )
     seen = {language for scale in card.scales for language in scale.by_language}
@@ -322,11 +319,7 @@ def _all_right(what: Message, figure: CardFigure) -> Message:
 
 
 def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> Examples:
-    return Examples(
-        _("Largest errors of the judge"),
-        tuple(_example(scale, miss) for scale, miss in misses),
-        missed,
-    )
+    return Examples(_("Largest errors of the judge"), tuple(starmap(_example, misses)), missed)
 
 
 def _example(scale: CardScale, miss: CardMiss) -> Example:
@@ -352,20 +345,14 @@ def _means(scales: Sequence[CardScale]) -> Section | None:
     if not known:
         return None
     figures = [figure for _scale, mean in known for figure in (mean.labelled, mean.corrected)]
+    unknown = {"low": None, "high": None}
     groups = [
         Group(
             (
                 (
                     _("mean of the verdicts only (errors of the judge bias it)"),
                     *_cells(
-                        CardFigure(
-                            value=mean.judged,
-                            low=None,
-                            high=None,
-                            n=mean.items,
-                            clusters=mean.clusters,
-                        ),
-                        figures,
+                        CardFigure.like(mean, value=mean.judged, n=mean.items, **unknown), figures
                     ),
                 ),
                 (_("mean of the labels only"), *_cells(mean.labelled, figures)),
@@ -452,19 +439,15 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
     figures, clusters = scale.overall.figures, scale.overall.clusters
     every = list(figures.values())
     heads = (_("metric"), *_heads(every))
-    caption = (
-        ""
-        if clusters is None
-        else _(
-            "The claims come from {clusters} answers. Claims of one answer are not independent, so confidence"
-            " intervals are computed by resampling whole answers.",
-            clusters=clusters,
-        )
+    caption = _(
+        "The claims come from {clusters} answers. Claims of one answer are not independent, so confidence"
+        " intervals are computed by resampling whole answers.",
+        clusters=clusters,
     )
     rows = (
         (FIGURES[name], *_cells(figure, every), _ABOUT[name]) for name, figure in figures.items()
     )
-    yield table((*heads, _("meaning")), rows, caption)
+    yield table((*heads, _("meaning")), rows, "" if clusters is None else caption)
     if len(scale.by_language) > 1:
         groups = (
             Group(

@@ -9,7 +9,6 @@ from gigamind.i18n import Language
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
 from gigamind.llm.fences import Source
-from gigamind.vault.language import question_language
 
 CONTEXT_CHARS = 6_000
 _TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))
@@ -66,8 +65,3 @@ class EvalCase:
             return self.answered(self.answer)
         case = self.answered(_TYPICAL_ANSWER)
         return replace(case, notes=(_TYPICAL_CONTEXT,)) if by_system else case
-
-
-def language_of(labelled: str | None, question: str) -> str:
-    """Return the language in the dataset, else that of the question."""
-    return labelled or question_language(question)

@@ -45,17 +45,15 @@ class ContextReader:
             oddities["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
             return GivenNote(None, name if name != own_text else f"context {number}", own_text)
         text = context.text if context.note else ""
-        oddities["unplaced_texts"] += bool(text.strip()) and not self._contains(known, text.strip())
+        place = known.path, text.strip()
+        if place[1] and place not in self.places:
+            self.places[place] = find_again(place[1], known.text) is not None
+        oddities["unplaced_texts"] += bool(place[1]) and not self.places[place]
         return GivenNote(known.path, known.title, text or _part(known, context.place))
 
     def _known(self, name: str) -> Note | None:
         resolution = None if leaves_vault(name) else self.identities.resolve(name)
         return resolution.note if resolution else None
-
-    def _contains(self, note: Note, text: str) -> bool:
-        if (note.path, text) not in self.places:
-            self.places[note.path, text] = find_again(text, note.text) is not None
-        return self.places[note.path, text]
 
 
 def _part(note: Note, place: tuple[int, int] | None) -> str:

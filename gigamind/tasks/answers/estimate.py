@@ -1,6 +1,6 @@
 """Estimates the cost and duration of judging, without stored replies and failed requests; see `estimate`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gigamind.evaluation.estimate import asking, with_fresh
@@ -38,27 +38,22 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         add(_("generating"), options.answer_model, calls, reached=options.for_answering())
     voters = judge.voters(options)
     planned = [*_planned(prepared, judge), *judge.planned_once()]
-    for what, group in _by_what(planned).items():
+    by_what: dict[str, list[PlannedCall]] = {}
+    for call in planned:
+        by_what.setdefault(call.what, []).append(call)
+    # Calls of the first panel member alone come first.
+    for what, group in sorted(by_what.items(), key=lambda item: item[1][0].all_members):
         calls, first = with_fresh(group, options), group[0]
         if first.model:  # every panel member may call it
             add(what, first.model, calls, judge.repeats * len(voters))
             continue
-        for model in (
-            voters if first.all_members else voters[:1]
-        ):  # an adaptive panel may call fewer
+        # An adaptive panel may call fewer.
+        for model in voters if first.all_members else voters[:1]:
             add(what, model, calls, judge.repeats if first.all_members else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add(_("applying the checklist to"), options.settings().model, checks)
     return works
-
-
-def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
-    """Group the calls by purpose; calls of the first panel member alone come first."""
-    by_what: dict[str, list[PlannedCall]] = {}
-    for call in calls:
-        by_what.setdefault(call.what, []).append(call)
-    return dict(sorted(by_what.items(), key=lambda item: item[1][0].all_members))
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:

@@ -17,7 +17,6 @@ from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
-from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.prompts import Prompt
@@ -85,20 +84,18 @@ class _Asker:
             return known
         if case.id not in self.answers:
             (model,) = models[ANSWER_ROLE].values()
-            self.answers[case.id] = asyncio.ensure_future(self._answer(model, case))
+            language = case.prompt_language
+            answer = answer_from(
+                model,
+                self.prompts[language],
+                language,
+                case.question,
+                list(case.sources),
+                item_id=case.id,
+                fence_key=self.fence_key,
+            )
+            self.answers[case.id] = asyncio.ensure_future(answer)
         return await self.answers[case.id]
-
-    async def _answer(self, model: LanguageModel, case: EvalCase) -> str:
-        language = case.prompt_language
-        return await answer_from(
-            model,
-            self.prompts[language],
-            language,
-            case.question,
-            list(case.sources),
-            item_id=case.id,
-            fence_key=self.fence_key,
-        )
 
 
 def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
@@ -130,7 +127,11 @@ def ask_about(
         fence_key(options.replies, options.store_mode),
         fresh,
         {result.item_id: result.value["answer"] for result in stored if result.value},
-        _shorter(prepared),
+        _SHORTER_REPLY
+        if prepared.system
+        else SHORTER_CONTEXT
+        if options.answer_model
+        else _SHORTER_ROW,
     )
     if prepared.system:  # questions without an answer cannot be judged
         cases = {name: case for name, case in cases.items() if case.answer is not None}
@@ -177,12 +178,6 @@ def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case:
     return answering + once + (2 if case.id in fresh else 1) * calls
 
 
-def _shorter(prepared: PreparedAnswers) -> Text:
-    if prepared.system:
-        return _SHORTER_REPLY
-    return SHORTER_CONTEXT if prepared.options.answer_model else _SHORTER_ROW
-
-
 def _connecting(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None
 ) -> Callable[[Ledger], Models]:
@@ -213,8 +208,7 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
 def _failed(result: ItemResult) -> ItemResult:
     """Return a result with an answer but a failed evaluation as a failure."""
     value: dict[str, Any] = result.value or {}
-    code = value.get("code")
-    if not code:
+    if not (code := value.get("code")):
         return result
     return replace(result, outcome=outcome_of(code), code=code, message=value["message"])
 

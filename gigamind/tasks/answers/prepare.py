@@ -11,7 +11,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, Given
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
-from gigamind.evaluation.context import context_of
+from gigamind.evaluation.context import context_of_hits
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _
@@ -24,13 +24,14 @@ from gigamind.retrieval.retriever import Retriever
 from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
-from gigamind.tasks.answers.case import EvalCase, language_of
+from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import choose_gate
 from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.options import OF_SYSTEMS, AnswerEvalOptions
 from gigamind.tasks.answers.prepared import PreparedAnswers
 from gigamind.vault.identity import Identities
+from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault
 
 
@@ -56,16 +57,8 @@ def _cases(
     progress: Progress,
 ) -> Iterator[EvalCase]:
     for done, query in enumerate(queries, start=1):
-        passages = [
-            (note, hit.passage.span)
-            for hit in retriever.search(query.item.query)
-            if (note := vault.note(hit.note)) is not None
-        ]
-        context = context_of(passages, options.context_notes, options.context_chars)
-        notes = tuple(
-            GivenNote(context_note.path, context_note.source.title, context_note.source.text)
-            for context_note in context
-        )
+        context = context_of_hits(vault, retriever.search(query.item.query), options)
+        notes = tuple(GivenNote(note.path, note.source.title, note.source.text) for note in context)
         numbered = enumerate(notes, start=1)
         relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
         yield replace(_of_query(query, options), notes=notes, relevant=relevant, expected=None)
@@ -173,7 +166,7 @@ def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
         id=item.id,
         question=item.query,
         answer=None,
-        language=language_of(item.language, item.query),
+        language=item.language or question_language(item.query),
         tags=item.tags,
         notes=(),
         expected=frozenset(query.relevant) if options.notes else None,
@@ -227,7 +220,7 @@ def _case(row: CheckedAnswer) -> EvalCase:
         id=item.id,
         question=item.question,
         answer=item.answer,
-        language=language_of(item.language, item.question),
+        language=item.language or question_language(item.question),
         tags=item.tags,
         notes=row.notes,
         labels=item.labels,

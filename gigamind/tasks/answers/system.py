@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -55,65 +55,38 @@ class SystemResults:
         return {**self.results, **final}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAnswerer:
-    """A system that is ready; see `systems.open.Opened`."""
-
-    answerer: Answerer
-    concurrency: int
-    warnings: tuple[str, ...] = ()
-
-
 @contextmanager
-def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[OpenAnswerer]:
-    """Open the system of a run (InputError if that fails), or use `answerer`."""
-    options = prepared.options
-    named = options.named_system
-    if named is None:
+def _opened(
+    prepared: PreparedAnswers, answerer: Answerer | None
+) -> Generator[tuple[Answerer, int, tuple[str, ...]]]:
+    """Yield the system of a run, or `answerer`, with its concurrency and warnings; InputError if it cannot open."""
+    options, warnings = prepared.options, tuple[str, ...]()
+    most = options.max_concurrency
+    if options.named_system is None:
         raise TypeError("no system answers in this run")
     if answerer is None:
         whole = options.sample is None and not prepared.errors
-        opened_system = open_system(named, ANSWERS, prepared.cases.keys() if whole else None)
-        most = min(options.max_concurrency, opened_system.concurrency or options.max_concurrency)
-        ready = OpenAnswerer(opened_system, most, opened_system.warnings)
-    else:
-        ready = OpenAnswerer(answerer, options.max_concurrency)
-    try:
-        yield ready
-    finally:
-        ready.answerer.close()
+        answerer = found = open_system(
+            options.named_system, ANSWERS, prepared.cases.keys() if whole else None
+        )
+        most, warnings = min(most, found.concurrency or most), found.warnings
+    with closing(answerer):
+        yield answerer, most, warnings
 
 
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
 ) -> SystemResults:
     """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open."""
-    with opened(prepared, answerer) as ready:
-        identity = begin(prepared, out, progress)
-        return _ask(prepared, ready, out, identity, progress)
-
-
-def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
-    """Return the answers that another process of the run has stored."""
-    results = read_results(unfinished_folder(out))
-    keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
-    return SystemResults({key: results[key] for key in keys if key in results})
-
-
-def _ask(
-    prepared: PreparedAnswers,
-    ready: OpenAnswerer,
-    out: Path,
-    identity: Mapping[str, str],
-    progress: Progress,
-) -> SystemResults:
-    with RunStore(unfinished_folder(out), identity, resume=True) as store:
+    with (
+        _opened(prepared, answerer) as (asked, most, warnings),
+        RunStore(unfinished_folder(out), begin(prepared, out, progress), resume=True) as store,
+    ):
         keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
         cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]
         total, ended = len(keys), itertools.count(len(keys) - len(cases) + 1)
         is_run = prepared.system is not None and prepared.system.kind == "run"
-
-        requests = _Requests(ready.answerer)
+        requests = _Requests(asked)
 
         def store_result(outcome: ItemOutcome[Reply]) -> None:
             requests.count(outcome)
@@ -126,7 +99,7 @@ def _ask(
         try:
             run_workers(
                 requests.by_id(cases),
-                max_concurrency=ready.concurrency,
+                max_concurrency=most,
                 timeout_ms=prepared.options.timeout_ms,
                 on_end=store_result,
             )
@@ -136,7 +109,14 @@ def _ask(
                 if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
                     store.append(_result(outcome, is_run=is_run))
         results = {key: store.results[key] for key in keys if key in store.results}
-    return SystemResults(results, interrupted, ready.warnings)
+    return SystemResults(results, interrupted, warnings)
+
+
+def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
+    """Return the answers that another process of the run has stored."""
+    results = read_results(unfinished_folder(out))
+    keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
+    return SystemResults({key: results[key] for key in keys if key in results})
 
 
 @dataclass
@@ -203,10 +183,10 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
 
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
     """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
-    with opened(prepared, None) as ready:
-        requests = _Requests(ready.answerer).by_id(list(prepared.cases.values()))
+    with _opened(prepared, None) as (asked, _most, warnings):
+        requests = _Requests(asked).by_id(list(prepared.cases.values()))
         outcomes = [attempt(name, send) for name, send in requests.items()]
     results = [_result(outcome, is_run=True) for outcome in outcomes]
     answered = with_answers(prepared, {result.key: result for result in results})
     cases = {name: case for name, case in answered.cases.items() if case.response}
-    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *ready.warnings))
+    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *warnings))

@@ -49,12 +49,7 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
             language=line.language,
             expected=tuple(dict.fromkeys(expected)),
             suggestions=tuple(
-                SnapshotSuggestion(
-                    anchor=s.anchor.text if s.anchor else "",
-                    target=s.target,
-                    confidence=s.confidence,
-                    hit=s.hit,
-                )
+                SnapshotSuggestion.like(s, anchor=s.anchor.text if s.anchor else "")
                 for s in line.suggestions
             ),
             terms=line.terms,
@@ -81,8 +76,8 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
 
     def change(self, before: LinkItem, after: LinkItem) -> model.Change | None:
         """Compare by the number of expected links found, then by the number of wrong suggestions."""
-        gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
-        wrong = _wrong(before), _wrong(after)
+        (old, old_wrong), (new, new_wrong) = _targets(before), _targets(after)
+        gained, lost, wrong = new - old, old - new, (old_wrong, new_wrong)
         gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000
         parts = [_("links lost: {notes}", notes=sorted(lost))] if lost else []
         parts += [_("links found: {notes}", notes=sorted(gained))] if gained else []
@@ -93,9 +88,7 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
         return model.Change(gain, joined(parts)) if gain else None
 
 
-def _hits(item: LinkItem) -> set[str]:
-    return {suggestion.target for suggestion in item.suggestions if suggestion.hit}
-
-
-def _wrong(item: LinkItem) -> int:
-    return sum(not suggestion.hit for suggestion in item.suggestions)
+def _targets(item: LinkItem) -> tuple[set[str], int]:
+    """Return the expected targets that were suggested, and the number of wrong suggestions."""
+    right = [suggestion.target for suggestion in item.suggestions if suggestion.hit]
+    return set(right), len(item.suggestions) - len(right)

@@ -91,7 +91,13 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
         """
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
-        rights = _verdicts_right(before, after)
+        # Without both verdicts, they are not comparable.
+        is_judged = _have_verdicts(before, after)
+        was_right, is_right = (
+            not is_judged or item.judged_unanswerable is not item.answerable
+            for item in (before, after)
+        )
+        rights = was_right, is_right
         passage, verdict = (float(is_ok[1]) - float(is_ok[0]) for is_ok in (answers, rights))
         missed = 0.0 if ranks[1] else -ranks[0]
         losses = min(passage, 0.0), missed, min(verdict, 0.0)
@@ -103,7 +109,8 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
 def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
     judged = [
         [(not item.answerable, bool(item.judged_unanswerable)) for item in pair]
-        for pair in _judged(pairs)
+        for pair in pairs
+        if _have_verdicts(*pair)
     ]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     return {
@@ -114,18 +121,8 @@ def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
     }
 
 
-def _judged(pairs: model.Pairs[SearchItem]) -> model.Pairs[SearchItem]:
-    return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
-
-
-def _verdicts_right(before: SearchItem, after: SearchItem) -> tuple[bool, bool]:
-    """Return whether each verdict is correct; both True if one is missing, as they are then not comparable."""
-    if not _judged([(before, after)]):
-        return True, True
-    return (
-        before.judged_unanswerable is (not before.answerable),
-        after.judged_unanswerable is (not after.answerable),
-    )
+def _have_verdicts(*items: SearchItem) -> bool:
+    return all(item.judged_unanswerable is not None for item in items)
 
 
 def _ndcg(item: SearchItem) -> float:

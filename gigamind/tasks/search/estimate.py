@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gigamind.evaluation.context import context_of
+from gigamind.evaluation.context import context_of_hits
 from gigamind.evaluation.estimate import asking, dollars_of, with_fresh
 from gigamind.evaluation.task import Estimate
 from gigamind.i18n import _
@@ -105,8 +105,6 @@ def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
     ) as retriever:
         for query in prepared.queries:
             hits = retriever.search(query.item.query)
-            passages = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
-            notes = [(note, span) for note, span in passages if note is not None]
-            context = context_of(notes, options.context_notes, options.context_chars)
+            context = context_of_hits(prepared.vault, hits, options)
             language = (query.item.language or question_language(query.item.query)).lower()[:2]
             yield QuestionCase(query.item.query, [note.source for note in context], language)

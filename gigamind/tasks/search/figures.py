@@ -61,9 +61,8 @@ class Judging:
     kind: str  # kind of the judge
     counts: answerability.Confusion
     setting: float | None  # the threshold; None for a judge without one
-    points: list[
-        answerability.SweepPoint
-    ]  # results at every threshold, ascending; empty for a judge without one
+    # Results at every threshold, ascending; empty for a judge without one.
+    points: list[answerability.SweepPoint]
     # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
     best: answerability.BestThreshold | None
 
@@ -71,9 +70,6 @@ class Judging:
     def both_kinds(self) -> bool:
         counts = self.counts
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
-
-    def at(self, setting: float) -> answerability.SweepPoint:
-        return answerability.point_at(self.points, setting)
 
 
 def judging(record: RunRecord) -> Judging:
@@ -148,7 +144,7 @@ def _judged(record: RunRecord, judged: Judging, say: Translator) -> dict[str, Ch
 def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: Translator) -> Steps:
     low, high = _score_range(judged_items(record), marks)
     settings: list[float] = np.linspace(low, high, _CURVE_POINTS).tolist()
-    counts = [judged.at(setting).counts for setting in settings[1:]]
+    counts = [answerability.point_at(judged.points, setting).counts for setting in settings[1:]]
     precision, recall, f1, far = (
         label(f"unanswerable.{name}", say.language) for name in ("precision", "recall", "f1", "far")
     )

@@ -1,6 +1,6 @@
 """Options of a search evaluation, for the command line, the flow and the tests (seed 2.1, 2.2)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -20,15 +20,6 @@ OF_ENGINE = (
 """Options of gigamind's own engine; null in run.json when another system searched."""
 
 _CONCURRENCY = 4  # default of the seed
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Warm-up, timeout and concurrency of queries; see the options of the same names."""
-
-    warmup: int
-    timeout_ms: int
-    max_concurrency: int
 
 
 class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
@@ -161,11 +152,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
-    def pace(self) -> Pace:
-        """The options for running queries; one at a time, because concurrent queries only wait for each other."""
+    def concurrency(self) -> int:
+        """The number of concurrent queries; 1 if they would only wait for each other."""
         alone = self.is_builtin and not self.qdrant_url and not self.retrieval.bills
-        concurrency = self.max_concurrency or (1 if alone else _CONCURRENCY)
-        return Pace(self.warmup, self.timeout_ms, concurrency)
+        return self.max_concurrency or (1 if alone else _CONCURRENCY)
 
     @property
     def retrieval(self) -> settings.RetrievalSettings:

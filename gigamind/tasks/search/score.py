@@ -132,7 +132,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
     def warm_up(self) -> int:
         """Run the first `--warmup` queries unmeasured; raises EvaluationError if all of them failed."""
-        queries = self.prepared.queries[: self.prepared.options.pace.warmup]
+        queries = self.prepared.queries[: self.prepared.options.warmup]
         outcomes = self._retrieve(queries, Quiet())
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
         # Timeouts do not count, because the first queries are slow.
@@ -198,13 +198,13 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
     ) -> list[ItemOutcome[Ranking[Any]]]:
-        pace, ended = self.prepared.options.pace, itertools.count(1)
+        options, ended = self.prepared.options, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
         return run_workers(
             {name: lambda query=query: search(query) for name, query in by_id.items()},
-            max_concurrency=pace.max_concurrency,
-            timeout_ms=pace.timeout_ms,
+            max_concurrency=options.concurrency,
+            timeout_ms=options.timeout_ms,
             on_end=lambda _outcome: progress.stage("Queries", next(ended), len(queries)),
         )
 
@@ -285,7 +285,7 @@ def _open_system(
         opened = open_system(options.named_system, rankings(options.topk), ids if whole else None)
         retriever = opened
         if opened.concurrency is not None:
-            most = min(options.pace.max_concurrency, opened.concurrency)
+            most = min(options.concurrency, opened.concurrency)
             options = options.model_copy(update={"max_concurrency": most})
         warnings = (*prepared.warnings, *opened.warnings)
         prepared = replace(prepared, options=options, warnings=warnings)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from gigamind.evaluation.task import Run, run_report
@@ -30,7 +30,7 @@ from gigamind.tasks.search.foreign import (
 )
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.judge_advice import advice
-from gigamind.tasks.search.options import Pace
+from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
     ItemReport,
@@ -81,7 +81,7 @@ def summarise(
             cold_start_ms=run.opening_ms if prepared.options.cold_start else None,
             indexing_ms=run.opening_ms,
             eval_runtime_ms=run.scoring_ms,
-            latency_method=_latency_method(prepared.system, prepared.options.pace),
+            latency_method=_latency_method(prepared.system, prepared.options),
             passes=passes,
         ),
         judges=free_rates(judges, judge.kind, items) if judge else (),
@@ -168,17 +168,13 @@ def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:
 
 
 def _slice(part: SliceSummary) -> SliceReport:
-    times = part.latency
-    percentiles = {
-        "latency_p50_ms": times.p50_ms if times else None,
-        "latency_p95_ms": times.p95_ms if times else None,
-        "latency_p99_ms": times.p99_ms if times else None,
-    }
+    times = asdict(part.latency) if part.latency else {}
+    percentiles = {f"latency_{name}": times.get(name) for name in ("p50_ms", "p95_ms", "p99_ms")}
     return SliceReport(
         counts=SliceCounts(
             queries=part.n, answerable=part.n_answerable, unanswerable=part.n_unanswerable
         ),
-        search={**{name: estimate.value for name, estimate in part.search.items()}, **percentiles},
+        search={name: estimate.value for name, estimate in part.search.items()} | percentiles,
         unanswerable={name: estimate.value for name, estimate in part.unanswerable.items()},
         intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
     )
@@ -293,7 +289,8 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
     }
 
 
-def _latency_method(system: SystemReport | None, pace: Pace) -> Text:
+def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> Text:
+    values = {"warmup": options.warmup, "concurrency": options.concurrency}
     if system and system.kind == "run":
         return _("Latency was not measured, because the rankings come from a file.")
     if system:
@@ -301,15 +298,13 @@ def _latency_method(system: SystemReport | None, pace: Pace) -> Text:
             "Latency is the wall time of one query, including network and retries, after {warmup} warm-up queries, with"
             " up to {concurrency} concurrent queries. Percentiles use linear interpolation (Hyndman & Fan type 7, the"
             " default of numpy).",
-            warmup=pace.warmup,
-            concurrency=pace.max_concurrency,
+            **values,
         )
     return _(
         "Latency is the wall time of the retrieval for one query, including its embedding but not the indexing, after"
         " {warmup} warm-up queries, with up to {concurrency} concurrent queries. Percentiles use linear interpolation"
         " (Hyndman & Fan type 7, the default of numpy).",
-        warmup=pace.warmup,
-        concurrency=pace.max_concurrency,
+        **values,
     )
 
 

@@ -13,7 +13,7 @@ from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
 
 if TYPE_CHECKING:
-    from gigamind.assurance.judged_runs import JudgedKind
+    from gigamind.assurance.judged_runs import JudgedKind, RunItem
     from gigamind.interop.ranking import RankedNote
     from gigamind.systems.protocol import Retriever
 
@@ -30,7 +30,6 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     def judged(self) -> "JudgedKind":
         from gigamind.assurance.judged_runs import JudgedKind
         from gigamind.datasets.labels import AnswerabilityLabel
-        from gigamind.tasks.search.judged import search_items
 
         return JudgedKind(
             {"unanswerable": "binary"}, AnswerabilityLabel, self.compared, search_items
@@ -121,3 +120,25 @@ def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
             total=len(items),
         )
     return None
+
+
+def search_items(item: ItemReport) -> "list[RunItem]":
+    """Return the item of a line of per_item.jsonl, with its verdict and the dataset's own label."""
+    from gigamind.assurance.judged_runs import RunItem
+    from gigamind.llm.replies import CONFIDENCE_SHARES
+
+    judged, judgement = item.judged_unanswerable, item.judgement
+    confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None
+    if judgement and judgement.reported_unanswerable != judged:
+        confidence = None  # the model was confident in the verdict that the judge's rule rejected
+    run_item = RunItem(
+        id=item.id,
+        cluster=item.id,
+        question=item.query,
+        language=item.language,
+        verdicts={"unanswerable": None if judged is None else float(judged)},
+        own_labels={"unanswerable": float(not item.answerable)},
+        confidence=CONFIDENCE_SHARES[confidence] if confidence else None,
+        quotes=tuple(quote.text for quote in judgement.quotes) if judgement else (),
+    )
+    return [run_item]

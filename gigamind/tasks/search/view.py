@@ -1,6 +1,6 @@
 """Describes search runs as blocks of a document; see `View`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 from gigamind.formats import percent, share
@@ -120,24 +120,20 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
             (one.query, Code(one.id), failure_text(one), ", ".join(one.expected_notes))
             for one in failed[:_FAILURES]
         ]
-        if rows:
-            heads = (_("query"), _("id"), _("what happened"), _("expected note"))
-            listed = table(heads, rows, more_text(len(rows), len(failed)))
-            yield Section("failures", _("Worst failures"), (listed,), folded=True)
+        heads = (_("query"), _("id"), _("what happened"), _("expected note"))
+        listed = table(heads, rows, more_text(len(rows), len(failed)))
         judged = judging(record)
         charts = search_figures(record, judged, baseline, say)
-        blocks = tuple(_judged(record, judged, charts))
-        yield Section("judge", _("Unanswerable queries"), blocks, folded=True)
-        yield Section(
-            "unjudged",
-            _("Search results without a relevance label"),
-            tuple(_unjudged(record.summary)),
-            folded=True,
+        unlabelled = _("Search results without a relevance label")
+        parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
+            ("failures", _("Worst failures"), (listed,) if rows else ()),
+            ("judge", _("Unanswerable queries"), _judged(record, judged, charts)),
+            ("unjudged", unlabelled, _unjudged(record.summary)),
+            ("slices", _("Results by slice"), _by_slice(record.summary, charts)),
+            ("latency", _("Latency"), _latency(record, charts)),
         )
-        yield Section(
-            "slices", _("Results by slice"), tuple(_by_slice(record.summary, charts)), folded=True
-        )
-        yield Section("latency", _("Latency"), tuple(_latency(record, charts)), folded=True)
+        for name, title, blocks in parts:
+            yield Section(name, title, tuple(blocks), folded=True)
 
     def listing(
         self,

@@ -24,7 +24,6 @@ from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
@@ -87,16 +86,19 @@ async def write_queries(
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
             for row in rows_of(note, reply, limits, dropped):
-                rows[row.id] = _merged(rows.get(row.id), row)
+                known = rows.get(
+                    row.id
+                )  # the same question; it is answerable if either note answers it
+                rows[row.id] = both(known, row) if known and known.answerable else row
     failures = tuple(failure for failure in replies if isinstance(failure, Failure))
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
-def question_prompt(
-    note: Note, key: bytes, limits: QuestionLimits, prompt: Prompt
-) -> list[Message]:
-    """Return the prompt for a note, fenced without frontmatter; InputError if longer than `MAX_CHARS`."""
-    text = note.text[note.document.body_start :]
+async def ask_about(
+    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
+) -> WrittenQuestions:
+    """Return the model's questions about one note; raises LlmError, or InputError if it is longer than `MAX_CHARS`."""
+    prompt, text = _prompt(_language(note)), note.text[note.document.body_start :]
     if len(text) > MAX_CHARS:
         raise InputError(
             _(
@@ -107,21 +109,13 @@ def question_prompt(
             )
         )
     fenced = fence([Source(note.title, text)], key)
-    return prompt.render(
-        nonce=fenced.nonce,
-        notes=fenced.text,
-        answerable=str(limits.answerable),
-        unanswerable=str(limits.unanswerable),
-    )
-
-
-async def ask_about(
-    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
-) -> WrittenQuestions:
-    """Return the model's questions about one note, or raise LlmError; see also `question_prompt`."""
-    prompt = _prompt(_language(note))
     return await model.ask(
-        question_prompt(note, key, limits, prompt),
+        prompt.render(
+            nonce=fenced.nonce,
+            notes=fenced.text,
+            answerable=str(limits.answerable),
+            unanswerable=str(limits.unanswerable),
+        ),
         WrittenQuestions,
         item_id=note.path,
         fingerprint=prompt.fingerprint,
@@ -205,10 +199,3 @@ def _row(note: Note, written: WrittenQuestion, place: Span | None, units: Utf16)
         tags=(GENERATED, "form:model"),
         source=GENERATED,
     )
-
-
-def _merged(known: QueryItem | None, row: QueryItem) -> QueryItem:
-    """Merge two rows with the same question; it is answerable if either note answers it."""
-    if known is None or not known.answerable:
-        return row
-    return both(known, row)

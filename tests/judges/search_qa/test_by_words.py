@@ -6,7 +6,7 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.by_words import judged_by_words, load_words_judge
+from gigamind.judges.search_qa.by_words import judged_by_words
 from gigamind.llm.fences import Source
 
 LEAVE = Source(
@@ -18,7 +18,7 @@ GATE = Source(
     "\nOf 12 beds half are red.\n",
 )
 ROSES = Source("장미", "장미는 밤에 필 수 있습니다.\n\n- `MAX_ROSES` keeps the largest number: 3\n")
-FILE = load_words_judge(asset("judges") / "words.toml").file
+FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
 
 
 def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE, ROSES)):
@@ -265,9 +265,13 @@ def test_words_to_the_judge_prove_nothing():
 def test_the_fingerprint_changes_with_the_file(tmp_path):
     changed = tmp_path / "words.toml"
     changed.write_text('kind = "words"\nmin_quote_chars = 20\n')
-    ours, theirs = (load_words_judge(one) for one in (asset("judges") / "words.toml", changed))
+    ours, theirs = (
+        load_answer_judge(one, "auto") for one in (asset("judges") / "words.toml", changed)
+    )
     assert ours.fingerprint("") != theirs.fingerprint("")
-    assert ours.fingerprint("") == load_words_judge(asset("judges") / "words.toml").fingerprint("")
+    assert ours.fingerprint("") == load_answer_judge(
+        asset("judges") / "words.toml", "auto"
+    ).fingerprint("")
 
 
 @pytest.mark.parametrize(

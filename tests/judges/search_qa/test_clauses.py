@@ -3,11 +3,12 @@
 import pytest
 
 from gigamind.assets import asset
+from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.by_words import judged_by_words, load_words_judge
+from gigamind.judges.search_qa.by_words import judged_by_words
 from gigamind.llm.fences import Source
 
-FILE = load_words_judge(asset("judges") / "words.toml").file
+FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
 
 
 def verdict(note, claim):

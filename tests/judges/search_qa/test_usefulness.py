@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.judges.search_qa.judgement import answerable, confidence, outcome, utility
+from gigamind.judges.search_qa.judgement import confidence, outcome, utility
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,6 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripte
     reply = reply_of(aside(1, "abstention", "연차는 99일이다."))
     judged = judge_by(scripted(reply), "연차는 99일이다.")
     assert (judged.outcome, judged.correctness) == ("judged", 0.0)
-
-
-@pytest.mark.parametrize(
-    ("reported", "proven", "expected"),
-    [(True, True, "proven"), (True, False, "reported"), (False, True, "no"), (False, False, "no")],
-)
-def test_the_word_of_a_model_that_notes_answer_is_one_thing_and_its_proof_another(
-    reported, proven, expected
-):
-    assert answerable(reported=reported, proven=proven) == expected
 
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])

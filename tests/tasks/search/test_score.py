@@ -94,7 +94,7 @@ def test_in_one_process_one_query_runs_at_a_time_unless_more_are_asked_for(
     make_options, changes, at_a_time
 ):
     options = make_options(**{"max_concurrency": None, **changes})
-    assert options.pace.max_concurrency == at_a_time
+    assert options.concurrency == at_a_time
 
 
 @pytest.mark.parametrize(("warmup", "asked"), [(0, 6), (2, 8), (100, 12)])

@@ -15,10 +15,8 @@ const SCORES = data.scores;
 const own = (item) => named(["scores", "proofs", "text"], item.own);
 const claimsOf = (item) => item.claims.map((values) => named(CLAIM_FIELDS, values));
 const CUT = 100; // characters of a claim in a row
+const went = (item, way) => item.change === way;
 const TITLE = "question";
-const title = (item) => item.question;
-const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.tags[at])].filter(Boolean).join(" · ");
-const tagsOf = (item) => item.tags;
 const unsupported = (item) => claimsOf(item).filter((claim) => claim.verdict !== "supported");
 const unlike = (item) => claimsOf(item).filter((claim) => claim.labelled && claim.labelled !== judgedAs(claim.verdict)).length;
 // The proven omissions, by human labels or the model; facts that are in no note are not counted.
@@ -31,7 +29,6 @@ const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict)
 const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
-  all: [_("All"), () => true],
   ...(SCORES.length ? {} : {
     issues: [_("Grounding issues"), (item) => unsupported(item).length > 0],
     abstained: [LABELS.abstained, (item) => item.abstains],
@@ -41,8 +38,6 @@ const FILTERS = {
   ...(SCORES.length ? {} : { unlike: [_("Verdict differs from the human verdict"), (item) => unlike(item) > 0] }),
   ...(data.seats.length ? { split: [_("panel votes differ"), split] } : {}),
   ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
-  worse: [_("Got worse"), (item) => item.change === "worse"],
-  better: [_("Got better"), (item) => item.change === "improved"],
 };
 const LIST = {
   hint: _("search for words of a question or an answer"),
@@ -58,7 +53,6 @@ const scoresOf = (item) => (SCORES.length ? own(item).scores : [item.correctness
 const badness = (item) => data.way * (scoresOf(item)[0] ?? (leftOut(item).length ? 0.99 : 2))
   - (item.claims.some((claim) => claim[2] === "contradicted") ? 1 : 0);
 const COLUMNS = {
-  number: ["n number", (item) => item.number, "#"],
   question: ["note", (item) => item.question, _("question")],
   ...Object.fromEntries(SCORED.map((name, at) => [`score_${at}`,
     [at && !SCORES.length ? "right-of number" : "found number", (item) => scoresOf(item)[at] ?? 2, name]])),
@@ -85,7 +79,7 @@ function detail(item) {
   const what = item.flagged.join(", ");
   const parts = what ? [make("p", { className: "wrongly", text: _("Possible prompt injection or invisible characters in: {what}", { what }) })] : [];
   if (item.before) parts.push(beside(item));
-  parts.push(make("h3", { text: _("Answer") }), legend(item), answerText(item));
+  parts.push(make("h3", { text: _("Answer") }), legendOf(new Set(item.pieces.map((piece) => piece[1]))), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   const value = figure(item.reported);
@@ -118,10 +112,6 @@ function beside(item) {
       ...listed(_("Unsupported claims"), rows(of.unsupported, other.unsupported)), ...listed(_("Omissions"), rows(of.leftOut, other.leftOut)));
   };
   return make("div", { className: "rankings" }, side(_("baseline"), before, now, _("no longer")), side(_("this run"), now, before, _("new")));
-}
-
-function legend(item) {
-  return legendOf(new Set(item.pieces.map((piece) => piece[1])));
 }
 
 function legendOf(used) {
@@ -280,11 +270,10 @@ function votes(item) {
   const whole = { ...item, verdicts: item.utility === null ? null : item.claims.map((claim) => claim[2]) };
   const used = new Set([whole, ...members].flatMap((vote) => vote.verdicts ?? []));
   const head = [["seat", _("panel member")], ["number", _("Correctness")], ["number", _("Utility")], ...(used.size ? [["marks", _("Claims")]] : [])];
-  const noVote = (code) => {
-    const reason = why(code);
-    return _("no vote: {why}", { why: reason });
-  };
-  const rows = members.map((vote) => voteRow(data.seats[vote.member], vote, noVote(vote.code)));
+  const rows = members.map((vote) => {
+    const reason = why(vote.code);
+    return voteRow(data.seats[vote.member], vote, _("no vote: {why}", { why: reason }));
+  });
   return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": _("Panel votes") } },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
     make("tbody", {}, voteRow(_("whole panel"), whole, _("no result: a panel member gave no vote"), "whole"), ...rows)), legendOf(used));

@@ -71,3 +71,13 @@ function make(tag, options = {}, ...children) {
   element.append(...children.filter((child) => child !== null));
   return element;
 }
+
+// A ranking of notes with their scores; expected notes are marked.
+function shortRanking(item, hits) {
+  if (!hits.length) return make("p", { text: _("The search found nothing.") });
+  return make("ol", { className: "before" }, ...hits.map(([note, score]) => {
+    const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
+    if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
+    return line;
+  }));
+}

@@ -17,21 +17,16 @@ const KINDS = {
   novel: _("suggested, but not expected: a link that the note does not have yet"),
   linked: _("suggested, but not expected: the note already links to the target"),
 };
+const went = (item, way) => item.change === way;
 const TITLE = "note";
-const title = (item) => item.title;
-const meta = (item) => [item.id, item.language].join(" · ");
-const tagsOf = () => [];
 const causesOf = (item) => item.missed.map((values) => named(MISSED_FIELDS, values).cause);
 const CAUSES = new Set(data.items.flatMap((values) => causesOf(named(FIELDS, values))));
 const wrong = (item) => item.suggestions.length - item.right;
 const FILTERS = {
-  all: [_("All"), () => true],
   missed: [_("Missed links"), (item) => item.missed.length > 0],
   ...Object.fromEntries(Object.keys(CAUSE_LABELS).filter((cause) => CAUSES.has(cause))
     .map((cause) => [cause, [CAUSE_LABELS[cause], (item) => causesOf(item).includes(cause)]])),
   wrong: [_("Suggested links that were not expected"), (item) => wrong(item) > 0],
-  worse: [_("Got worse"), (item) => item.change === "worse"],
-  better: [_("Got better"), (item) => item.change === "improved"],
 };
 const LIST = {
   hint: _("search for words of a link, or a note name"),
@@ -39,7 +34,6 @@ const LIST = {
   shown: ({ from, to, n }) => n_("{from}–{to} of {n} note", "{from}–{to} of {n} notes", { from, to, n }),
 };
 const COLUMNS = {
-  number: ["n number", (item) => item.number, "#"],
   note: ["note", (item) => item.title, _("note")],
   found: ["found number", (item) => (item.wanted ? item.found / item.wanted : 1), _("found")],
   right: ["right-of number", (item) => (item.suggestions.length ? item.right / item.suggestions.length : 1), _("right / suggested")],

@@ -1,10 +1,19 @@
 
 // The list of items: search, filters and sorting cover all items, and pages show 50.  The script of the task's items comes
-// first: it defines FIELDS (the id first), COLUMNS (class, sort key, heading), FILTERS (label, test), LIST (texts, and
-// `notes` for a row), cells and details.  The initial order is by verdict, worst first.
+// first: it defines FIELDS (the id first), COLUMNS (class, sort key, heading), FILTERS (label, test), `went` (for the filters
+// of a comparison), LIST (texts, and `notes` for a row), cells and details.  The initial order is by verdict, worst first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
 const idOf = (item) => item[FIELDS[0]];
+const tagsOf = (item) => item.tags ?? [];
+const meta = (item) => [item.id, item.language, ...tagsOf(item).map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
+const ALL_COLUMNS = { number: ["n number", (item) => item.number, "#"], ...COLUMNS };
+const ALL_FILTERS = {
+  all: [_("All"), () => true],
+  ...FILTERS,
+  worse: [_("Got worse"), (item) => went(item, "worse")],
+  better: [_("Got better"), (item) => went(item, "improved")],
+};
 const state = { words: [], show: "all", language: "", tag: "", sort: "verdict", descending: false, page: 0, open: null };
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 
@@ -16,20 +25,20 @@ function searched(item) {
 
 function chosen() {
   const tag = data.tags.indexOf(state.tag);
-  const found = items.filter((item) => FILTERS[state.show][1](item)
+  const found = items.filter((item) => ALL_FILTERS[state.show][1](item)
     && (!state.language || item.language === state.language)
     && (!state.tag || tagsOf(item).includes(tag))
     && state.words.every((word) => searched(item).includes(word)));
-  const key = COLUMNS[state.sort][1];
+  const key = ALL_COLUMNS[state.sort][1];
   const way = state.descending ? -1 : 1;
   const order = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
   return found.sort((a, b) => way * order(key(a), key(b)) || a.number - b.number);
 }
 
 function row(item) {
-  const toggle = make("button", { type: "button", className: "toggle", text: title(item),
+  const toggle = make("button", { type: "button", className: "toggle", text: item.title ?? item[TITLE],
     attributes: { "aria-expanded": "false", "aria-controls": `detail-${item.number}` } });
-  const line = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => {
+  const line = make("tr", {}, ...Object.entries(ALL_COLUMNS).map(([name, [className]]) => {
     if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }), ...(LIST.notes?.(item) ?? []));
     if (name === "verdict") return make("td", { className }, verdict(item));
     return make("td", { className, text: cell(name, item) });
@@ -74,7 +83,7 @@ function heading(name, className, label) {
 const place = document.getElementById("items");
 const listing = place.closest("section");
 const body = make("tbody");
-const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className, , label]]) => heading(name, className, label)));
+const head = make("tr", {}, ...Object.entries(ALL_COLUMNS).map(([name, [className, , label]]) => heading(name, className, label)));
 const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
 const pageButton = (text, step) => make("button", { type: "button", text,
   on: { click: () => { state.page += step; update(); listing.scrollIntoView(); } } });
@@ -116,7 +125,7 @@ function recall() {
   const named = Object.keys(radios).find((name) => parts.get(name) === "");
   const open = items.find((item) => idOf(item) === parts.get("q")) ?? null;
   if (!named && !open) return false;
-  const show = named && (!open || FILTERS[named][1](open)) ? named : "all";
+  const show = named && (!open || ALL_FILTERS[named][1](open)) ? named : "all";
   Object.assign(state, { words: [], language: "", tag: "", show, open });
   for (const control of document.querySelectorAll(".tools input, .tools select")) control.value = "";
   radios[show].checked = true;
@@ -137,15 +146,15 @@ function choice(name, label, options) {
   return options.length > 1 ? make("label", {}, label, select) : null;
 }
 
-const radios = Object.fromEntries(Object.keys(FILTERS)
+const radios = Object.fromEntries(Object.keys(ALL_FILTERS)
   .filter((name) => data.compared || !["worse", "better"].includes(name))
   .map((name) => [name, make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
     on: { change: () => change({ show: name }) } })]));
 
 function filters() {
   return make("fieldset", {}, make("legend", { className: "hidden", text: _("Items to show") }),
-    ...Object.entries(radios).map(([name, radio]) => make("label", {}, radio, FILTERS[name][0],
-      make("span", { className: "faint", text: ` ${items.filter(FILTERS[name][1]).length}` }))));
+    ...Object.entries(radios).map(([name, radio]) => make("label", {}, radio, ALL_FILTERS[name][0],
+      make("span", { className: "faint", text: ` ${items.filter(ALL_FILTERS[name][1]).length}` }))));
 }
 
 function start() {

@@ -1,22 +1,17 @@
 
 // One query, and the search, filters and sorting of the list of queries.
-const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
+const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, improved: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
 const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes", "conflict", "unread"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "match", "words"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
 const TITLE = "query";
-const title = (item) => item.query;
-const meta = (item) => [item.id, item.language, ...item.tags.map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
-const tagsOf = (item) => item.tags;
+const went = is;
 const FILTERS = {
-  all: [_("All"), () => true],
   failures: [_("Failed queries"), (item) => is(item, "failure")],
   unanswerable: [_("Unanswerable"), (item) => !is(item, "answerable")],
   cross_lingual: [_("Query and note in different languages"), (item) => is(item, "crossLingual")],
-  worse: [_("Got worse"), (item) => is(item, "worse")],
-  better: [_("Got better"), (item) => is(item, "better")],
 };
 const LIST = {
   hint: _("search for words of a query, an id or a note name"),
@@ -25,7 +20,6 @@ const LIST = {
 };
 const LAST = Number.MAX_VALUE;
 const COLUMNS = {
-  number: ["n number", (item) => item.number, "#"],
   query: ["query", (item) => item.query, _("query")],
   expected: ["expected", (item) => data.notes[item.expected[0]] ?? "", _("expected note")],
   rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST), _("rank")],
@@ -66,7 +60,7 @@ function verdict(item) {
   if (is(item, "unjudged") && !is(item, "answerable")) return make("span", { className: "faint", text: _("no verdict") });
   const [right, what] = outcome(is(item, "answerable"), is(item, "refused"), item.rank);
   const shown = make("span", { className: right ? "right" : "wrongly", text: what });
-  if (!item.before || !(is(item, "worse") || is(item, "better"))) return shown;
+  if (!item.before || !(is(item, "worse") || is(item, "improved"))) return shown;
   const was = outcome(is(item, "answerable"), Boolean(item.before[1]), item.before[0])[1];
   shown.append(make("span", { className: "was", text: _("in the baseline: {what}", { what: was }) }));
   return shown;
@@ -76,7 +70,8 @@ function detail(item) {
   const parts = [make("h3", { text: _("Expected notes") }), expectedNotes(item), make("h3", { text: _("Ranking") })];
   if (item.judged) parts.splice(2, 0, make("h3", { text: _("Verdict of the model") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
   parts.push(item.hits.length ? ranking(item) : make("p", { text: _("The search found nothing.") }));
-  if (is(item, "worse") || is(item, "better")) parts.push(...rankingBefore(item, item.before[2]));
+  // A snapshot has no texts, so these are notes and scores.
+  if (is(item, "worse") || is(item, "improved")) parts.push(make("h3", { text: _("Ranking in the baseline") }), shortRanking(item, item.before[2]));
   return parts;
 }
 
@@ -141,15 +136,6 @@ function expectedNotes(item) {
     return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
       ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: readable(data.texts[text]) }))));
   }));
-}
-
-// The results in the baseline: notes and scores, as a snapshot has no texts.
-function rankingBefore(item, hits) {
-  return [make("h3", { text: _("Ranking in the baseline") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
-    const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
-    if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: _("expected note") }));
-    return line;
-  })) : make("p", { text: _("The search found nothing.") })];
 }
 
 function ranking(item) {
