@@ -27,7 +27,7 @@ from gigamind.evaluation.release import (
 )
 from gigamind.evaluation.task import Task
 from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
-from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
@@ -285,7 +285,7 @@ def finish_flow(
         "headline": say(page.headline),
         "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.dump() if verdict else None,
-        "refused": _refused(refused) if refused else None,
+        "refused": _refused(refused, say) if refused else None,
     }
 
 
@@ -293,10 +293,10 @@ PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
 
 
-def _refused(error: GigamindError) -> Refused:
+def _refused(error: GigamindError, say: Translator) -> Refused:
     return {
         "exit_code": error.exit_code,
-        "message": str(error),
+        "message": say(error.message),
         "over_budget": isinstance(error, BudgetError),
     }
 

@@ -187,26 +187,32 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
 
 def _decided(word: Message, release: Release, status: Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
-    comparison, gate = release.comparison, release.gate
-    rules = [rule for rule in gate.rules if rule.status == status]
-    worst = max(rules, key=lambda rule: _severity(rule, comparison))
+    comparison = release.comparison
+    worst, *others = (rule for rule in _worst_first(release) if rule.status == status)
     reason = joined([_rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
-    others = len(rules) - 1
     more = n_(
-        "{n} other rule has the same result.", "{n} other rules have the same result.", n=others
+        "{n} other rule has the same result.",
+        "{n} other rules have the same result.",
+        n=len(others),
     )
     return Verdict(STATE_OF[status], sentence, (more,) if others else ())
 
 
-def _severity(rule: RuleResult, comparison: Comparison) -> tuple[int, float]:
-    """Return the order of rules in a verdict: missing items, then drops beyond the limit, then others."""
-    change = comparison.metric(rule.metric)
-    if rule.metric in LOST:
-        return 2, 1 - (rule.current or 0.0)
-    if rule.why == "drop" and change and change.drop is not None:
-        return 1, change.drop - (rule.limit or 0.0)
-    return 0, 1 - (rule.current or 0.0)
+def _worst_first(release: Release) -> list[RuleResult]:
+    """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
+
+    def order(rule: RuleResult) -> tuple[int, int, float]:
+        place, change = _ORDER.index(rule.status), release.comparison.metric(rule.metric)
+        if rule.status in {"passed", "skipped"}:
+            return place, 0, 0.0
+        if rule.metric in LOST:
+            return place, 0, rule.current or 0.0
+        if rule.why == "drop" and change and change.drop is not None:
+            return place, 1, (rule.limit or 0.0) - change.drop
+        return place, 2, rule.current or 0.0
+
+    return sorted(release.gate.rules, key=order)
 
 
 def _rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  one case a reason
@@ -464,8 +470,7 @@ def gate_conditions(release: Release) -> Conditions:
     if gate.is_refused:
         reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
         return Conditions(tuple(reasons))
-    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    shown = [rule for rule in rules if rule.status not in {"passed", "skipped"}]
+    shown = [rule for rule in _worst_first(release) if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
         (
             STATE_OF[rule.status],
@@ -488,9 +493,12 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
 
     `every` adds all others.
     """
-    comparison, gate = release.comparison, release.gate
-    rules = sorted(gate.rules, key=lambda rule: _ORDER.index(rule.status))
-    rules = [rule for rule in rules if rule.baseline is not None or rule.current is not None]
+    comparison = release.comparison
+    rules = [
+        rule
+        for rule in _worst_first(release)
+        if rule.baseline is not None or rule.current is not None
+    ]
     gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
@@ -585,18 +593,16 @@ def _limit(rule: RuleResult) -> Cell:
 SIDES = _("baseline"), _("current")
 
 
-def worst_examples(
-    comparison: Comparison, most: int = EXAMPLES, sides: tuple[Text, Text] = SIDES
-) -> Examples:
+def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
         better = [change for change in comparison.changes[::-1] if change.change == "improved"]
-        shown = tuple(example_of(change, sides) for change in better[:most])
+        shown = tuple(example_of(change, sides) for change in better[:EXAMPLES])
         return Examples(_("Improved"), shown, len(better))
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
-    return Examples(_("Got worse"), tuple(items[:most]), len(items))
+    return Examples(_("Got worse"), tuple(items[:EXAMPLES]), len(items))
 
 
 def _title(item: ComparedItem | ItemChange) -> str:
@@ -664,12 +670,11 @@ WORDS_BLIND = _(
 )
 
 
-def trust_warnings(comparison: Comparison, gate: GateResult | None) -> Iterator[Text]:
+def trust_warnings(release: Release) -> Iterator[Text]:
     """Yield what a reader must know before trusting a comparison, without what the verdict already says."""
-    reasons = set(gate.reasons) if gate else set[str]()
-    relaxed = gate.relaxed if gate else ()
+    comparison, gate = release.comparison, release.gate
     for mismatch in comparison.mismatches:
-        if mismatch.meaning not in reasons and mismatch.relaxed_by not in relaxed:
+        if mismatch.meaning not in gate.reasons and mismatch.relaxed_by not in gate.relaxed:
             yield mismatch.meaning
     if comparison.by_words:
         yield WORDS_BLIND
@@ -693,16 +698,9 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def release_document(
-    release: Release, run: str = "RUN", *, baseline: str = "BASELINE", shown: int = _LISTED
-) -> Document:
-    """Return the comparison of a run with its baseline: compare.md.
-
-    Args:
-        run, baseline: the folders of the current run and the baseline, for commands.
-        shown: how many changed items are listed.
-    """
-    comparison, gate = release.comparison, release.gate
+def release_document(release: Release, run: str = "RUN", *, baseline: str = "BASELINE") -> Document:
+    """Return compare.md: a run and its baseline; `run` and `baseline` are their folders, for commands."""
+    comparison = release.comparison
     subject = _(
         "{current} vs {baseline}, {shared:,} shared {units}",
         current=comparison.current.run_id,
@@ -714,18 +712,18 @@ def release_document(
         TASKS[comparison.task],
         subject,
         verdict=release_verdict(release),
-        warnings=trust_warnings(comparison, gate),
+        warnings=trust_warnings(release),
         steps=next_steps(release, run, baseline=baseline),
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
         noise=noise_text(release),
-        sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
+        sections=(*_changed_items(comparison), _compared_runs(comparison)),
         version=comparison.current.app_version,
     )
 
 
-def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
+def _changed_items(comparison: Comparison) -> Iterator[Section]:
     worse, better = (
         [change for change in comparison.changes if change.change == way]
         for way in ("worse", "improved")
@@ -757,7 +755,7 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (EXAMPLES if not why else 0):
             lead = (Prose(why),) if why else ()
-            listed = Examples(title, tuple(items[:shown]), len(items))
+            listed = Examples(title, tuple(items[:_LISTED]), len(items))
             yield Section(f"items-{place}", title, (*lead, listed), folded=True)
 
 

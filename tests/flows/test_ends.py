@@ -15,7 +15,6 @@ from gate_policy import shipped
 
 from gigamind.evaluation.attempts import waive
 from gigamind.evaluation.options import validated
-from gigamind.reports.text import inline
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
@@ -39,11 +38,11 @@ class End:
         self.comment = (folder / "comment.md").read_text("utf-8")
         self.suite = ET.parse(folder / "junit.xml").getroot()
         assert (folder / "summary.md").read_text("utf-8") == f"{self.comment}\n"
-        for text in (self.page, self.comment):
-            paragraphs = text.split("\n\n")
-            self.is_banner = paragraphs[-1].startswith("> ") or paragraphs[2].startswith("> ")
-            lead = f"{'> ' if self.is_banner else ''}**{inline(self.sentence)}**"
-            assert lead in (paragraph.strip() for paragraph in paragraphs[1:3])
+        for text in self.texts:
+            paragraphs = text.replace("\\", "").strip().split("\n\n")
+            lead = next(paragraph for paragraph in paragraphs if "**" in paragraph)
+            self.is_banner = lead.startswith("> ")
+            assert lead.removeprefix("> ") == f"**{self.sentence}**"
             assert text.count("**What to do next**") <= 1
 
     @property
