@@ -139,10 +139,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a rule in a word; `note` is the reason."""
+    """The result of a rule in a word."""
 
     state: State
-    note: Text = ""
 
 
 Cell = (
@@ -180,9 +179,8 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
             return text
         case Link(text):
             return say(text)
-        case Result(state, note):
-            word = say(STATES[state])
-            return f"{word}: {say(note)}" if note else word
+        case Result(state):
+            return say(STATES[state])
         case str():
             return say(cell)
 
@@ -217,10 +215,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """Why the figures below cannot be trusted yet, in place of a verdict. `command` fixes it."""
+    """Why the figures below cannot be trusted yet, in place of a verdict."""
 
     sentence: Text
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +269,9 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `hint` is its full name, `minor` ones are left out of narrow media (the terminal)."""
+    """A column; `minor` ones are left out of narrow media (the terminal)."""
 
     label: Text
-    hint: str = ""
     minor: bool = False
 
 
@@ -312,11 +308,10 @@ class KeyFigure:
     """One main metric; `about` explains it in a few words."""
 
     label: Text
-    value: Cell
-    interval: Interval | None = None
-    n: int | None = None
-    about: Text = ""
-    difference: Difference | None = None
+    value: Proportion
+    interval: Interval
+    n: int
+    about: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +319,12 @@ class KeyFigures:
     """The main metrics."""
 
     figures: tuple[KeyFigure, ...]
+
+    @property
+    def as_table(self) -> Table:
+        """Return the same as a table, for text."""
+        rows = ((x.label, x.value, x.interval, Count(x.n)) for x in self.figures)
+        return table((_("metric"), _("value"), _("95% CI"), _("items")), rows)
 
 
 @dataclass(frozen=True, slots=True)

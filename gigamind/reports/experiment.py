@@ -226,7 +226,7 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
             ids=listed(experiment.partial, _IDS),
         )
     if release:
-        yield from trust_warnings(release.comparison, release.gate)
+        yield from trust_warnings(release)
         return
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:

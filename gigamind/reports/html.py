@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from urllib.parse import quote
 
@@ -125,8 +125,8 @@ class _Page:
         )
 
     def banner(self, block: Banner) -> Markup:
-        return Markup('<div class="verdict banner"><h1>{}</h1>{}</div>').format(
-            self.text(block.sentence), self._command(block.command)
+        return Markup('<div class="verdict banner"><h1>{}</h1></div>').format(
+            self.text(block.sentence)
         )
 
     def _command(self, command: str) -> Markup:
@@ -179,12 +179,7 @@ class _Page:
         if isinstance(cell, Difference):
             return self._difference(cell, scale)
         if isinstance(cell, Result):
-            note = (
-                Markup(' <span class="faint">{}</span>').format(self.text(cell.note))
-                if cell.note
-                else ""
-            )
-            return Markup("{}{}").format(self._word(cell.state), note)
+            return self._word(cell.state)
         if isinstance(cell, Code):
             return Markup("<code>{}</code>").format(upright(cell.text))
         if isinstance(cell, Link):
@@ -214,9 +209,9 @@ class _Page:
         ]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
-            Markup('<th scope="col" class="{}"{}>{}</th>').format(
+            Markup('<th scope="col" class="{} {}">{}</th>').format(
                 kind,
-                Markup(' title="{}"').format(column.hint) if column.hint else "",
+                _width(self.say(column.label)).replace("nowrap", "whole"),
                 self.text(column.label),
             )
             if column.label
@@ -252,10 +247,12 @@ class _Page:
         rows = Markup("").join(
             Markup("<tr>{}</tr>").format(
                 Markup("").join(
-                    Markup('<th scope="row">{}</th>').format(self.cell(cell))
+                    Markup('<th scope="row" class="{}">{}</th>').format(
+                        _width(cell_text(cell, self.say)), self.cell(cell)
+                    )
                     if at == 0
                     else Markup('<td class="{}" data-label="{}">{}</td>').format(
-                        " ".join((kinds[at], *_width(cell_text(cell, self.say)))).strip(),
+                        f"{kinds[at]} {_width(cell_text(cell, self.say))}".strip(),
                         labels[at],
                         self.cell(cell, scale),
                     )
@@ -272,24 +269,18 @@ class _Page:
         )
 
     def _figure(self, figure: KeyFigure) -> Markup:
-        interval = figure.interval
-        known = interval is not None and interval.low is not None
-        about = [self.say(figure.about)] if figure.about else []
-        if figure.n is not None:
-            about.append(self.say(_("N = {n}", n=figure.n)).replace(" ", "\u00a0"))
+        n = self.say(_("N = {n}", n=figure.n)).replace(" ", "\u00a0")
+        about = filter(None, (self.say(figure.about), n))
         return Markup(
-            '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}{}<p class="small faint">{}</p></div>'
+            '<div class="card"><h2>{}</h2><p class="figure">{}</p>{}{}<p class="small faint">{}</p></div>'
         ).format(
             self.text(figure.label),
             self.cell(figure.value),
-            _whisker(figure.value, interval),
+            _whisker(figure.value, figure.interval),
             Markup(
                 '<p class="small"><span class="faint">{}</span> <span class="nowrap">{}</span></p>'
-            ).format(self.say(_("95% CI")), cell_text(interval, self.say))
-            if known
-            else "",
-            Markup('<p class="small">{}</p>').format(self._difference(figure.difference, 0.0))
-            if figure.difference
+            ).format(self.say(_("95% CI")), cell_text(figure.interval, self.say))
+            if figure.interval.low is not None
             else "",
             self.text(" · ".join(about)),
         )
@@ -383,12 +374,13 @@ def _kind(cell: Cell) -> str:
     return "number" if isinstance(cell, NUMBERS) else ""
 
 
-def _width(text: str) -> Iterator[str]:
-    """Yield classes for a cell: "none" if a phone leaves it out, "nowrap" if it is never split."""
+def _width(text: str) -> str:
+    """Return the class of a cell: a phone leaves out "none", and lines end between words unless one is very long."""
     if text in ("", "–"):
-        yield "none"
+        return "none"
     if len(text) <= _SHORT:
-        yield "nowrap"
+        return "nowrap"
+    return "" if any(len(word) > 2 * _SHORT for word in text.split()) else "whole"
 
 
 def _extent(cell: Cell) -> float:
@@ -431,16 +423,16 @@ def _axis(cell: Difference, scale: float) -> Markup:
     ).format(Markup("").join(parts))
 
 
-def _whisker(value: Cell, interval: Interval | None) -> Markup:
+def _whisker(value: Proportion, interval: Interval) -> Markup:
     """Draw a metric in [0, 1] with its interval."""
-    if not isinstance(value, Proportion) or value.value is None:
+    if value.value is None:
         return Markup()
     marks = Markup()
     if value.ceiling is not None:
         marks = Markup('<rect class="ceiling" x="{:.2f}" y="0" width="0.8" height="10"/>').format(
             99.2 * value.ceiling
         )
-    if interval and interval.low is not None and interval.high is not None:
+    if interval.low is not None and interval.high is not None:
         width = max(0.6, 100 * (interval.high - interval.low))
         marks += Markup('<rect class="range" x="{:.2f}" y="3" width="{:.2f}" height="4"/>').format(
             100 * interval.low, width

@@ -14,7 +14,6 @@ from gigamind.reports.document import (
     Cell,
     Code,
     Conditions,
-    Count,
     Document,
     Examples,
     Facts,
@@ -30,7 +29,6 @@ from gigamind.reports.document import (
     Verdict,
     cell_text,
     more_text,
-    table,
 )
 from gigamind.reports.text import code, inline, sentence
 
@@ -83,8 +81,7 @@ class _Page:
         return "\n\n".join([f"**{self.text(block.sentence)}**", *map(self.text, block.leads)])
 
     def banner(self, block: Banner) -> str:
-        fix = f"\n>\n> {code(block.command)}" if block.command else ""
-        return f"> **{self.text(block.sentence)}**{fix}"
+        return f"> **{self.text(block.sentence)}**"
 
     def prose(self, block: Prose) -> str:
         return self.text(block.text)
@@ -127,11 +124,7 @@ class _Page:
         return caption + "\n".join(lines)
 
     def keyfigures(self, block: KeyFigures) -> str:
-        rows = [
-            (figure.label, figure.value, figure.interval, Count(figure.n))
-            for figure in block.figures
-        ]
-        return self.table(table((_("metric"), _("value"), _("95% CI"), _("items")), rows))
+        return self.table(block.as_table)
 
     def plot(self, block: Plot) -> str:
         if not self.plots:

@@ -198,7 +198,7 @@ def _warnings(
     if outcome.release:
         comparison = outcome.release.comparison
         named = named or len(comparison.lost) + len(comparison.unjudged)
-        yield from trust_warnings(comparison, outcome.release.gate)
+        yield from trust_warnings(outcome.release)
     if len(by_item(record.errors)) > named:
         yield n_(
             "{n} row or item could not be evaluated. See {file}.",

@@ -593,18 +593,16 @@ def _limit(rule: RuleResult) -> Cell:
 SIDES = _("baseline"), _("current")
 
 
-def worst_examples(
-    comparison: Comparison, most: int = EXAMPLES, sides: tuple[Text, Text] = SIDES
-) -> Examples:
+def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = [change for change in comparison.changes if change.change == "worse"]
     if not worse and not comparison.lost:
         better = [change for change in comparison.changes[::-1] if change.change == "improved"]
-        shown = tuple(example_of(change, sides) for change in better[:most])
+        shown = tuple(example_of(change, sides) for change in better[:EXAMPLES])
         return Examples(_("Improved"), shown, len(better))
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
-    return Examples(_("Got worse"), tuple(items[:most]), len(items))
+    return Examples(_("Got worse"), tuple(items[:EXAMPLES]), len(items))
 
 
 def _title(item: ComparedItem | ItemChange) -> str:
@@ -672,12 +670,11 @@ WORDS_BLIND = _(
 )
 
 
-def trust_warnings(comparison: Comparison, gate: GateResult | None) -> Iterator[Text]:
+def trust_warnings(release: Release) -> Iterator[Text]:
     """Yield what a reader must know before trusting a comparison, without what the verdict already says."""
-    reasons = set(gate.reasons) if gate else set[str]()
-    relaxed = gate.relaxed if gate else ()
+    comparison, gate = release.comparison, release.gate
     for mismatch in comparison.mismatches:
-        if mismatch.meaning not in reasons and mismatch.relaxed_by not in relaxed:
+        if mismatch.meaning not in gate.reasons and mismatch.relaxed_by not in gate.relaxed:
             yield mismatch.meaning
     if comparison.by_words:
         yield WORDS_BLIND
@@ -701,16 +698,9 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def release_document(
-    release: Release, run: str = "RUN", *, baseline: str = "BASELINE", shown: int = _LISTED
-) -> Document:
-    """Return the comparison of a run with its baseline: compare.md.
-
-    Args:
-        run, baseline: the folders of the current run and the baseline, for commands.
-        shown: how many changed items are listed.
-    """
-    comparison, gate = release.comparison, release.gate
+def release_document(release: Release, run: str = "RUN", *, baseline: str = "BASELINE") -> Document:
+    """Return compare.md: a run and its baseline; `run` and `baseline` are their folders, for commands."""
+    comparison = release.comparison
     subject = _(
         "{current} vs {baseline}, {shared:,} shared {units}",
         current=comparison.current.run_id,
@@ -722,18 +712,18 @@ def release_document(
         TASKS[comparison.task],
         subject,
         verdict=release_verdict(release),
-        warnings=trust_warnings(comparison, gate),
+        warnings=trust_warnings(release),
         steps=next_steps(release, run, baseline=baseline),
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
         noise=noise_text(release),
-        sections=(*_changed_items(comparison, shown), _compared_runs(comparison)),
+        sections=(*_changed_items(comparison), _compared_runs(comparison)),
         version=comparison.current.app_version,
     )
 
 
-def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
+def _changed_items(comparison: Comparison) -> Iterator[Section]:
     worse, better = (
         [change for change in comparison.changes if change.change == way]
         for way in ("worse", "improved")
@@ -765,7 +755,7 @@ def _changed_items(comparison: Comparison, shown: int) -> Iterator[Section]:
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (EXAMPLES if not why else 0):
             lead = (Prose(why),) if why else ()
-            listed = Examples(title, tuple(items[:shown]), len(items))
+            listed = Examples(title, tuple(items[:_LISTED]), len(items))
             yield Section(f"items-{place}", title, (*lead, listed), folded=True)
 
 
