@@ -6,6 +6,7 @@ UTF-16 code units, which JavaScript editors and the dataset schema count.  Only 
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")  # each takes two UTF-16 code units
@@ -35,6 +36,16 @@ class Span:
         if shared <= 0:
             return 0.0
         return shared / (len(self) + len(other) - shared)
+
+
+def spliced(text: str, parts: Iterable[tuple[Span, str]]) -> str:
+    """Return a text with these spans, in order, replaced by other texts."""
+    pieces: list[str] = []
+    done = 0
+    for span, other in parts:
+        pieces += [text[done : span.start], other]
+        done = span.end
+    return "".join([*pieces, text[done:]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from gigamind.evidence.result import (
     Quote,
     TextQuoteSelector,
 )
-from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
+from gigamind.evidence.sites import choose, exact_sites, folded_sites
 from gigamind.evidence.source import NormalLevel, Source
 from gigamind.i18n import _
 from gigamind.spans import Span
@@ -145,8 +145,7 @@ def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignC
     if match is None or not (abridged or fuzzy.reaches(match.similarity, config.fuzzy_threshold)):
         near_miss = match and NearMiss(match.sites[0], match.similarity)
         return Failed(quote, source.sha256, "below_threshold", near_miss)
-    context = Context(quote.prefix, quote.suffix, quote.hint, used)
-    return _aligned(quote, source, match, context, config)
+    return _aligned(quote, source, match, used, config)
 
 
 def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
@@ -158,7 +157,8 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
                 continue
             if level == "N2" and _is_n1(variant, source):
                 continue
-            if not source.may_hold(form, level):
+            # Perhaps inside a unit; this avoids building N3 in vain.
+            if form not in (source.spaceless if level == "N3" else source.level(level).text):
                 continue
             if sites := folded_sites(form, source.level(level)):
                 return _Match("normalized", level, sites, form)
@@ -166,7 +166,7 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
 
 
 def _is_n1(forms: Forms, source: Source) -> bool:
-    return forms.n1 == forms.n2 and not source.has_markers
+    return forms.n1 == forms.n2 and source.level("N2") is source.level("N1")
 
 
 def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
@@ -233,9 +233,9 @@ def _most_similar(
 
 
 def _aligned(
-    quote: Quote, source: Source, match: _Match, context: Context, config: AlignConfig
+    quote: Quote, source: Source, match: _Match, used: Collection[Span], config: AlignConfig
 ) -> Aligned:
-    span, ambiguous = choose(match.sites, source.text, context)
+    span, ambiguous = choose(match.sites, source.text, quote, used)
     matched = _checked(span, match, source)
     changes = critical.differences(match.form, matched) if match.method == "fuzzy" else ()
     is_fuzzy = match.method == "fuzzy"

@@ -9,7 +9,6 @@ algorithm of Myers", 2001.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import repeat
 
 from rapidfuzz.distance import Levenshtein
@@ -19,31 +18,20 @@ _SHORT = 4000  # characters of a text; the time of the padding grows with their 
 _SEVERAL = 8  # ends, each found on its own, that take as long as all by bit vectors
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A compiled pattern, never empty; `masks` are the positions of each character as bits."""
-
-    length: int
-    masks: dict[str, int]
-
-    @classmethod
-    def of(cls, text: str) -> "Pattern":
-        masks: dict[str, int] = {}
-        for position, char in enumerate(text):
-            masks[char] = masks.get(char, 0) | 1 << position
-        return cls(len(text), masks)
-
-
-def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
+def distances(pattern: str, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
     """Yield, for each prefix of `text` of 1, 2, ... characters, the fewest edits between `pattern` and its end.
 
-    With `anchored`, the pattern is compared with the whole prefix; otherwise with its best suffix, which may be empty.
+    The pattern is not empty. With `anchored`, it is compared with the whole prefix; otherwise with its best suffix,
+    which may be empty.
     """
-    full = (1 << pattern.length) - 1
-    last = 1 << pattern.length - 1
-    first_row, distance = int(anchored), pattern.length
+    masks: dict[str, int] = {}  # the positions of each character as bits
+    for position, char in enumerate(pattern):
+        masks[char] = masks.get(char, 0) | 1 << position
+    full = (1 << len(pattern)) - 1
+    last = 1 << len(pattern) - 1
+    first_row, distance = int(anchored), len(pattern)
     rises, falls = full, 0
-    for equal in map(pattern.masks.get, text, repeat(0)):
+    for equal in map(masks.get, text, repeat(0)):
         vertical = equal | falls
         diagonal = (((equal & rises) + rises) ^ rises) | equal
         right = falls | (full & ~(diagonal | rises))
@@ -58,7 +46,7 @@ def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Itera
         yield distance
 
 
-def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
+def best_ends(pattern: str, text: str, limit: int) -> tuple[int, list[int]]:
     """Return the fewest edits, up to `limit`, with which the pattern occurs in `text`, and every end where it does."""
     best, ends = limit, list[int]()
     for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
@@ -77,7 +65,7 @@ def nearest_ends(
     May return no ends if every such window leaves out more than `before` or `behind` characters.
     """
     if len(text) > _SHORT or _ABSENT in text:
-        return best_ends(Pattern.of(pattern), text, limit)
+        return best_ends(pattern, text, limit)
     spare = max(0, len(text) - len(pattern) + limit)  # most that a window leaves out on a side
     before, behind = (spare if most is None else min(most, spare) for most in (before, behind))
     wrapped, around = f"{before * _ABSENT}{pattern}{behind * _ABSENT}", before + behind
@@ -85,7 +73,7 @@ def nearest_ends(
     if distance > limit or not text:
         return limit, []
     ends = _ends(pattern, text, distance, anchored=False)
-    return (distance, ends) if ends else best_ends(Pattern.of(pattern), text, distance)
+    return (distance, ends) if ends else best_ends(pattern, text, distance)
 
 
 def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
@@ -94,7 +82,7 @@ def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
     window = text[max(0, end - len(pattern) - distance) : end][::-1]
     lengths = [] if _ABSENT in window else _ends(backwards, window, distance, anchored=True)
     if not lengths:
-        edits_of_prefixes = distances(Pattern.of(backwards), window, anchored=True)
+        edits_of_prefixes = distances(backwards, window, anchored=True)
         lengths = [at for at, edits in enumerate(edits_of_prefixes, start=1) if edits == distance]
     return [end - length for length in lengths]
 

@@ -77,10 +77,12 @@ def ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
 
 def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] | None:
     """Return the result of `ends_in` if q-grams exclude enough of the text, else None."""
+    from gigamind.evidence.grams import Shared  # imports NumPy, which few quotes need
+
     text = source.text
     if len(text) < _LONG * len(quote):
         return None
-    shared = source.grams.shared(quote)
+    shared = Shared(source.grams, quote)
     likeliest = Span(*shared.likeliest())
     best, inside = nearest_ends(quote, likeliest.slice(text), limit)
     enough = shared.enough(best) if inside else None

@@ -35,9 +35,6 @@ class Grams:
         # Any other index type doubles the time.
         self.thirds = self.cells[:, ::_Q].astype(np.intp)
 
-    def shared(self, quote: str) -> "Shared":
-        return Shared(self, quote)
-
 
 class Shared:
     """The number of a quote's q-grams in each part of a text."""

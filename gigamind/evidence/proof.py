@@ -100,18 +100,15 @@ class _Comparison:
     def why(self) -> Unproven | None:
         first, last = self._window()
         unproven = self._between(first, last)
-        if unproven is None or not self.fuzzy or self._has_foreign_words():
+        # Two words of the quote that occur nowhere around it, even inside others; one may be a typo.
+        around = "".join(word.whole for word in self.around)
+        foreign = (w.text not in around and w.text != ELLIPSIS for w in self.quoted)
+        if unproven is None or not self.fuzzy or (any(foreign) and any(foreign)):
             return unproven
         further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
         if further == (first, last) or self._between(*further, detailed=False):
             return unproven
         return None
-
-    def _has_foreign_words(self) -> bool:
-        """Return whether two words of the quote occur nowhere around it, even inside others; one may be a typo."""
-        around = "".join(word.whole for word in self.around)
-        foreign = (w.text not in around and w.text != ELLIPSIS for w in self.quoted)
-        return any(foreign) and any(foreign)
 
     def _window(self) -> tuple[int, int]:
         inside = Span(self.span.start - self.base, self.span.end - self.base)
@@ -240,7 +237,11 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
     if not given:
         return all(word.text == ELLIPSIS for word in quoted)
     if len(quoted) == 1 and quoted[0].text == ELLIPSIS:
-        return _may_be_elided(given, original)
+        # An ellipsis may replace part of a sentence, or whole sentences.
+        before = next((left for left, right in pairwise(original) if right is given[0]), None)
+        begins = before is None or before.ends
+        inside = not begins and not any(word.ends for word in given)
+        return (inside or (begins and given[-1].ends)) and may_be_left_out(given)
     if run.last and len(quoted) == len(given) == 1 and is_rest(quoted[0].whole, given[0].whole):
         return True
     return _joined(quoted) == _joined(given) is not None
@@ -255,14 +256,6 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
     return is_typo(
         quoted_word, other, names() | {word.text for word in original if word is not other}
     )
-
-
-def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
-    """Return whether an ellipsis may replace words: part of a sentence, or whole sentences."""
-    before = next((left for left, right in pairwise(original) if right is given[0]), None)
-    begins = before is None or before.ends
-    inside = not begins and not any(word.ends for word in given)
-    return (inside or (begins and given[-1].ends)) and may_be_left_out(given)
 
 
 def _joined(group: Sequence[Word]) -> str | None:

@@ -2,13 +2,22 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
 from gigamind.evidence.critical import Critical
-from gigamind.evidence.proof import Doubt, Unproven
-from gigamind.evidence.result import Aligned, Alignment, AlignResult, Level, Method, Quote, Reason
+from gigamind.evidence.result import (
+    Aligned,
+    Alignment,
+    AlignResult,
+    Doubt,
+    Level,
+    Method,
+    Quote,
+    Reason,
+)
 from gigamind.evidence.source import text_hash
 from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
@@ -105,7 +114,6 @@ def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
             "near_miss": miss
             and {**_offsets(miss.span, utf16), "similarity": round(miss.similarity, 4)},
         }
-    selector = outcome.selector
     return {
         "status": "aligned",
         **_quote(outcome.quote),
@@ -117,14 +125,10 @@ def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
         "occurrences": outcome.occurrences,
         "ambiguous": outcome.ambiguous,
         "critical": list(outcome.critical),
-        "unproven": _unproven(outcome.unproven) if outcome.unproven else None,
+        "unproven": outcome.unproven and cast("UnprovenRecord", asdict(outcome.unproven)),
         "promotable": outcome.promotable,
-        "selector": {"exact": selector.exact, "prefix": selector.prefix, "suffix": selector.suffix},
+        "selector": cast("SelectorRecord", asdict(outcome.selector)),
     }
-
-
-def _unproven(why: Unproven) -> UnprovenRecord:
-    return {"reason": why.reason, "quoted": why.quoted, "original": why.original, "near": why.near}
 
 
 def _quote(quote: Quote) -> QuoteRecord:
@@ -176,13 +180,8 @@ def quality(written: Sequence[Mapping[str, Any]]) -> AlignmentQuality | None:
         return sum(bool(quote.get(name)) for quote in written) / len(written)
 
     methods = Counter(quote.get("method", "failed") for quote in written)
-    return AlignmentQuality(
-        quotes=len(written),
-        exact=methods["exact"] / len(written),
-        normalized=methods["normalized"] / len(written),
-        fuzzy=methods["fuzzy"] / len(written),
-        failed=methods["failed"] / len(written),
-        near_miss=share("near_miss"),
-        ambiguous=share("ambiguous"),
-        critical=share("critical"),
-    )
+    shares = {
+        name: methods[name] / len(written) for name in ("exact", "normalized", "fuzzy", "failed")
+    }
+    shares |= {name: share(name) for name in ("near_miss", "ambiguous", "critical")}
+    return AlignmentQuality(quotes=len(written), **shares)

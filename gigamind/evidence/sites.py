@@ -1,23 +1,13 @@
 """Finds the places of a quote and chooses among them. Spans are in code points of the source."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from gigamind.evidence.normalize import Folding, is_boundary, visible
+from gigamind.evidence.result import Quote
 from gigamind.spans import Span
 
 _MAX_SITES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Context that distinguishes equal places: as in `Quote`; `used` are places that the same entry quotes."""
-
-    prefix: str = ""
-    suffix: str = ""
-    hint: int | None = None
-    used: Collection[Span] = ()
 
 
 def exact_sites(quote: str, text: str) -> list[Span]:
@@ -40,17 +30,21 @@ def folded_sites(quote: str, source: Folding) -> list[Span]:
     return list(islice(sites, _MAX_SITES))
 
 
-def choose(sites: Sequence[Span], text: str, context: Context) -> tuple[Span, bool]:
+def choose(
+    sites: Sequence[Span], text: str, quote: Quote, used: Collection[Span] = ()
+) -> tuple[Span, bool]:
     """Return the best of one or more places, and whether no context selects it among several.
+
+    `used` are places that the same entry quotes.
 
     Prefers unused places, then those whose surroundings agree best, then the closest to the hint, then the first.
     """
-    unused = [site for site in sites if site not in context.used] or list(sites)
-    agreements = [_agreement(site, text, context) for site in unused]
+    unused = [site for site in sites if site not in used] or list(sites)
+    agreements = [_agreement(site, text, quote) for site in unused]
     best = max(agreements)
     agreeing = [site for site, score in zip(unused, agreements, strict=True) if score == best]
     ambiguous = len(sites) > 1 and not (best > 0 and len(agreeing) == 1)
-    hint = context.hint
+    hint = quote.hint
     if hint is None:
         return agreeing[0], ambiguous
     return min(agreeing, key=lambda site: abs(site.start - hint)), ambiguous
@@ -63,14 +57,14 @@ def _occurrences(needle: str, text: str) -> Iterator[int]:
         start = text.find(needle, start + 1)
 
 
-def _agreement(site: Span, text: str, context: Context) -> int:
+def _agreement(site: Span, text: str, quote: Quote) -> int:
     score = 0
-    if context.prefix:
-        before = text[max(0, site.start - 2 * len(context.prefix)) : site.start]
-        score += _common_head(_visible(context.prefix)[::-1], _visible(before)[::-1])
-    if context.suffix:
-        after = text[site.end : site.end + 2 * len(context.suffix)]
-        score += _common_head(_visible(context.suffix), _visible(after))
+    if quote.prefix:
+        before = text[max(0, site.start - 2 * len(quote.prefix)) : site.start]
+        score += _common_head(_visible(quote.prefix)[::-1], _visible(before)[::-1])
+    if quote.suffix:
+        after = text[site.end : site.end + 2 * len(quote.suffix)]
+        score += _common_head(_visible(quote.suffix), _visible(after))
     return score
 
 

@@ -42,15 +42,6 @@ class Source:
         """The hash of the text, as `text_hash`; the offsets of a result are valid for this text only."""
         return text_hash(self.text)
 
-    @property
-    def has_markers(self) -> bool:
-        """Whether the text has Markdown markers, so that N2 differs from N1."""
-        return self._n2 is not self._n1
-
-    def may_hold(self, form: str, level: NormalLevel) -> bool:
-        """Return whether a text occurs at one level, perhaps inside a unit; avoids building N3 in vain."""
-        return form in (self._spaceless if level == "N3" else self.level(level).text)
-
     @cached_property
     def unglossed(self) -> Folding:
         """N2 without the contents of brackets; N2 itself if there are none."""
@@ -70,7 +61,8 @@ class Source:
         return unmarked(self.text, self._n1, is_quote=False)
 
     @cached_property
-    def _spaceless(self) -> str:
+    def spaceless(self) -> str:
+        """The text of N3."""
         return spaceless_text(self._n2.text)
 
     @cached_property

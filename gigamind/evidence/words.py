@@ -186,14 +186,11 @@ def is_typo(quoted: Word, original: Word, known: AbstractSet[str]) -> bool:
     if not word.isascii():
         ends = (word[0], word[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])
         return ends and len(word) == len(other) >= _LONG_HANGUL
-    least = _SLIP if _is_slip(word, other) else _LONG
+    # A doubled letter, or two swapped ones, seldom produce another word.
+    is_doubled = _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other)
+    least = _SLIP if is_doubled or sorted(word) == sorted(other) else _LONG
     ends = (word[:_HEAD], word[-_TAIL:]) == (other[:_HEAD], other[-_TAIL:])
     return ends and min(len(word), len(other)) >= least
-
-
-def _is_slip(word: str, other: str) -> bool:
-    """Return whether a letter is doubled or two letters are swapped, which seldom produces another word."""
-    return _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other) or sorted(word) == sorted(other)
 
 
 def is_keystroke(word: str, other: str) -> bool:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from gigamind.datasets.row_errors import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
-from gigamind.i18n import Message, _, n_
+from gigamind.i18n import Message, _
 from gigamind.vault.identity import leaves_vault
 
 _UNSAFE = re.compile(r'[\\/:*?"<>|%\x00-\x1f\x7f]|^[.\s]|[.\s]$')
@@ -41,23 +41,6 @@ class Imported:
         return {self.name: lines, **{f"notes/{path}": text for path, text in self.notes.items()}}
 
 
-def judged_query(
-    name: str, text: str, gains: Mapping[str, int], place: str, problems: list[Message]
-) -> QueryItem | None:
-    """Return the row of a query with its judgements (document -> grade); without a relevant one it is unanswerable."""
-    relevant = tuple(label(document) for document, gain in gains.items() if gain > 0)
-    return checked_row(
-        QueryItem,
-        place,
-        problems,
-        id=name,
-        query=text,
-        answerable=bool(relevant),
-        expected_notes=relevant,
-        gains={label(document): gain for document, gain in gains.items()},
-    )
-
-
 def checked_row(
     model: type[Item],
     place: str,
@@ -79,22 +62,6 @@ def checked_row(
                 )
             )
         return None
-
-
-def unjudgeable(rows: Sequence[QueryItem]) -> tuple[Message, ...]:
-    """Return a warning about queries without a relevant document, which other tools count differently."""
-    count = sum(not row.answerable for row in rows)
-    if not count:
-        return ()
-    return (
-        n_(
-            "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
-            " metrics; trec_eval counts it as 0",
-            "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
-            " ranking metrics; trec_eval counts them as 0",
-            n=count,
-        ),
-    )
 
 
 def label(document: str) -> str:

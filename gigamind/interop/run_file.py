@@ -6,14 +6,14 @@ A TREC run is ordered as in trec_eval: by score, ties by note name, both descend
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits, score_of
+from gigamind.interop.ranking import RankedNote, Ranking, parse_hits, score_of
 from gigamind.interop.source import decoded, placed_lines, read_bytes
 
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
@@ -135,21 +135,11 @@ def _json_rows(
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    note: str
-    rank: str
-    score: float
-
-    @property
-    def order(self) -> tuple[bool, float]:
-        return (not math.isnan(self.score), 0.0 if math.isnan(self.score) else self.score)
-
-
 def _trec_rankings(
     lines: list[tuple[str, str]], problems: list[Message]
 ) -> dict[str, Ranking[RankedNote]]:
-    rows: dict[str, list[_Row]] = {}
+    rows: dict[str, list[RankedNote]] = {}
+    ranks: dict[str, set[str]] = {}
     for place, line in lines:
         head = line.split(maxsplit=_BEFORE)
         tail = head[_BEFORE].rsplit(maxsplit=_BEHIND) if len(head) > _BEFORE else []
@@ -160,18 +150,17 @@ def _trec_rankings(
             )
             continue
         name, (note, rank, score, _tag) = head[0], tail
-        rows.setdefault(name, []).append(_Row(note, rank, score_of(score) or 0.0))
-    return {
-        name: Ranking(tuple(_ordered(own)), dict(_duplicates(own))) for name, own in rows.items()
-    }
+        rows.setdefault(name, []).append(RankedNote(note, score_of(score) or 0.0))
+        ranks.setdefault(name, set()).add(rank)
 
+    def order(row: RankedNote) -> tuple[bool, float]:
+        score = row.base_score or 0.0
+        return (False, 0.0) if math.isnan(score) else (True, score)
 
-def _ordered(rows: list[_Row]) -> Iterator[RankedNote]:
-    by_name = sorted(rows, key=lambda row: row.note, reverse=True)
-    for row in sorted(by_name, key=lambda row: row.order, reverse=True):
-        yield RankedNote(row.note, row.score)
-
-
-def _duplicates(rows: list[_Row]) -> Iterator[tuple[Oddity, int]]:
-    if more := len(rows) - len({row.rank for row in rows}):
-        yield "duplicate_ranks", more
+    rankings: dict[str, Ranking[RankedNote]] = {}
+    for name, own in rows.items():
+        own.sort(key=lambda row: row.note, reverse=True)
+        own.sort(key=order, reverse=True)
+        more = len(own) - len(ranks[name])
+        rankings[name] = Ranking(tuple(own), {"duplicate_ranks": more} if more else {})
+    return rankings

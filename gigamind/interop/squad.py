@@ -36,7 +36,11 @@ class _Reader:
         name = f"{title} {number:03d}".strip()
         note, start = self.by_context.get(context), 0
         if note is None:
-            note = _free(note_path(name), self.notes)
+            first = note = note_path(name)
+            number = 2
+            while note in self.notes:
+                note = f"{first.removesuffix('.md')} ({number}).md"
+                number += 1
             self.notes[note], start = note_text(name, title, context)
             self.by_context[context] = note
         start = self.notes[note].index(context, start)
@@ -128,11 +132,3 @@ def _objects(value: object) -> Iterator[Fields]:
     for part in cast("list[object]", value) if isinstance(value, list) else ():
         if isinstance(part, dict):
             yield cast("Fields", part)
-
-
-def _free(path: str, taken: dict[str, str]) -> str:
-    number, free = 2, path
-    while free in taken:
-        free = f"{path.removesuffix('.md')} ({number}).md"
-        number += 1
-    return free

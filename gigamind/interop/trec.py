@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gigamind.datasets.schema import QueryItem
 from gigamind.i18n import Message, _, n_
-from gigamind.interop.collection import Imported, judged_query, unjudgeable
+from gigamind.interop.collection import Imported, checked_row, label
 from gigamind.interop.source import json_lines, placed_lines, read_text
 from gigamind.loading import refuse_problems
 
@@ -100,13 +101,33 @@ def imported_queries(
                 query=missing[0],
             )
         )
-    rows = [
-        judged_query(name, text or name, judged.grades[name], judged.places[name], judged.problems)
-        for name, text in known.items()
-    ]
+    usable: list[QueryItem] = []
+    for name, text in known.items():
+        gains = {label(document): gain for document, gain in judged.grades[name].items()}
+        relevant = tuple(document for document, gain in gains.items() if gain > 0)
+        row = checked_row(
+            QueryItem,
+            judged.places[name],
+            judged.problems,
+            id=name,
+            query=text or name,
+            answerable=bool(relevant),
+            expected_notes=relevant,
+            gains=gains,
+        )
+        usable += [row] if row else []
     refuse_problems(judged.problems)
-    usable = [row for row in rows if row is not None]
-    all_warnings = [*warnings, *unjudgeable(usable)]
+    all_warnings = list(warnings)
+    if unanswerable := sum(not row.answerable for row in usable):
+        all_warnings.append(
+            n_(
+                "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
+                " metrics; trec_eval counts it as 0",
+                "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
+                " ranking metrics; trec_eval counts them as 0",
+                n=unanswerable,
+            )
+        )
     if source and missing:
         all_warnings.append(
             n_(

@@ -13,7 +13,7 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 
 from gigamind.linking.brackets import bracketed
 from gigamind.linking.features import NAME_KINDS, NameKind
-from gigamind.spans import Span
+from gigamind.spans import Span, spliced
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import ADDRESS, Link
@@ -56,11 +56,8 @@ def running_text(note: Note) -> RunningText:
             piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), piece)
         pieces += ["\n" * (span.start - done), piece]
         done = span.end
-    body, pieces, done = "".join(pieces), [], 0
-    for span in bracketed(note):
-        pieces += [body[done : span.start - start], "\n" * len(span)]
-        done = span.end - start
-    folded, origins = _folded("".join([*pieces, body[done:]]))
+    in_body = (Span(span.start - start, span.end - start) for span in bracketed(note))
+    folded, origins = _folded(spliced("".join(pieces), ((s, "\n" * len(s)) for s in in_body)))
     return RunningText(folded, start, None if origins is None else tuple(origins))
 
 

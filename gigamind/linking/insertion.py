@@ -11,7 +11,7 @@ from typing import Literal
 from gigamind.linking.brackets import bracketed
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
-from gigamind.spans import Span
+from gigamind.spans import Span, spliced
 from gigamind.vault.markdown import Mark, marks, mask_comments
 from gigamind.vault.notes import Note
 
@@ -226,12 +226,7 @@ def _readable(
 
 
 def _with_links(text: str, insertions: Sequence[Insertion]) -> str:
-    pieces: list[str] = []
-    done = 0
-    for insertion in insertions:
-        pieces += [text[done : insertion.span.start], insertion.link]
-        done = insertion.span.end
-    return "".join([*pieces, text[done:]])
+    return spliced(text, ((insertion.span, insertion.link) for insertion in insertions))
 
 
 def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Iterator[Mark]:

@@ -15,7 +15,7 @@ from gigamind.i18n import _
 from gigamind.linking.insertion import LinkedNote
 from gigamind.linking.note_files import NoteFiles, content_hash
 from gigamind.runs.store import read_journal
-from gigamind.spans import Span, Utf16
+from gigamind.spans import Span, Utf16, spliced
 from gigamind.vault.identity import leaves_vault
 
 FOLDER = (".gigamind", "links")
@@ -129,16 +129,11 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
 def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
     """Return the text with each link replaced by its words; None if a range is invalid."""
     units = Utf16(text)
-    pieces: list[str] = []
-    done = 0
-    for edit in edits:
-        try:
-            span = units.span_to_code_points(edit.range.start, edit.range.end)
-        except ValueError:
-            return None
-        pieces += [text[done : span.start], edit.anchor]
-        done = span.end
-    return "".join([*pieces, text[done:]])
+    try:
+        spans = [units.span_to_code_points(edit.range.start, edit.range.end) for edit in edits]
+    except ValueError:
+        return None
+    return spliced(text, zip(spans, (edit.anchor for edit in edits), strict=True))
 
 
 def _vault_of(file: Path) -> Path:

@@ -11,8 +11,8 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,19 +51,13 @@ def embed_all(
     """
     if cache is None:
         return _compute(embedder, texts, progress, len(texts), keep=lambda _texts, _vectors: None)
-    with _opened(cache) as connection:
-        return _embed_through(connection, embedder, texts, progress)
-
-
-@contextmanager
-def _opened(cache: Path) -> Generator[sqlite3.Connection]:
     try:
         private_folder(cache.parent)
     except OSError as error:
         raise IndexingError(cache_not_writable(cache.parent, error)) from error
     try:
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
-            yield connection
+            return _embed_through(connection, embedder, texts, progress)
     except sqlite3.Error as error:
         message = _(
             "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
@@ -191,21 +185,17 @@ class Cache:
                 e for e in entries if e not in whole and _last_use(e) < time.time() - _DAY_S
             ]
             for old in [*abandoned, *whole[:-_KEPT]]:
-                _remove(old)
+                if old.is_dir():
+                    shutil.rmtree(old, ignore_errors=True)
+                else:
+                    with contextlib.suppress(OSError):
+                        old.unlink()
 
 
 def touch(entry: Path) -> None:
     """Mark an index as just used, unless another run removed it or it is read-only."""
     with contextlib.suppress(OSError):
         os.utime(entry)
-
-
-def _remove(entry: Path) -> None:
-    if entry.is_dir():
-        shutil.rmtree(entry, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            entry.unlink()
 
 
 def _last_use(entry: Path) -> float:

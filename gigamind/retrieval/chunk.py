@@ -75,9 +75,14 @@ def _split(note: Note, chars: int) -> Iterator[Span]:
 
 def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
     """Cut a long block at lines (lists) or sentences, and a piece without either at white space."""
-    whole = _whole_parts(text, block.span)
+    begin = block.span.start
+    whole = [
+        Span(begin + mark.start, begin + mark.end)
+        for mark in marks(block.span.slice(text))
+        if mark.name in _WHOLE_INSIDE and mark.phase != "leave"
+    ]
     whole_starts = [part.start for part in whole]
-    start = end = block.span.start
+    start = end = begin
     for offset in _breaks(text, block, chars):
         nearest = bisect_left(whole_starts, offset) - 1
         whole_end = whole[nearest].end if nearest >= 0 else 0
@@ -93,14 +98,6 @@ def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
         end = offset
     if block.span.end > start:
         yield Span(start, block.span.end)
-
-
-def _whole_parts(text: str, span: Span) -> list[Span]:
-    return [
-        Span(span.start + mark.start, span.start + mark.end)
-        for mark in marks(span.slice(text))
-        if mark.name in _WHOLE_INSIDE and mark.phase != "leave"
-    ]
 
 
 def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:

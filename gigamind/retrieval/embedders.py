@@ -67,9 +67,9 @@ class _UseInBatches:
         return self.embed_passages([text])[0]
 
 
-def load_short_embedder(name: str, *, api_base: str | None = None) -> Embedder:
+def load_short_embedder(name: str) -> Embedder:
     """Load an embedder for many names and phrases, too short to embed one by one; raises as `load_embedder`."""
-    return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name, api_base=api_base)
+    return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name)
 
 
 @cache

@@ -165,7 +165,10 @@ def nearest_notes(
 
     scores, step = exact(np.flatnonzero(known)), _STEP
     while len(unsure := _reaching(possible, scores, fusion.topk)):
-        looked_up = _most_promising(unsure, possible[..., unsure], step)
+        looked_up = unsure
+        if len(unsure) > step:  # the most promising ones first
+            promise = np.atleast_2d(possible[..., unsure]).max(axis=0)
+            looked_up = unsure[np.argpartition(promise, -step)[-step:]]
         owned = layout.chunks(looked_up)
         np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
         known[looked_up] = True
@@ -180,12 +183,4 @@ def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
     bar: Floats | float = _LEAST
     if scores.shape[-1] >= topk:
         bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])
-    reached = possible >= bar
-    return np.flatnonzero(reached if reached.ndim == 1 else reached.any(axis=0))
-
-
-def _most_promising(notes: Ints, possible: Floats, count: int) -> Ints:
-    if len(notes) <= count:
-        return notes
-    promise = possible if possible.ndim == 1 else possible.max(axis=0)
-    return notes[np.argpartition(promise, -count)[-count:]]
+    return np.flatnonzero(np.atleast_2d(possible >= bar).any(axis=0))

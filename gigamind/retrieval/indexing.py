@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import BaseModel, Field
 
-from gigamind.retrieval.cache import Progress
+from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.prepare import vector_content
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 from gigamind.vault.notes import read_vault
@@ -47,9 +47,7 @@ class IndexReport(TypedDict):
     dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 
-def index_vault(
-    options: IndexOptions, progress: Progress = lambda _done, _total: None
-) -> IndexReport:
+def index_vault(options: IndexOptions, progress: Progress = quiet) -> IndexReport:
     """Fill the collection for the vault's current content if needed, then switch the vault's alias to it.
 
     Args:

@@ -14,7 +14,6 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,15 +125,16 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
         tokens_of_texts.add(row_numbers[is_token])
         words_of_texts.add(~row_numbers[~is_token])
     by_token, by_word = tokens_of_texts.by_row(len(rows)), words_of_texts.by_row(len(short))
-    size, lengths = tokens_of_texts.size, tokens_of_texts.lengths
-    known = _idf(np.diff(by_token.starts), size)
+    lengths = tokens_of_texts.lengths
+    size = len(lengths)
+    known = _idf(np.diff(by_token[0]), size)
     # summed in the order of rank-bm25, for identical bits
     floor = _EPSILON * sum(known) / len(known) if known else 0.0
-    idf = np.array([*known, *_idf(np.diff(by_word.starts), size)])
+    idf = np.array([*known, *_idf(np.diff(by_word[0]), size)])
     idf[idf < 0] = floor
-    starts = np.concatenate([by_token.starts, by_token.starts[-1] + by_word.starts[1:]])
-    chunks = np.concatenate([by_token.chunks, by_word.chunks])
-    occurrences = np.concatenate([by_token.occurrences, by_word.occurrences])
+    starts = np.concatenate([by_token[0], by_token[0][-1] + by_word[0][1:]])
+    chunks = np.concatenate([by_token[1], by_word[1]])
+    occurrences = np.concatenate([by_token[2], by_word[2]])
     mean = lengths.sum() / size if size else 1.0
     saturation = _K1 * (1 - _B + _B * lengths / (mean or 1.0))
     return KeywordIndex(
@@ -179,12 +179,6 @@ class _RowsOfWord(dict[str, bytes]):
         return row_numbers.tobytes()
 
 
-class _Held(NamedTuple):
-    starts: npt.NDArray[np.int64]
-    chunks: npt.NDArray[np.int32]
-    occurrences: npt.NDArray[np.int32]
-
-
 class _Postings:
     """Terms in chunks and their counts, counted in flat arrays for a batch of chunks at a time."""
 
@@ -215,16 +209,15 @@ class _Postings:
         self._rows, self._waiting = [], 0
 
     @property
-    def size(self) -> int:
-        return len(self._lengths)
-
-    @property
     def lengths(self) -> npt.NDArray[np.int32]:
         return np.array(self._lengths, np.int32)
 
-    def by_row(self, count: int) -> _Held:
+    def by_row(
+        self, count: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return starts, chunks and occurrences, as in `KeywordIndex`."""
         self._count()
         rows, chunks, occurrences = map(np.concatenate, zip(*self._counted, strict=True))
         order = np.argsort(rows, kind="stable")  # keeps the order of batches and chunks
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-        return _Held(starts, chunks[order], occurrences[order])
+        return starts, chunks[order], occurrences[order]

@@ -43,7 +43,10 @@ def evidence(
         total = sum(weights[token] for token in sentence.tokens if token in weights)
         if total > best_weight:
             best, best_weight = sentence.span, total
-    return passage if best is None else _part(passage, best)
+    if best is None:
+        return passage
+    start = passage.span.start + best.start
+    return Passage(passage.note, best.slice(passage.text), Span(start, start + len(best)))
 
 
 def highlights(passage: Passage, words: AbstractSet[str]) -> tuple[Span, ...]:
@@ -52,8 +55,3 @@ def highlights(passage: Passage, words: AbstractSet[str]) -> tuple[Span, ...]:
     return tuple(
         Span(start + place.start, start + place.end) for place in places_of(words, passage.text)
     )
-
-
-def _part(passage: Passage, span: Span) -> Passage:
-    start = passage.span.start + span.start
-    return Passage(passage.note, span.slice(passage.text), Span(start, start + len(span)))

@@ -52,8 +52,12 @@ def open_retriever(
         [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
     )
     keyword = _keyword_index(chunks, content, cache, cold=settings.cold_start)
-    semantic = _semantic_leg(chunks, content, cache, settings, progress)
-    balance = None
+    semantic, balance = None, None
+    if settings.mode != "keyword":
+        embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
+        known = cache.embeddings if cache and not settings.cold_start else None
+        wanted = _vector_content(embedder, chunks, content, known, progress)
+        semantic = SemanticLeg(embedder, _open_index(wanted, cache, settings))
     if semantic and settings.mode == "hybrid":
         scale = cosine_scale(semantic.embedder.name)
         balance = Balance(keyword, layout, vault.notes, scale, settings.title_weight)
@@ -97,31 +101,12 @@ def _keyword_index(
             return loaded
     built = build_keyword_index([chunk.indexed_text for chunk in chunks])
     if place:
-        _save(built, place)
+        try:
+            with private_file(place) as aside:
+                built.save(aside)
+        except OSError as error:
+            raise IndexingError(cache_not_writable(place.parent, error)) from error
     return built
-
-
-def _save(index: KeywordIndex, place: Path) -> None:
-    try:
-        with private_file(place) as aside:
-            index.save(aside)
-    except OSError as error:
-        raise IndexingError(cache_not_writable(place.parent, error)) from error
-
-
-def _semantic_leg(
-    chunks: Sequence[Chunk],
-    content: str,
-    cache: Cache | None,
-    settings: RetrievalSettings,
-    progress: Progress,
-) -> SemanticLeg | None:
-    if settings.mode == "keyword":
-        return None
-    embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
-    known = cache.embeddings if cache and not settings.cold_start else None
-    wanted = _vector_content(embedder, chunks, content, known, progress)
-    return SemanticLeg(embedder, _open_index(wanted, cache, settings))
 
 
 def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress) -> IndexContent:
@@ -140,8 +125,10 @@ def _vector_content(
     known: Path | None,
     progress: Progress,
 ) -> IndexContent:
+    readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
+    slug = f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"
     return IndexContent(
-        name=f"{_slug(embedder)}-{content}",
+        name=f"{slug}-{content}",
         chunks=chunks,
         vectors=lambda: embed_all(embedder, [c.indexed_text for c in chunks], known, progress),
     )
@@ -161,8 +148,3 @@ def _open_index(
     index = open_edge(wanted, cache.indexes)
     touch(cache.indexes / wanted.name)
     return index
-
-
-def _slug(embedder: Embedder) -> str:
-    readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
-    return f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"

@@ -110,7 +110,8 @@ def connect(url: str) -> QdrantClient:
     try:
         # The version check would only warn, and the first request detects the same.
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
-        _retrying(PATIENCE_S, _may_begin)(client.get_collections)
+        begins = _retrying(PATIENCE_S, lambda error: _passes(error) and is_reached(error))
+        begins(client.get_collections)
     except Exception as error:
         reason = redacted((str(error) or type(error).__name__).splitlines()[0])
         text = _refusal(error) or _(
@@ -254,10 +255,6 @@ def _passes(error: BaseException) -> bool:
     if isinstance(error, ResponseHandlingException):
         return not isinstance(error.source, ValidationError)  # the reply is not from Qdrant
     return isinstance(error, ResourceExhaustedResponse)
-
-
-def _may_begin(error: BaseException) -> bool:
-    return _passes(error) and is_reached(error)
 
 
 def _refusal(error: BaseException) -> Message | None:

@@ -17,7 +17,7 @@ from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.retrieval.passages import Sentence, cut
+from gigamind.retrieval.passages import cut
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.text import tokens
 from gigamind.vault.language import known_language
@@ -41,10 +41,11 @@ class QueryWords:
 
     def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
         """Return the IDF share of the tokens in these consecutive chunks, in [0, 1]."""
-        matched = (
-            idf for token, idf in self.idf.items() if _occurs(keyword.postings(token), chunks)
-        )
-        return sum(matched) / self.mass if self.mass else 0.0
+        matched = 0.0
+        for token, idf in self.idf.items():
+            first, behind = np.searchsorted(keyword.postings(token), (chunks[0], chunks[-1] + 1))
+            matched += idf * bool(first < behind)
+        return matched / self.mass if self.mass else 0.0
 
     def coverage(self, text: AbstractSet[str], forms: Mapping[str, AbstractSet[str]]) -> float:
         """Return the share of the words in a text, in [0, 1]; `forms` are theirs in this text or a larger one."""
@@ -86,11 +87,6 @@ def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[s
     return {token: weight / total for token, weight in weights.items()} if total else weights
 
 
-def _occurs(postings: Ints, chunks: Ints) -> bool:
-    place = int(np.count_nonzero(postings < chunks[0]))
-    return place < len(postings) and int(postings[place]) <= int(chunks[-1])
-
-
 def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
     if token in text or len(token) <= _SHORTEST_STEM:  # true for all bigrams of Hangul
         return {token}
@@ -112,7 +108,8 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
         EmbeddingError: The query could not be embedded.
         IndexingError: The vector index failed.
     """
-    hidden = _chunks_of(retriever, without)
+    places = [at for at, note in enumerate(retriever.notes) if note in without] if without else []
+    hidden = retriever.layout.chunks(np.array(places, dtype=np.int64))
     raw = retriever.keyword.scores(query)
     raw[hidden] = -np.inf
     words = read_query_words(query, retriever.keyword, hidden)
@@ -126,10 +123,12 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     own = np.flatnonzero(np.isfinite(retriever.layout.best(sharing)))
     shown, candidates = int(np.isfinite(notes).sum()), len(own)
     top = max(0.0, float(notes[leader]))
+    of_candidates = np.maximum(notes[own], 0.0)
+    spread = float(of_candidates.std()) if candidates else 0.0
     leading_chunks = retriever.layout.chunks(np.array([leader]))
     keyword = {
         "bm25_top": top,
-        "peak": _above_mean(top, np.maximum(notes[own], 0.0)),
+        "peak": (top - float(of_candidates.mean())) / spread if spread else 0.0,
         "note_coverage": words.share_in(retriever.keyword, leading_chunks) if top else 0.0,
         "word_coverage": max(pieces.values(), default=0.0),
     }
@@ -146,32 +145,17 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     covered = pieces.get(chunk)
     if covered is None:
         covered = _read(words, retriever.chunks[chunk])
+    text = retriever.chunks[chunk].indexed_text[:_LANGUAGE_CHARS]
+    languages = {known_language(query), known_language(text)}
     return Signals(
         matched=candidates > 0 or cosine > 0,
         notes=shown,
         candidates=candidates,
-        cross_lingual=_differ(query, retriever.chunks[chunk].indexed_text),
+        cross_lingual=len(languages - {None}) > 1,
         nearest_coverage=covered,
         **keyword,
         **_semantic_signals(retriever.layout, nearest, leader),
     )
-
-
-def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
-    places = [place for place, note in enumerate(retriever.notes) if note in notes] if notes else []
-    if not places:
-        return np.zeros(0, dtype=np.int64)
-    return retriever.layout.chunks(np.array(places, dtype=np.int64))
-
-
-def _above_mean(top: float, scores: Floats) -> float:
-    spread = float(scores.std()) if len(scores) else 0.0
-    return (top - float(scores.mean())) / spread if spread else 0.0
-
-
-def _differ(query: str, text: str) -> bool:
-    query_language, language = known_language(query), known_language(text[:_LANGUAGE_CHARS])
-    return None not in {query_language, language} and query_language != language
 
 
 def _best(scores: Floats, count: int) -> list[int]:
@@ -184,15 +168,11 @@ def _best(scores: Floats, count: int) -> list[int]:
 
 
 def _read(words: QueryWords, chunk: Chunk) -> float:
-    every = {token for sentence in _sentences_of(chunk) for token in sentence.tokens}
-    return words.coverage(every, words.forms(every))
-
-
-def _sentences_of(chunk: Chunk) -> Sequence[Sentence]:
     text = chunk.indexed_text
-    if len(text) > _READ_CHARS:
-        return cut(text[:_READ_CHARS])
-    return chunk.indexed_sentences
+    long = len(text) > _READ_CHARS
+    sentences = cut(text[:_READ_CHARS]) if long else chunk.indexed_sentences
+    every = {token for sentence in sentences for token in sentence.tokens}
+    return words.coverage(every, words.forms(every))
 
 
 def _nearest(

@@ -64,14 +64,19 @@ def split(text: str) -> Frontmatter:
 
 def text_field(fields: Mapping[str, object], name: str) -> str:
     """Return a text in NFC on one line, stripped; "" if the field is absent, empty or not a text."""
-    return _clean(fields.get(name))
+    value = fields.get(name)
+    if not isinstance(value, str):
+        return ""
+    lines = unicodedata.normalize("NFC", value).splitlines()
+    return " ".join(stripped for line in lines if (stripped := line.strip()))
 
 
 def list_field(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
     """Return the texts of a list or single-text field, in order, without empty ones and repetitions."""
     value = fields.get(name)
     values = cast("list[object]", value) if isinstance(value, list) else [value]
-    return tuple(dict.fromkeys(filter(None, map(_clean, values))))
+    texts = (text_field({name: value}, name) for value in values)
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def _load(block: str) -> object:
@@ -98,10 +103,3 @@ def _broken(error: yaml.YAMLError) -> Message:
         line=mark.line + 2,
         problem=problem,
     )
-
-
-def _clean(value: object) -> str:
-    if not isinstance(value, str):
-        return ""
-    lines = unicodedata.normalize("NFC", value).splitlines()
-    return " ".join(stripped for line in lines if (stripped := line.strip()))

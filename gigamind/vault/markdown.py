@@ -12,7 +12,7 @@ import pyromark
 from pyromark import Options
 
 from gigamind.i18n import Message
-from gigamind.spans import Span
+from gigamind.spans import Span, spliced
 from gigamind.vault import frontmatter
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def _code_points(text: str) -> Callable[[int], int]:
 ADDRESS = r"(?<!\w)\w++://\S+|www\.\S+"  # in running text, where the parser sees no link
 FILLER = "\ufffe"  # a noncharacter: plain text for the parser, never shown to a reader
 _CHARACTER = re.compile(r"[^\r\n]")
+_END_OF_LINE = re.compile(r"[ \t]*+(?:[\r\n]|\Z)")
 
 
 def mask_comments(text: str) -> str:
@@ -103,15 +104,10 @@ def mask_comments(text: str) -> str:
     """
     if "%%" not in text:
         return text
-    pieces: list[str] = []
-    done = 0
-    for start, end in _comments(text):
-        pieces += [text[done:start], _blank(text, start, end)]
-        done = end
-    return "".join([*pieces, text[done:]])
+    return spliced(text, ((span, _blank(text, span)) for span in _comments(text)))
 
 
-def _comments(text: str) -> Iterator[tuple[int, int]]:
+def _comments(text: str) -> Iterator[Span]:
     """Yield the ranges of comments, including the `%%` marks.
 
     A comment that opens inside a line must end in the same block: a stray "100%%" must not swallow the next section.
@@ -122,7 +118,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
     while at + 1 < len(signs):
         (start, block), (last, last_block) = signs[at], signs[at + 1]
         if block == last_block or not text[text.rfind("\n", 0, start) + 1 : start].strip():
-            yield start, last + 2
+            yield Span(start, last + 2)
             at += 2
         else:
             at += 1
@@ -147,26 +143,14 @@ def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
                 at = text.find("%%", at + 2, mark.end)
 
 
-def _blank(text: str, start: int, end: int) -> str:
-    lines = text[start:end].split("\n")
+def _blank(text: str, span: Span) -> str:
+    lines = span.slice(text).split("\n")
     fills = [" "] * len(lines)
-    if _text_before(text, start):
+    if text[text.rfind("\n", 0, span.start) + 1 : span.start].strip(" \t"):
         fills[0] = FILLER
-    if _text_after(text, end):
+    if not _END_OF_LINE.match(text, span.end):
         fills[-1] = FILLER
     return "\n".join(_CHARACTER.sub(fill, line) for fill, line in zip(fills, lines, strict=True))
-
-
-def _text_before(text: str, start: int) -> bool:
-    while start and text[start - 1] in " \t":
-        start -= 1
-    return start > 0 and text[start - 1] != "\n"
-
-
-def _text_after(text: str, end: int) -> bool:
-    while end < len(text) and text[end] in " \t":
-        end += 1
-    return end < len(text) and text[end] not in "\r\n"
 
 
 BlockKind = Literal[
@@ -367,7 +351,10 @@ class _Reader:
         elif mark.name in {"Link", "Image"}:
             self._close_link(self._open.pop())
         elif mark.name == "Heading":
-            self._close_heading(self._open.pop())
+            heading = self._open.pop()
+            text = " ".join(self._shown_since(heading).split())
+            span = self._span(mark.start, self._last_character(mark))
+            self.headings.append(Heading(heading.mark.level, text, span))
         if self._depth == 0:
             self._add_block("math" if self._only_math else _KINDS.get(mark.name, "paragraph"), mark)
         if not self._open:
@@ -398,11 +385,6 @@ class _Reader:
             read = _markdown_link(destination, span, end, visible, embed=embed)
         if read is not None:
             self.links.append(read)
-
-    def _close_heading(self, heading: _Open) -> None:
-        text = " ".join(self._shown_since(heading).split())
-        span = self._span(heading.mark.start, self._last_character(heading.mark))
-        self.headings.append(Heading(heading.mark.level, text, span))
 
     def _add_block(self, kind: BlockKind, mark: Mark) -> None:
         start, end = mark.start, self._last_character(mark)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -88,33 +88,27 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
         content = file.location.read_bytes()
     except OSError as error:
         raise unreadable(file.path, error) from error
-    text, problems = _decode(content)
+    problems: tuple[Message, ...] = ()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        text = content.decode(errors="replace")
+        problem = _(
+            "invalid UTF-8 at byte {byte}, replaced by U+FFFD. Save the file as UTF-8.",
+            byte=error.start,
+        )
+        problems = (problem,)
     document = parse(text)
     fields = document.frontmatter
+    tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
     note = Note(
         path=file.path,
         text=text,
         title=text_field(fields, "title") or PurePosixPath(file.path).stem,
         aliases=list_field(fields, "aliases"),
-        tags=_tags(fields),
+        tags=tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags)))),
         language=text_field(fields, "lang"),
         document=document,
         content_hash=hashlib.sha256(content).hexdigest(),
     )
     return note, (*problems, *document.warnings)
-
-
-def _tags(fields: Mapping[str, object]) -> tuple[str, ...]:
-    tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
-    return tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags))))
-
-
-def _decode(content: bytes) -> tuple[str, tuple[Message, ...]]:
-    try:
-        return content.decode(), ()
-    except UnicodeDecodeError as error:
-        problem = _(
-            "invalid UTF-8 at byte {byte}, replaced by U+FFFD. Save the file as UTF-8.",
-            byte=error.start,
-        )
-        return content.decode(errors="replace"), (problem,)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.bitvector import Pattern, best_ends
+from gigamind.evidence.bitvector import best_ends
 from gigamind.evidence.fuzzy import ends_in, search
-from gigamind.evidence.grams import Grams
+from gigamind.evidence.grams import Grams, Shared
 from gigamind.evidence.normalize import visible
 
 WORDS = st.text("ab 가나", min_size=8, max_size=40)
@@ -26,8 +26,8 @@ def misquotes(draw: st.DrawFn) -> tuple[str, str]:
 @given(misquotes())
 def test_every_end_with_the_fewest_edits_lies_in_a_stretch_that_shares_enough(case):
     text, quote = case
-    fewest, ends = best_ends(Pattern.of(quote), text, len(quote))
-    stretches = Grams(text).shared(quote).enough(fewest)
+    fewest, ends = best_ends(quote, text, len(quote))
+    stretches = Shared(Grams(text), quote).enough(fewest)
     if stretches is not None:
         assert ends
         for end in ends:
@@ -39,7 +39,7 @@ def test_a_search_by_grams_finds_the_ends_that_a_search_of_everything_finds(case
     text, quote = case
     folding = visible(text)
     limit = min(limit, len(quote))
-    expected = best_ends(Pattern.of(quote), folding.text, limit)
+    expected = best_ends(quote, folding.text, limit)
     assert ends_in(quote, folding, limit) == expected
 
 

@@ -1,7 +1,8 @@
 import pytest
 
 from gigamind.evidence.normalize import visible
-from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
+from gigamind.evidence.result import Quote
+from gigamind.evidence.sites import choose, exact_sites, folded_sites
 from gigamind.spans import Span
 
 TEXT = "처음에 오류가 났다. 그다음 오류가 났다. 끝에 오류가 났다."
@@ -31,25 +32,30 @@ def test_the_sites_of_this_text_are_where_the_other_tests_say():
 
 
 @pytest.mark.each(
-    "context, site, ambiguous",
+    "quote, used, site, ambiguous",
     [
-        (Context(), SITES[0], True),
-        (Context(hint=20), SITES[1], True),
-        (Context(hint=10_000), SITES[2], True),
-        (Context(prefix="그다음 "), SITES[1], False),
-        (Context(prefix="그다음"), SITES[1], False),  # white space at the joint does not matter
-        (Context(suffix=" 끝에"), SITES[1], False),
-        (Context(prefix="그다음 ", hint=0), SITES[1], False),  # context before hint
-        (Context(prefix="전혀 다른 글자들"), SITES[0], True),
-        (Context(used=[SITES[0]]), SITES[1], True),
-        (Context(used=[SITES[0], SITES[1]]), SITES[2], True),
-        (Context(used=SITES), SITES[0], True),
-        (Context(prefix="그다음 ", used=[SITES[1]]), SITES[0], True),  # unused before context
+        (Quote(""), (), SITES[0], True),
+        (Quote("", hint=20), (), SITES[1], True),
+        (Quote("", hint=10_000), (), SITES[2], True),
+        (Quote("", prefix="그다음 "), (), SITES[1], False),
+        (
+            Quote("", prefix="그다음"),
+            (),
+            SITES[1],
+            False,
+        ),  # white space at the joint does not matter
+        (Quote("", suffix=" 끝에"), (), SITES[1], False),
+        (Quote("", prefix="그다음 ", hint=0), (), SITES[1], False),  # context before hint
+        (Quote("", prefix="전혀 다른 글자들"), (), SITES[0], True),
+        (Quote(""), [SITES[0]], SITES[1], True),
+        (Quote(""), [SITES[0], SITES[1]], SITES[2], True),
+        (Quote(""), SITES, SITES[0], True),
+        (Quote("", prefix="그다음 "), [SITES[1]], SITES[0], True),  # unused before context
     ],
 )
-def test_one_of_several_sites_is_chosen(context, site, ambiguous):
-    assert choose(SITES, TEXT, context) == (site, ambiguous)
+def test_one_of_several_sites_is_chosen(quote, used, site, ambiguous):
+    assert choose(SITES, TEXT, quote, used) == (site, ambiguous)
 
 
 def test_a_single_site_is_never_ambiguous():
-    assert choose(SITES[:1], TEXT, Context(used=SITES)) == (SITES[0], False)
+    assert choose(SITES[:1], TEXT, Quote(""), SITES) == (SITES[0], False)

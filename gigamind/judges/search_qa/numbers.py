@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from gigamind.evidence.normalize import fold_unit
-from gigamind.spans import Span
+from gigamind.spans import Span, spliced
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAME = (
@@ -68,11 +68,7 @@ def times(text: str) -> Iterator[tuple[Span, str, str]]:
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
     """Return a text of the same length with line ends in place of the spans."""
-    kept, at = "", 0
-    for span in sorted(spans):
-        kept += text[at : span.start] + "\n" * len(span)
-        at = span.end
-    return kept + text[at:]
+    return spliced(text, ((span, "\n" * len(span)) for span in sorted(spans)))
 
 
 # Name -> the Korean and the English pattern.
