@@ -112,8 +112,7 @@ def check(
 
 
 def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None:
-    from gigamind.datasets.check import CheckedDataset
-    from gigamind.datasets.reanchor import write_reanchored
+    from gigamind.datasets.check import CheckedDataset, write_reanchored
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.vault.notes import read_vault
 

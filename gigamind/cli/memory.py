@@ -18,7 +18,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import STDIN, is_json, prints_json, read_text, show_result
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
-from gigamind.evidence.settings import AlignOptions
+from gigamind.evidence.result import AlignOptions
 from gigamind.i18n import _
 from gigamind.llm.options import ModelOptions
 from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events

@@ -11,8 +11,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from gigamind.errors import InputError, reason_of
+from gigamind.evidence.result import AlignOptions
 from gigamind.evidence.schema import read_text
-from gigamind.evidence.settings import AlignOptions
 from gigamind.i18n import Text, _, n_
 from gigamind.loading import numbered_lines
 from gigamind.memory.events import DEFAULT_LOG, EventLog

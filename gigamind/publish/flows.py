@@ -21,18 +21,11 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from gigamind.choices import TaskName
-from gigamind.errors import (
-    BrokenBoundError,
-    BudgetError,
-    EvaluationError,
-    GigamindError,
-    InputError,
-    OtherRunError,
-)
+from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
 from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
-from gigamind.evaluation.release import announcing_failure
+from gigamind.evaluation.release import REGRESSION_EXIT_CODE, announcing_failure
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Text, _, joined
@@ -103,7 +96,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     if refused:
         kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
-        is_verdict = kind is BrokenBoundError
+        is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
         error = kind(finished["headline"] if is_verdict else _with_advice(refused))
         error.run = out
         return failed(error)

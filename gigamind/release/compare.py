@@ -31,6 +31,7 @@ from gigamind.release.model import (
     Speed,
     checks_of,
 )
+from gigamind.stats.estimate import ratio_of_means
 from gigamind.stats.intervals import CONFIDENCE, Matrix
 from gigamind.stats.paired import (
     ALPHA,
@@ -40,7 +41,6 @@ from gigamind.stats.paired import (
     compare_ratios,
     holm,
 )
-from gigamind.stats.ratio import ratio_of_means
 
 Task = ComparedTask[Any, Any, Any]
 

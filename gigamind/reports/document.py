@@ -406,11 +406,6 @@ Block = (
     Verdict | Banner | Prose | Bullets | Conditions | Steps | Table | KeyFigures | Plot | Examples
     | Facts | Listing | Section
 )  # fmt: skip
-BLOCKS: tuple[type[Block], ...] = (
-    Verdict, Banner, Prose, Bullets, Conditions, Steps, Table, KeyFigures, Plot, Examples, Facts,
-    Listing, Section,
-)  # fmt: skip
-"""All types of blocks: each renderer has a function for each."""
 
 
 @dataclass(frozen=True, slots=True)

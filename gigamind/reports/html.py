@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from urllib.parse import quote
 
@@ -209,7 +209,11 @@ class _Page:
         ]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
-            Markup('<th scope="col" class="{}">{}</th>').format(kind, self.text(column.label))
+            Markup('<th scope="col" class="{} {}">{}</th>').format(
+                kind,
+                _width(self.say(column.label)).replace("nowrap", "whole"),
+                self.text(column.label),
+            )
             if column.label
             else Markup("<td></td>")
             for column, kind in zip(block.columns, kinds, strict=False)
@@ -243,10 +247,12 @@ class _Page:
         rows = Markup("").join(
             Markup("<tr>{}</tr>").format(
                 Markup("").join(
-                    Markup('<th scope="row">{}</th>').format(self.cell(cell))
+                    Markup('<th scope="row" class="{}">{}</th>').format(
+                        _width(cell_text(cell, self.say)), self.cell(cell)
+                    )
                     if at == 0
                     else Markup('<td class="{}" data-label="{}">{}</td>').format(
-                        " ".join((kinds[at], *_width(cell_text(cell, self.say)))).strip(),
+                        f"{kinds[at]} {_width(cell_text(cell, self.say))}".strip(),
                         labels[at],
                         self.cell(cell, scale),
                     )
@@ -368,12 +374,13 @@ def _kind(cell: Cell) -> str:
     return "number" if isinstance(cell, NUMBERS) else ""
 
 
-def _width(text: str) -> Iterator[str]:
-    """Yield classes for a cell: "none" if a phone leaves it out, "nowrap" if it is never split."""
+def _width(text: str) -> str:
+    """Return the class of a cell: a phone leaves out "none", and lines end between words unless one is very long."""
     if text in ("", "–"):
-        yield "none"
+        return "none"
     if len(text) <= _SHORT:
-        yield "nowrap"
+        return "nowrap"
+    return "" if any(len(word) > 2 * _SHORT for word in text.split()) else "whole"
 
 
 def _extent(cell: Cell) -> float:

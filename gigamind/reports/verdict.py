@@ -327,10 +327,7 @@ def _largest_drop(change: MetricChange, comparison: Comparison) -> float | None:
 
 
 def items_text(comparison: Comparison, decided: str = "") -> Message:
-    """Return how many items are lost, worse and better, and the slice that has all worse ones.
-
-    `decided` is the rule before this text, which may have named the lost items.
-    """
+    """Return how many items are lost, worse and better, and their slice; the rule `decided` named lost ones."""
     counts = Counter(change.change for change in comparison.changes)
     silent, gone = len(comparison.unjudged), len(comparison.lost)
     unchanged = not counts["worse"] and not counts["improved"]

@@ -47,7 +47,8 @@ class PromoteOptions(BaseModel):
 def promote_run(options: PromoteOptions) -> Promoted:
     """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable."""
     is_run = (options.run / _RUN_FILE).is_file()
-    run = options.run if is_run else _last_run(options.run)
+    files = {file.stat().st_mtime_ns: file for file in options.run.glob(f"*/{_RUN_FILE}")}
+    run = files[max(files)].parent if files and not is_run else options.run
     refuse_failed(run, options.folder)
     # So that no trial run becomes the baseline by accident.
     if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
@@ -102,11 +103,6 @@ def _why_incomplete(run: Path) -> Text | None:
         TASKS[record.run.task], record, coverage if isinstance(coverage, float) else 0.0, run
     )
     return short.message if short else None
-
-
-def _last_run(path: Path) -> Path:
-    written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
-    return written[max(written)] if written else path
 
 
 def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:

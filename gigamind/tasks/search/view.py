@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 from gigamind.formats import percent, share
-from gigamind.i18n import Message, Text, Translator, _, n_, translator
+from gigamind.i18n import Text, Translator, _, n_, translator
 from gigamind.metrics.answerability import Confusion
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
@@ -42,7 +42,6 @@ from gigamind.tasks.search.schema import (
     RunRecord,
     SliceReport,
     SummaryReport,
-    WeakVerdicts,
 )
 from gigamind.tasks.search.unjudged import unjudged_files
 
@@ -105,8 +104,22 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 generated=counts.queries_generated,
                 total=counts.queries_total,
             )
-        if weak := record.summary.weak_verdicts:
-            yield from _weak(weak)
+        weak = record.summary.weak_verdicts
+        if weak and weak.across_languages:
+            yield n_(
+                "{n} query is in another language than its nearest note, so its verdict is unreliable.",
+                "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
+                n=weak.across_languages,
+            )
+        if weak and weak.near_misses:
+            yield n_(
+                "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
+                " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
+                "{n:,} of {unanswerable:,} unanswerable queries score at least as high as the median answerable query"
+                " (near misses). Judges that use scores cannot detect them; use --unanswerable-mode llm.",
+                n=weak.near_misses,
+                unanswerable=weak.unanswerable,
+            )
 
     def examples(self, record: RunRecord) -> Examples | None:
         failed = failed_items(record.items)
@@ -160,24 +173,6 @@ def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
     rate, interval = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
     judged = interval.n if interval else count
     return round((rate or 0.0) * judged), judged, percent(rate)
-
-
-def _weak(weak: WeakVerdicts) -> Iterator[Message]:
-    if weak.across_languages:
-        yield n_(
-            "{n} query is in another language than its nearest note, so its verdict is unreliable.",
-            "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
-            n=weak.across_languages,
-        )
-    if weak.near_misses:
-        yield n_(
-            "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
-            " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
-            "{n:,} of {unanswerable:,} unanswerable queries score at least as high as the median answerable query"
-            " (near misses). Judges that use scores cannot detect them; use --unanswerable-mode llm.",
-            n=weak.near_misses,
-            unanswerable=weak.unanswerable,
-        )
 
 
 def _example(item: ItemReport) -> Example:

@@ -7,8 +7,7 @@ from rapidfuzz.distance import Levenshtein
 from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
-from gigamind.evidence.result import Aligned, Failed, Method
-from gigamind.evidence.settings import AlignOptions
+from gigamind.evidence.result import Aligned, AlignOptions, Failed, Method
 from gigamind.memory.events import EventType
 from gigamind.memory.extract import Statement, StatementEvidence
 from gigamind.memory.pipeline import Entry

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from typing import Any
@@ -102,16 +103,18 @@ class Reader:
 
     browser: Any
 
-    def status(self) -> str:
-        """What the list says of itself."""
-        return self.browser.find_element("css selector", "[role=status]").text
+    def numbers(self) -> list[int]:
+        """What the list says it shows, smallest first: the first item, the last and all; nothing if none is left."""
+        text = self.browser.find_element("css selector", "[role=status]").text
+        assert text
+        return sorted(int(number) for number in re.findall(r"\d+", text.replace(",", "")))
 
-    def wait_for_status(self, expected: str) -> None:
+    def wait_for(self, *numbers: int) -> None:
         """The list is replaced a moment after a key."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         waiting = WebDriverWait(self.browser, 60, poll_frequency=0.05)
-        waiting.until(lambda _: self.status() == expected)
+        waiting.until(lambda _: self.numbers() == sorted(numbers))
 
     def choose(self, name: str) -> None:
         """Show the items of a filter alone."""

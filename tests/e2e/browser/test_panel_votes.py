@@ -197,7 +197,7 @@ def test_answers_on_which_seats_differ_can_be_shown_alone(show, reader, record):
     ]
     show(replace(record, items=[*items, record.items[0]]))
     reader.choose("split")
-    reader.wait_for_status("1–2 of 2 answers")
+    reader.wait_for(1, 2, 2)
     assert reader.open("apart")
 
 
