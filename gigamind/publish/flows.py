@@ -25,7 +25,7 @@ from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputEr
 from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
-from gigamind.evaluation.release import REGRESSION_EXIT_CODE, announcing_failure
+from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Text, _, joined
@@ -41,6 +41,7 @@ from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_languag
 from gigamind.publish.pool import Pool, step
 from gigamind.publish.restarts import deployment_name
 from gigamind.release.policy import GateResult
+from gigamind.release.waiver import REGRESSION_EXIT_CODE
 from gigamind.systems.settings import BUILTIN, shown_system
 
 
