@@ -34,7 +34,7 @@ from gigamind.i18n import (
 )
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.records.history import PastRun, conditions
+from gigamind.records.history import PastRun, conditions, past_runs
 from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
 from gigamind.release.comparison import Snapshot
@@ -49,7 +49,7 @@ from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.run import Outcome, failed_document, run_document
+from gigamind.reports.run import MOST_RUNS, Outcome, failed_document, run_document
 from gigamind.reports.verdict import release_document, waiver_text
 
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -392,11 +392,14 @@ def compare_runs(
     verdict, report, say = None, "", translator(language)
     if not between:
         verdict = reference.verdict(last)
+        record = read_run(paths[-1], kinds) if (paths[-1] / "run.json").is_file() else None
+        if record:
+            past = past_runs(paths[-1], MOST_RUNS)
+            verdict = with_history(verdict, record.run, paths[-1], past)
         page = release_document(verdict, str(paths[-1]))
         announce(verdict, options, page, language=language)
-        if (paths[-1] / "run.json").is_file():
+        if record:
             outcome = Outcome(verdict, reference.baseline, out=paths[-1])
-            record = read_run(paths[-1], kinds)
             report = render_html(run_document(tasks[last.task].view, record, outcome, say), say)
     runs = (reference.baseline, *between, last)
     experiment = compare_with_first([label_of(path) for path in paths], runs)

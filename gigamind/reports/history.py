@@ -196,7 +196,7 @@ def history_document(found: Histories, say: Translator) -> Document:
         joined((found.folder, span), " · "),
         verdict=_verdict(found, shifts),
         warnings=_warnings(found, several=several),
-        steps=_steps(found.folder, *shifts[0]) if shifts else (),
+        steps=_steps(found, shifts),
         table=Table(tuple(map(Column, columns)), groups),
         sections=[
             section
@@ -322,11 +322,22 @@ def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
         )
 
 
-def _steps(folder: str, history: RunHistory, change: LevelShift) -> Iterator[Step]:
-    before = next(run for run in reversed(history.runs[: change.run]) if run.alike)
-    paths = (Path(folder, run.folder) for run in (before, history.runs[change.run]))
-    command = " ".join(("gigamind compare", *(shlex.quote(str(path)) for path in paths)))
-    yield Step(_("Compare the runs before and after the change"), command)
+def _steps(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
+    """Yield the comparison across the latest change, or of the last two comparable runs."""
+    if shifts:
+        history, change = shifts[0]
+        before = next(run for run in reversed(history.runs[: change.run]) if run.alike)
+        runs, label = (
+            [before, history.runs[change.run]],
+            _("Compare the runs before and after the change"),
+        )
+    else:
+        longest = max(found.histories, key=lambda history: history.comparable)
+        runs = [run for run in longest.runs if run.alike][-2:]
+        label = _("Compare the last two comparable runs")
+    if len(runs) == 2:  # noqa: PLR2004
+        paths = (shlex.quote(str(Path(found.folder, run.folder))) for run in runs)
+        yield Step(label, " ".join(("gigamind compare", *paths)))
 
 
 def _sections(

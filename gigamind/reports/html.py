@@ -204,8 +204,10 @@ class _Page:
         return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
+        rows = list(block.rows)
         kinds = [
-            next(filter(None, map(_kind, cells)), "") for cells in zip(*block.rows, strict=True)
+            next((kind for row in rows if (kind := _kind(row[at]))), "")
+            for at in range(len(block.columns) if rows else 0)
         ]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
@@ -229,6 +231,9 @@ class _Page:
         drawn = Markup(
             '<table class="figures stacks">{}<thead><tr>{}</tr></thead>{}</table>'
         ).format(caption, heads, groups)
+        if scale:
+            legend = _("Bars: 95% CI of the difference. Lines: grey at 0, orange at the limit.")
+            drawn = Markup("{}{}").format(drawn, self._p(legend, "small faint"))
         if len(kinds) <= _NARROW and kinds.count("difference") <= 1:
             return drawn
         return Markup(

@@ -26,7 +26,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.reports.verdict import distinct, example_of, main_keys
+from gigamind.reports.verdict import distinct, example_of, items_text, main_keys
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
@@ -58,7 +58,7 @@ def tuning_document(
     return shaped(
         _("Comparison of search settings"),
         joined((Path(tuning.dataset).name, Path(tuning.notes).name), " · "),
-        verdict=_verdict(tuning),
+        verdict=_verdict(tuning, comparison),
         warnings=(*_warnings(tuning), *warnings),
         steps=filter(None, steps),
         table=_before_and_after(tuning, comparison) if comparison else None,
@@ -68,7 +68,7 @@ def tuning_document(
     )
 
 
-def _verdict(tuning: Tuning) -> Verdict:
+def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
     values: dict[str, object] = {
         "metric": rule_label(tuning.metric),
         "queries": tuning.queries,
@@ -83,15 +83,16 @@ def _verdict(tuning: Tuning) -> Verdict:
             setting=setting_name(tuning.reported.setting, tuning),
             **values,
         )
+        counts = (items_text(comparison),) if comparison else ()
         if not tuning.worse:
-            return Verdict("measured", switch)
+            return Verdict("measured", switch, counts)
         worst = tuning.worse[0]
         cost = _(
             "In return, {metric} gets worse ({size}).",
             metric=rule_label(worst.metric),
             size=points(worst.difference),
         )
-        return Verdict("warning", joined((switch, cost), " "))
+        return Verdict("warning", joined((switch, cost), " "), counts)
     values["kept"] = setting_name(tuning.as_is.setting, tuning)
     if tuning.best:
         keep = _(

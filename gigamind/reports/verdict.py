@@ -12,7 +12,7 @@ from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
-from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange, Mismatch
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import (
     COVERAGE,
@@ -49,6 +49,7 @@ from gigamind.reports.document import (
     Table,
     Time,
     Verdict,
+    listed,
     shaped,
     table,
 )
@@ -57,6 +58,8 @@ from gigamind.stats.special import beta_quantile
 
 EXAMPLES = 3
 _HITS = 3
+_DETAIL = 80  # characters
+_ALSO = 5  # rules with the same result as the one in the verdict
 _LISTED = 20
 _TIMES = frozenset({"search_p95", "cold_start"})
 
@@ -117,7 +120,7 @@ def release_verdict(release: Release) -> Verdict:
         return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
     states = [STATES[STATE_OF[attempt.verdict]] for attempt in release.attempts]
     lead = _(
-        "Attempt {count} of {count} with the same candidate. Before: {states}.",
+        "Attempt {count} with the same candidate. Earlier results: {states}.",
         count=count,
         states=states,
     )
@@ -140,7 +143,7 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     match state_of(release):
         case "not-comparable" if gate.is_refused:
             what = [
-                WHAT.get(mismatch.what, mismatch.what)
+                _detailed(mismatch)
                 for mismatch in comparison.mismatches
                 if mismatch.meaning in gate.reasons
             ]
@@ -174,18 +177,24 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             return Verdict("passed", joined([_passed_sentence(release), items], " "))
 
 
+def _detailed(mismatch: Mismatch) -> Text:
+    """Return what differs between two runs, with both values if they are short."""
+    what = WHAT.get(mismatch.what, mismatch.what)
+    if not mismatch.detail or len(mismatch.detail) > _DETAIL:
+        return what
+    return _("{what} ({detail})", what=what, detail=mismatch.detail)
+
+
 def _decided(word: Message, release: Release, status: Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison = release.comparison
     worst, *others = (rule for rule in _worst_first(release) if rule.status == status)
     reason = joined([_rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
-    more = n_(
-        "{n} other rule has the same result.",
-        "{n} other rules have the same result.",
-        n=len(others),
-    )
-    return Verdict(STATE_OF[status], sentence, (more,) if others else ())
+    if not others:
+        return Verdict(STATE_OF[status], sentence)
+    labels = listed([rule_label(rule.metric) for rule in others], _ALSO)
+    return Verdict(STATE_OF[status], sentence, (_("Same result: {metrics}.", metrics=labels),))
 
 
 def _worst_first(release: Release) -> list[RuleResult]:
@@ -405,6 +414,14 @@ def next_steps(
     """
     if report:
         yield Step(_("See every changed item"), url=report)
+    if release and release.comparison.gone:
+        yield Step(
+            n_(
+                "Restore the expected passage of {n} item in its note, or label it again",
+                "Restore the expected passages of {n:,} items in their notes, or label them again",
+                n=len(release.comparison.gone),
+            )
+        )
     promote = f"gigamind baseline promote {run}"
     if release is None:
         yield Step(_("Make this run the baseline of later runs"), promote)
@@ -616,6 +633,14 @@ class Hit(Protocol):
     def note(self) -> str: ...
     @property
     def base_score(self) -> float | None: ...
+    @property
+    def final_score(self) -> float | None: ...
+
+
+def _score(hit: Hit) -> Cell:
+    """Return the score that ordered a hit; "" if its system gives none."""
+    score = hit.base_score if hit.final_score is None else hit.final_score
+    return "" if score is None else Proportion(score)
 
 
 def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ...]:
@@ -627,7 +652,7 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
     return tuple(
         SideLine(
             f"{at}. {hit.note}",
-            Proportion(hit.base_score) if hit.base_score is not None else "",
+            _score(hit),
             "expected" if hit.note in expected else "",
         )
         for at, hit in shown
@@ -642,12 +667,21 @@ def noise_text(release: Release) -> Text:
     known = [change.detectable for change in comparison.metrics if change.detectable is not None]
     if not known:
         return ""
-    return _(
+    size = min(known)
+    text = _(
         "With {n:,} shared {units}, changes smaller than about {size} usually go unnoticed.",
         n=comparison.shared,
         units=units_of(comparison.task),
-        size=points(min(known), signed=False),
+        size=points(size, signed=False),
     )
+    limits = [rule.limit for rule in release.gate.rules if rule.why == "drop" and rule.limit]
+    if not limits or min(limits) >= size:
+        return text
+    limit = _(
+        "The limit is {limit}, so a real regression may go unnoticed.",
+        limit=points(min(limits), signed=False),
+    )
+    return joined([text, limit], " ")
 
 
 WORDS_BLIND = _(

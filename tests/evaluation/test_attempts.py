@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.evaluation.release import read_verdict
+from gigamind.evaluation.options import ReleaseOptions
+from gigamind.evaluation.release import compare_runs, read_verdict
 from gigamind.publish.artifacts import end_of_gate
-from gigamind.tasks import evaluate
+from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -97,6 +98,15 @@ def test_later_runs_of_the_same_candidate_are_waived_and_other_failures_are_not(
     other = run(home, "c", topk=3)  # another setting is another candidate
     assert other.verdict.waiver is None
     assert other.verdict.attempts == ()
+
+
+def test_a_comparison_of_finished_runs_honours_the_waiver(home):
+    break_notes(home, 4)
+    run(home, "a")
+    waive(home, "a")
+    paths = [home / "runs" / "base", home / "runs" / "a"]
+    options = ReleaseOptions(changed=("notes",))
+    assert compare_runs(paths, options, "en", TASKS).verdict.waiver.by == "kim"
 
 
 def test_an_expired_waiver_does_not_apply(home):
