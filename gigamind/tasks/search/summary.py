@@ -124,7 +124,7 @@ def record_run(
     judge = prepared.judge.judge if prepared.judge else None
     items = [result for result in results if isinstance(result, ItemReport)]
     if prepared.system and isinstance(judge, ThresholdJudge) and too_few_scores(items):
-        no_verdict: dict[str, object] = dict.fromkeys(("judged_unanswerable", "answerable_score"))
+        no_verdict: dict[str, object] = {"judged_unanswerable": None, "answerable_score": None}
         no_verdict["judges"] = {}
         results = [
             result.model_copy(update=no_verdict) if isinstance(result, ItemReport) else result
