@@ -35,7 +35,7 @@ from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.failures import failed_items, failure_text
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
-from gigamind.tasks.search.judge_advice import counts_of, is_usable
+from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.page import items_json
 from gigamind.tasks.search.schema import (
     ItemReport,
@@ -207,7 +207,14 @@ def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> 
         name = _("{judge} (best F1 on these queries)", judge=judge.kind)
         rows.append(_errors_row(name, best.min_score, best.point.counts))
     rows += [
-        _errors_row(rates.kind, rates.setting, counts_of(rates))
+        (
+            rates.kind,
+            Proportion(rates.setting),
+            Count(rates.refused, rates.answerable),
+            Count(rates.missed, rates.unanswerable),
+            Proportion(rates.precision),
+            Proportion(rates.f1),
+        )
         for rates in record.summary.judges
         if not rates.chosen
     ]
