@@ -9,8 +9,8 @@ from gigamind.formats import points
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
+from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison, MetricChange, Snapshot
-from gigamind.release.experiment import Experiment
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import shortened

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
+from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
-from gigamind.evaluation.unfinished import ModelRun, unscored
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.calibrated import CalibratedJudge

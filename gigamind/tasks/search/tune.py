@@ -10,8 +10,8 @@ from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import as_json, check_out_folder
+from gigamind.release.compare import compare_with_first
 from gigamind.release.comparison import Comparison
-from gigamind.release.experiment import compare_with_first
 from gigamind.release.snapshot import read_run
 from gigamind.reports.document import Count, Document, Section, table
 from gigamind.reports.experiment import experiment_document
