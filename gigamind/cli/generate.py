@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -18,10 +18,6 @@ from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
-
-if TYPE_CHECKING:
-    from gigamind.tasks.search.write_queries import WrittenRows
-
 
 _FOLDER = Path(".gigamind")
 _MAX_FAILURES = 5
@@ -87,7 +83,13 @@ def write_with_model(
         store=_FOLDER / "replies",
         ledger=options.ledger or _FOLDER / "attempts.jsonl",
     )
-    _report_losses(written)
+    for reason, count in written.dropped.items():
+        print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
+    for failure in written.failures[:_MAX_FAILURES]:
+        problem = _("failed: {note}: {reason}", note=failure.item_id, reason=failure.message)
+        print_line(problem, err=True)
+    if (more := len(written.failures) - _MAX_FAILURES) > 0:
+        print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
     if not written.rows:
         message = _(
             "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
@@ -112,17 +114,6 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
     ]
     for warning in (*warnings, *empty):
         print_warning(warning)
-
-
-def _report_losses(written: "WrittenRows") -> None:
-    for reason, count in written.dropped.items():
-        print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
-    for failure in written.failures[:_MAX_FAILURES]:
-        print_line(
-            _("failed: {note}: {reason}", note=failure.item_id, reason=failure.message), err=True
-        )
-    if (more := len(written.failures) - _MAX_FAILURES) > 0:
-        print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
 
 
 @command(

@@ -1,15 +1,17 @@
 """Check the rows of a dataset against a vault; unusable ones are reported with line and problem, the others kept."""
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from gigamind.datasets.jsonl import Dataset, Item
 from gigamind.datasets.row_errors import RowError, shortened, shortened_path
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.datasets.write import write_lines
 from gigamind.errors import text_of
 from gigamind.i18n import Message, Text, _, n_
 from gigamind.spans import Passage, Span, Utf16
@@ -408,3 +410,34 @@ class _QueryChecker(RowChecker[QueryItem]):
                 n=len(self.gone),
                 first=next(iter(self.gone)),
             )
+
+
+def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
+    """Write the dataset with the current position of each expected span, and return the number of changed rows.
+
+    Raises:
+        EvaluationError: the file cannot be written.
+    """
+    content = checked.dataset.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    lines = content.decode().removesuffix("\n").split("\n")
+    changed = 0
+    for query in checked.queries:
+        row = cast("dict[str, Any]", json.loads(lines[query.line - 1]))
+        spans = list(_spans(query, vault))
+        if row.get("expected_spans", []) != spans:
+            row["expected_spans"] = spans
+            lines[query.line - 1] = json.dumps(row, ensure_ascii=False)
+            changed += 1
+    write_lines(out, lines)
+    return changed
+
+
+def _spans(query: CheckedQuery, vault: Vault) -> Iterator[dict[str, object]]:
+    for given, passage in zip(query.item.expected_spans, query.spans, strict=True):
+        row = given.model_dump(exclude_none=True)
+        note = vault.note(passage.note)
+        if passage.span and note is not None:
+            start, end = Utf16(note.text).span_from_code_points(passage.span)
+            row |= {"start": start, "end": end}
+            row |= {} if given.text is None else {"text": passage.text}
+        yield row

@@ -14,7 +14,7 @@ from typing import Any, Self, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation import unfinished
+from gigamind.evaluation import shards
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -64,27 +64,20 @@ class Verdicts(TypedDict):
     runtime_ms: float
 
 
-def evaluate(
-    task: Task[Any, Summary, Any],
-    options: EvalOptions,
-    kinds: Kinds,
-    progress: Progress | None = None,
-) -> Evaluated[Summary]:
-    """Run a whole evaluation; `kinds` are the baselines that a run may be compared with.
-
-    Raises:
-        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
-    """
-    return evaluate_and_keep(task, options, kinds, progress)[1]
-
-
 def evaluate_and_keep(
     task: Task[Any, Summary, Line],
     options: EvalOptions,
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> tuple[Record[Summary, Line], Evaluated[Summary]]:
-    """Run a whole evaluation and also return the content of its output folder."""
+    """Run a whole evaluation, and return the content of its output folder and the result.
+
+    Args:
+        kinds: the baselines that a run may be compared with.
+
+    Raises:
+        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
+    """
     started = datetime.now(UTC)
     out = out_folder(options, started)
     shown = progress or Quiet()
@@ -98,7 +91,7 @@ def evaluate_and_keep(
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.model_run:
-        unfinished.drop_if_final(out, run.model_run)
+        shards.drop_if_final(out, run.model_run)
     return record, finished
 
 
@@ -129,9 +122,7 @@ def free_folder(home: Path, started: datetime) -> Path:
     first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     outs = (first.with_name(name) for name in names)
-    return next(
-        out for out in outs if not (out.exists() or unfinished.unfinished_folder(out).exists())
-    )
+    return next(out for out in outs if not (out.exists() or shards.unfinished_folder(out).exists()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +271,7 @@ class Steps:
             return []
         evaluation = self.opened(options, run).evaluation
         evaluation.ask((), out, Quiet(), GATHERED)
-        return cut(unfinished.unfinished_folder(out), evaluation.to_ask, options, processes)
+        return cut(shards.unfinished_folder(out), evaluation.to_ask, options, processes)
 
     def judge_shard(
         self,
@@ -297,7 +288,7 @@ class Steps:
         start = time.perf_counter()
         models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
         ended = models.results.values()
-        hopeless = next((result for result in ended if result.code in unfinished.HOPELESS), None)
+        hopeless = next((result for result in ended if result.code in shards.HOPELESS), None)
         return {
             "scored": any(result.outcome == "scored" for result in ended),
             "skipped": any(result.outcome == "skipped_budget" for result in ended),
@@ -338,9 +329,9 @@ class Steps:
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
             results = map(ItemResult.load, verdicts["results"])
-            models = unfinished.ModelRun(
+            models = shards.ModelRun(
                 {result.key: result for result in results},
-                unfinished.attempts_of(out),
+                shards.attempts_of(out),
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
@@ -354,7 +345,7 @@ class Steps:
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.model_run:
-            unfinished.drop_if_final(out, whole.model_run)
+            shards.drop_if_final(out, whole.model_run)
         return finished
 
 
@@ -362,7 +353,7 @@ def _as_json(text: Text) -> object:
     return text.as_json() if isinstance(text, Message) else text
 
 
-def _verdicts(models: unfinished.ModelRun, runtime_ms: float) -> Verdicts:
+def _verdicts(models: shards.ModelRun, runtime_ms: float) -> Verdicts:
     return {
         "results": [result.dump() for result in models.results.values()],
         "interrupted": models.interrupted,
@@ -376,7 +367,7 @@ def _kept_beside(out: Path) -> Generator[None]:
     try:
         yield
     except EvaluationError as error:
-        if out.exists() or not unfinished.is_resumable(out):
+        if out.exists() or not shards.is_resumable(out):
             raise
         raise EvaluationError(
             _(

@@ -1,10 +1,13 @@
 """Relocates a text in a note that was edited since, or that a system shows in its own format."""
 
+from functools import lru_cache
+
 from gigamind.spans import Span
 
 _MOST_CHARS = 5_000  # characters; a label may be a whole section
 
 
+@lru_cache(maxsize=20_000)  # a search returns the same texts for many queries
 def find_again(text: str, note_text: str) -> Span | None:
     """Return the only place of `text` in a note, verbatim or nearly so; None if it is missing or occurs twice."""
     # Imported here because it takes about 0.05 s, which most runs do not need.

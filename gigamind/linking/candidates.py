@@ -15,11 +15,10 @@ from gigamind.linking.anchors import (
     fold,
     running_text,
 )
-from gigamind.linking.clauses import is_clause
 from gigamind.linking.cues import Around, Cues, around
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
-from gigamind.linking.phrases import phrases
+from gigamind.linking.phrases import is_clause, phrases
 from gigamind.linking.shared_words import SharedWords, Vector
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder

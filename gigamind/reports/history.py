@@ -9,6 +9,7 @@ from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.history import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
+from gigamind.records.schema import RunReport
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.document import (
@@ -139,7 +140,7 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
                 run=alike[change.at],
                 p_value=change.p_value,
                 metrics=_levels(change, series, ends[place], ends[place + 2]),
-                cause=_cause(runs[alike[change.at - 1]], runs[alike[change.at]]),
+                cause=_cause(*(runs[alike[at]].run for at in (change.at - 1, change.at))),
             )
             for place, change in enumerate(changes)
         ),
@@ -164,8 +165,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _cause(before: PastRun, after: PastRun) -> dict[str, tuple[str, str]]:
-    runs = [past.run for past in (before, after)]
+def _cause(*runs: RunReport) -> dict[str, tuple[str, str]]:
     old, new = differing(
         [conditions(run.options, run.environment, run.judge, run.notes_hash) for run in runs]
     )
@@ -218,7 +218,8 @@ def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) 
         _("{subject}: {result}", subject=_subject(history), result=_result(history))
         for history in found.histories
     ]
-    leads = tuple(results) if len(results) > 1 else ()
+    distinct = {str(_result(history)) for history in found.histories}
+    leads = tuple(results) if len(distinct) > 1 else ()
     if not shifts:
         longest = max(found.histories, key=lambda history: history.comparable)
         enough = longest.comparable >= ENOUGH

@@ -41,7 +41,7 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import Figure, measured
 from gigamind.reports.model import coverage_banner, model_blocks
-from gigamind.reports.text import embedder_text, judge_text, notes_text
+from gigamind.reports.text import embedder_text
 from gigamind.reports.verdict import (
     TASKS,
     Release,
@@ -359,9 +359,18 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
     yield _("created"), Moment(run.created_at)
     yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        yield _("notes"), notes_text(run, say)
+        values = {"notes": run.notes, "hash": run.notes_hash[:12]}
+        by_content = _("{notes} (hash of contents {hash})", **values)
+        by_time = _("{notes} (hash of modification times {hash})", **values)
+        yield _("notes"), by_content if run.notes_hash_mode == "content" else by_time
     if run.judge:
-        yield _("judge"), judge_text(run.judge, say)
+        judge = run.judge
+        values = {"file": judge.file, "fingerprint": judge.fingerprint[:12], "model": judge.model}
+        asking = _("{file}, model {model} (fingerprint {fingerprint})", **values)
+        yield (
+            _("judge"),
+            asking if judge.model else _("{file} (fingerprint {fingerprint})", **values),
+        )
     if environment.system:
         yield _("system"), environment.system.name
     else:

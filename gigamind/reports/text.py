@@ -6,7 +6,6 @@ from collections import Counter
 from markupsafe import Markup
 
 from gigamind.i18n import Translator, _
-from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import RunReport
 from gigamind.retrieval.settings import IN_BATCHES
 
@@ -53,22 +52,6 @@ def _on_a_line(text: object) -> str:
 def _visible(text: str) -> str:
     """Replace control characters and direction overrides by their code, as they could change the text around them."""
     return _CONTROLS.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
-
-
-def judge_text(judge: JudgeReport, say: Translator) -> str:
-    """Return the judge in a line; runs are comparable if it is the same."""
-    values = {"file": judge.file, "model": judge.model, "fingerprint": judge.fingerprint[:12]}
-    if judge.model:
-        return say(_("{file}, model {model} (fingerprint {fingerprint})", **values))
-    return say(_("{file} (fingerprint {fingerprint})", **values))
-
-
-def notes_text(run: RunReport, say: Translator) -> str:
-    """Return the notes of a run with a vault, in a line."""
-    values = {"notes": run.notes, "hash": run.notes_hash[:12]}
-    if run.notes_hash_mode == "content":
-        return say(_("{notes} (hash of contents {hash})", **values))
-    return say(_("{notes} (hash of modification times {hash})", **values))
 
 
 def embedder_text(run: RunReport, say: Translator) -> str:

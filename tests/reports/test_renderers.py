@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import re
+from typing import get_args
 
 import pytest
 from markdown_it import MarkdownIt
@@ -13,8 +14,8 @@ from gigamind.reports import html, markdown, terminal
 from gigamind.reports.charts import Line, Pen
 from gigamind.reports.charts import Steps as Curve
 from gigamind.reports.document import (
-    BLOCKS,
     Banner,
+    Block,
     Bullets,
     Code,
     Condition,
@@ -75,9 +76,9 @@ SAMPLES = {
 
 
 def test_there_is_a_sample_and_a_renderer_for_every_block_type():
-    assert set(SAMPLES) == set(BLOCKS)
+    assert set(SAMPLES) == set(get_args(Block))
     for renderer in (html._Page, markdown._Page):
-        assert all(hasattr(renderer, block.__name__.lower()) for block in BLOCKS)
+        assert all(hasattr(renderer, block.__name__.lower()) for block in get_args(Block))
 
 
 def _document(block):

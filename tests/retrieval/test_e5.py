@@ -8,8 +8,7 @@ import pytest
 from e5_platforms import needs_e5
 
 from gigamind.errors import InputError
-from gigamind.retrieval.e5 import E5Small
-from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.embedders import E5Small, load_embedder
 
 pytestmark = needs_e5
 TEXTS = ["The cat sat.", "고양이가 앉았다.", "", "👋", "a\0b", "\ud800"]

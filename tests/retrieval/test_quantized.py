@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gigamind.retrieval.edge import Quantizer
 from gigamind.retrieval.index import unit
-from gigamind.retrieval.quantized import Quantizer
 
 
 def spread(seed: int, count: int, share: float) -> np.ndarray:

@@ -5,7 +5,7 @@ A context with only a name is judged by that note of the vault; an unknown note 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gigamind.datasets.check_answers import GivenNote
 from gigamind.evidence.again import find_again
@@ -21,8 +21,6 @@ class ContextReader:
 
     identities: Identities
     has_vault: bool  # without a vault, an unknown note is a problem only if its text is missing
-    # Cache of whether a note contains a text, by path and text; systems return the same texts repeatedly.
-    places: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
 
     def read(
         self, contexts: Sequence[RankedNote]
@@ -45,10 +43,8 @@ class ContextReader:
             oddities["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
             return GivenNote(None, name if name != own_text else f"context {number}", own_text)
         text = context.text if context.note else ""
-        place = known.path, text.strip()
-        if place[1] and place not in self.places:
-            self.places[place] = find_again(place[1], known.text) is not None
-        oddities["unplaced_texts"] += bool(place[1]) and not self.places[place]
+        is_unplaced = bool(text.strip()) and find_again(text.strip(), known.text) is None
+        oddities["unplaced_texts"] += is_unplaced
         return GivenNote(known.path, known.title, text or _part(known, context.place))
 
     def _known(self, name: str) -> Note | None:

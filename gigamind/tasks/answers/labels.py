@@ -132,6 +132,9 @@ def grounding_of(
         for claim in (labels.claims if labels else ())
         if claim.correct is not None
     }
+    uses = evaluation.source_coverage
+    if relevant is None and all(use.relevant is not None for use in uses):
+        relevant = frozenset(use.note_index for use in uses if use.relevant)
     rows = tuple(
         ClaimRow(claim.verdict, claim.note, claim.cited, known.get(comparable(claim.text)))
         for claim in evaluation.claims
@@ -140,7 +143,7 @@ def grounding_of(
         GroundingTable(
             rows,
             notes,
-            relevant if relevant is not None else _judged_relevant(evaluation),
+            relevant,
             omissions=None
             if evaluation.completeness is None
             else sum(omission.doubt is None for omission in evaluation.omissions),
@@ -152,13 +155,6 @@ def grounding_of(
             ),
         )
     )
-
-
-def _judged_relevant(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
-    uses = evaluation.source_coverage
-    if any(use.relevant is None for use in uses):
-        return None
-    return frozenset(use.note_index for use in uses if use.relevant)
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:

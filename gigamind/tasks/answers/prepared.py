@@ -1,6 +1,6 @@
 """The input of an answer run: its cases, its judge, and the answers of a system once there are any."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def with_answers(
 
 def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> EvalCase:
     contexts = tuple(
-        RankedNote(context["note"], context["base_score"], context["text"], _pair(context["place"]))
+        RankedNote(**context | {"place": context["place"] and tuple(context["place"])})
         for context in result.value["contexts"]
     )
     notes, oddities = reader.read(contexts)
@@ -68,7 +68,3 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
             contexts, {**result.value["oddities"], **oddities}, result.latency_ms or None
         ),
     )
-
-
-def _pair(place: Sequence[int] | None) -> tuple[int, int] | None:
-    return (place[0], place[1]) if place else None

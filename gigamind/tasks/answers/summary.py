@@ -6,15 +6,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
+from gigamind.evaluation.shards import ModelRun
 from gigamind.evaluation.task import Run, run_report
-from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
-from gigamind.records.judged import CoverageReport, LlmReport, SecondLookReport
+from gigamind.records.judged import CoverageReport, LlmReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.stats.slices import sliced
@@ -31,7 +31,6 @@ from gigamind.tasks.answers.schema import (
     AnswerSliceReport,
     AnswerSummaryReport,
     CorrelationReport,
-    SearchQAEvaluation,
     SystemLatency,
 )
 
@@ -71,6 +70,13 @@ def summarise_answers(
     seed = prepared.options.seed
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
+    looks = {
+        (look.model, look.language): look
+        for evaluation in judged
+        if (look := evaluation.second_look)
+    }
+    times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
+    measured = latency(times)
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -103,7 +109,7 @@ def summarise_answers(
             for claim in claims
             if claim.reported_verdict == "supported" and claim.verdict != "supported"
         ),
-        second_looks=_second_looks(judged),
+        second_looks=tuple(looks[key] for key in sorted(looks)),
         looked_at=sum(claim.confirmed is not None for claim in claims),
         loose=sum(
             claim.reported_verdict is None
@@ -116,7 +122,9 @@ def summarise_answers(
         agreement=agreement(items),
         flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
         performance=AnswerPerformance(
-            preparing_ms=run.opening_ms, eval_runtime_ms=run.asking_ms, system=_latency(items)
+            preparing_ms=run.opening_ms,
+            eval_runtime_ms=run.asking_ms,
+            system=SystemLatency.like(measured) if measured else None,
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),
@@ -126,12 +134,6 @@ def summarise_answers(
 
 def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
     return [item for item in items if item.outcome != "unanswered"]
-
-
-def _latency(items: Sequence[AnswerItemReport]) -> SystemLatency | None:
-    times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
-    measured = latency(times)
-    return SystemLatency.like(measured) if measured else None
 
 
 def _health(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
@@ -185,15 +187,6 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             "{count:,} of {total:,} questions needed a retry; latencies include retries.", **values
         ),
     }
-
-
-def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
-    looks = {
-        (look.model, look.language): look
-        for evaluation in judged
-        if (look := evaluation.second_look)
-    }
-    return tuple(looks[key] for key in sorted(looks))
 
 
 def _llm(

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -75,31 +75,20 @@ class GridOptions(BaseModel):
     def around(self, current: RetrievalSettings) -> list[RetrievalSettings]:
         """Return every setting once: the current one first, then those that differ least from it."""
         current = _normalised(current, current)
-        spanned = itertools.product(
-            self.modes or ("keyword", "semantic", "hybrid"),
-            self.fusions or ("weighted", "balanced"),
-            self.alphas or [tenths / 10 for tenths in range(1, 10)],
-            self.graph_reranks or ("off", "on"),
-            self.title_weights or (current.title_weight,),
-            self.chunk_sizes or (current.chunk_chars,),
-            self.embedders or (current.embedder,),
+        axes: dict[str, Sequence[object]] = {
+            "mode": self.modes or ("keyword", "semantic", "hybrid"),
+            "fusion": self.fusions or ("weighted", "balanced"),
+            "alpha": self.alphas or [tenths / 10 for tenths in range(1, 10)],
+            "graph_rerank": [rerank == "on" for rerank in self.graph_reranks or ("off", "on")],
+            "title_weight": self.title_weights or (current.title_weight,),
+            "chunk_chars": self.chunk_sizes or (current.chunk_chars,),
+            "embedder": self.embedders or (current.embedder,),
+        }
+        spanned = (
+            dict[str, Any](zip(axes, values, strict=True))
+            for values in itertools.product(*axes.values())
         )
-        settings = dict.fromkeys(
-            _normalised(
-                replace(
-                    current,
-                    mode=mode,
-                    fusion=fusion,
-                    alpha=alpha,
-                    graph_rerank=rerank == "on",
-                    title_weight=weight,
-                    chunk_chars=chars,
-                    embedder=embedder,
-                ),
-                current,
-            )
-            for mode, fusion, alpha, rerank, weight, chars, embedder in spanned
-        )
+        settings = dict.fromkeys(_normalised(replace(current, **own), current) for own in spanned)
         return sorted({current: None} | settings, key=lambda setting: _changes(setting, current))
 
 

@@ -7,7 +7,7 @@ most query words; without a vault, none. A returned text that is not in the note
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -54,18 +54,11 @@ def read_engine(
 
 @dataclass(frozen=True, slots=True)
 class ForeignHits:
-    """Reads rankings of any other system.
-
-    Attributes:
-        places: Cached ranges of returned texts, by note and text; a search returns the same texts repeatedly.
-    """
+    """Reads rankings of any other system."""
 
     prepared: Prepared
     engine: Engine | None  # keyword index of the vault; None without a vault
     labelled: frozenset[str]  # the notes that labels name
-    places: dict[tuple[str, str], Span | None] = field(
-        default_factory=dict[tuple[str, str], Span | None]
-    )
 
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
         """Return a ranking with its passages."""
@@ -132,9 +125,7 @@ class ForeignHits:
             with contextlib.suppress(ValueError):  # beyond the file, or within a surrogate pair
                 return self.prepared.units(note.path).span_to_code_points(*hit.place) or None
         text = hit.text.strip()
-        if (note.path, text) not in self.places:
-            self.places[note.path, text] = find_again(text, note.text) if text else None
-        return self.places[note.path, text]
+        return find_again(text, note.text) if text else None
 
     def _report(
         self, hit: RankedNote, chunk: Chunk | None, shown: Evidence | None, words: frozenset[str]

@@ -6,7 +6,7 @@ from babel.messages import pofile
 from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import about, metrics_of
 from gigamind.reports.experiment import value_text
-from gigamind.reports.text import embedder_text, notes_text
+from gigamind.reports.text import embedder_text
 from gigamind.retrieval.settings import IN_BATCHES
 
 OF_ONE_MEANING = {
@@ -58,7 +58,6 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
     assert embedder_text(batched, translator("ko")) == "use-multilingual@0.2.1"
-    assert notes_text(run, translator("ko")) == f"{run.notes} (내용 해시 {run.notes_hash[:12]})"
     assert [translator("ko")(value_text(value)) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip
