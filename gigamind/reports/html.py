@@ -203,9 +203,8 @@ class _Page:
         return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
-        kinds = [
-            next(filter(None, map(_kind, cells)), "") for cells in zip(*block.rows, strict=True)
-        ]
+        cells: Iterable[tuple[Cell, ...]] = zip(*block.rows, strict=True)
+        kinds = [next(filter(None, map(_kind, column)), "") for column in cells]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
             Markup('<th scope="col" class="{} {}">{}</th>').format(
