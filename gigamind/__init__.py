@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.llm.replies import Auxiliary, ModelReply, Most
     from gigamind.metrics.spec import Metric, Text, Use
+    from gigamind.release.compare import Experiment
     from gigamind.release.comparison import Comparison
-    from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.reports.tuning import Tuning
@@ -113,8 +113,7 @@ _HOMES = {
     "linking.suggest": ("LinkSuggestion",),
     "llm.replies": ("Auxiliary", "ModelReply", "Most"),
     "metrics.spec": ("Metric", "Text", "Use"),
-    "release.compare": ("Comparison",),
-    "release.experiment": ("Experiment",),
+    "release.compare": ("Comparison", "Experiment"),
     "release.model": ("EvalSnapshot",),
     "release.policy": ("GateResult",),
     "reports.tuning": ("Tuning",),

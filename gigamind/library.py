@@ -1,4 +1,4 @@
-"""Functions of the library: the evaluations of the command line, with results as values instead of files.
+"""Functions of the library and their options, for type checkers: the evaluations of the command line as values.
 
 Options have the names, ranges and defaults of the command line, with `_` for `-`: `topk=5` is `--topk 5`.
 """
@@ -6,38 +6,167 @@ Options have the names, ranges and defaults of the command line, with `_` for `-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
-from gigamind.choices import Phase, PromptLanguage, Relaxable
+from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
-from gigamind.i18n import _
-from gigamind.library_options import (
-    AnswerKeywords,
-    File,
-    LinkKeywords,
-    SearchKeywords,
-    TuneKeywords,
-)
-from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.i18n import LanguageChoice, _
+from gigamind.interop.ranking import RankedNote
+from gigamind.llm.settings import Mode as Structured
+from gigamind.llm.settings import StoreMode
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
+from gigamind.systems.protocol import Answerer, Retriever
 from gigamind.systems.settings import BUILTIN
 
-if TYPE_CHECKING:  # each function imports what it uses when it is called
+if TYPE_CHECKING:
     from gigamind.evaluation.options import EvalOptions
     from gigamind.evaluation.progress import Progress
-    from gigamind.evaluation.release import ReleaseVerdict
     from gigamind.evaluation.task import Task
     from gigamind.judges.protocol import Judge
     from gigamind.judges.unanswerable import UnanswerableJudge
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.records.schema import ErrorReport, Record, RunReport
+    from gigamind.release.compare import Experiment
     from gigamind.release.comparison import Comparison
-    from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
+    from gigamind.release.waiver import Release
     from gigamind.reports.tuning import Tuning
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
     from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+
+File = str | Path
+
+
+class EvalKeywords(TypedDict, total=False):
+    """Options of every evaluation; those from `format` on need an `out` folder."""
+
+    seed: int
+    deterministic: bool
+    sample: str
+    strict: bool
+    min_rows: float
+    notes_hash_mode: Literal["content", "mtime"]
+    notes_hash_exclude: Sequence[str]
+    compare: File
+    changed: Sequence[Relaxable]
+    phase: Phase
+    gates: File
+    judge_card: File
+    format: Literal["json", "md", "both"]
+    lang: LanguageChoice
+    figures: Literal["svg"]
+    save_snapshot: bool
+    junit: File
+    comment: File
+
+
+class ModelKeywords(TypedDict, total=False):
+    """Options of runs that query models: which models, and what they may cost.  Keys come from the environment."""
+
+    model: str
+    api_base: str
+    key_variable: str
+    structured: Structured
+    model_timeout_s: float
+    max_wait: float
+    max_in_flight: int
+    requests_per_minute: int
+    tokens_per_minute: int
+    prices: File
+    max_cost_usd: float
+    max_calls: int
+    max_minutes: float
+    store: File
+    store_mode: StoreMode
+    judge: File
+    judge_lang: PromptLanguage
+    batch: bool
+    batch_poll: float
+    fresh_fraction: float
+    resume: File
+    allow_partial: bool
+    min_coverage: float
+    cache_dir: File
+
+
+class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
+    """Further options of a search evaluation; `system` may also be a retriever object."""
+
+    system: str | Retriever[RankedNote]
+    system_config: str
+    system_name: str
+    mode: Mode
+    fusion: FusionName
+    topk: int
+    evidence_notes: int
+    alpha: float
+    title_weight: float
+    chunk_chars: int
+    graph_rerank: bool
+    embedder: str
+    embedding_api_base: str
+    qdrant_url: str
+    cold_start: bool
+    unanswerable_mode: UnanswerableMode
+    min_score: float
+    context_notes: int
+    context_chars: int
+    warmup: int
+    timeout_ms: int
+    max_concurrency: int
+    speed_passes: int
+
+
+class TuneKeywords(SearchKeywords, total=False):
+    """Further options of tuning: the metric to choose by, and the values of each axis of the grid."""
+
+    metric: str
+    modes: Sequence[Mode]
+    fusions: Sequence[FusionName]
+    alphas: Sequence[float]
+    graph_reranks: Sequence[Literal["off", "on"]]
+    title_weights: Sequence[float]
+    chunk_sizes: Sequence[int]
+    embedders: Sequence[str]
+
+
+class LinkKeywords(EvalKeywords, total=False):
+    """Further options of a link evaluation."""
+
+    system: str
+    allow_partial: bool
+    topk: int
+    min_confidence: float
+    context_chars: int
+    semantic: bool
+    embedder: str
+    exclude_linked: bool
+    cache_dir: File
+
+
+class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
+    """Further options of an answer evaluation; `system` may also be an answerer object."""
+
+    system: str | Answerer
+    system_config: str
+    system_name: str
+    timeout_ms: int
+    max_concurrency: int
+    answer_model: str
+    answer_api_base: str
+    answer_max_tokens: int
+    mode: Mode
+    fusion: FusionName
+    embedder: str
+    checklist: bool
+    feature: str
+    checklist_judge: File
+    context_notes: int
+    context_chars: int
+
 
 Summary_co = TypeVar("Summary_co", covariant=True)
 Item_co = TypeVar("Item_co", covariant=True)
@@ -227,9 +356,8 @@ def _evaluate(
     progress: "Progress | None",
     task: "Task[Any, Any, Any] | None" = None,
 ) -> EvaluationResult[Any, Any]:
-    from gigamind.evaluation.finish import bounds_of, read_bounds
+    from gigamind.evaluation.finish import bounds_of, read_bounds, reference_of
     from gigamind.evaluation.options import PartialOptions, validated
-    from gigamind.evaluation.release import read_reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
 
@@ -243,9 +371,7 @@ def _evaluate(
         raise InputError(
             _("{options}: valid only if you also set `out` (output folder)", options=misplaced)
         )
-    reference = (
-        read_reference(options.compare, options, options.task, KINDS) if options.compare else None
-    )
+    reference = reference_of(options, KINDS)
     record = measure(task, options, progress)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None
     if why and not (isinstance(options, PartialOptions) and options.allow_partial):
@@ -261,7 +387,7 @@ def _evaluate(
 def _result(
     record: "Record[Any, Any]",
     out: Path | None,
-    verdict: "ReleaseVerdict | None",
+    verdict: "Release | None",
     bounds: "GateResult | None",
 ) -> EvaluationResult[Any, Any]:
     from gigamind.evaluation.finish import first_failure
@@ -316,14 +442,14 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
         from gigamind.release.compare import compare as compare_snapshots
 
         return compare_snapshots(*runs)
-    from gigamind.release.experiment import compare_with_first
+    from gigamind.release.compare import compare_with_first
 
     return compare_with_first([_label(run) for run in (baseline, current, *others)], runs)
 
 
 def _label(run: Run) -> str:
     """Return the label of a run in an experiment: the name of its folder, or its id."""
-    from gigamind.evaluation.experiment import label_of
+    from gigamind.evaluation.release import label_of
 
     if isinstance(run, str | Path):
         return label_of(Path(run))

@@ -13,8 +13,8 @@ from answer_reply import answer_reply, supported
 import gigamind
 from gigamind import library
 from gigamind.datasets.generate_links import generate_links
-from gigamind.evaluation.experiment import compare_runs
 from gigamind.evaluation.options import ReleaseOptions
+from gigamind.evaluation.release import compare_runs
 from gigamind.llm.fake import running
 from gigamind.tasks import TASKS
 from gigamind.tasks.answers.options import AnswerEvalOptions

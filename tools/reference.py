@@ -12,9 +12,15 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from gigamind.cli.command import EVERYWHERE, Command, GroupedOption
-from gigamind.cli.help_pages import help_in, row_in, usage_in
-from gigamind.cli.lazy import every_command
+from gigamind.cli.command import (
+    EVERYWHERE,
+    Command,
+    GroupedOption,
+    every_command,
+    help_in,
+    row_in,
+    usage_in,
+)
 from gigamind.cli.main import cli
 from gigamind.i18n import Language, Translator, translator
 from gigamind.metrics.spec import BLOCKS, Metric, in_language

@@ -22,7 +22,7 @@ from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
 from gigamind.judges.calibrated import CalibratedJudgeFile
 from gigamind.llm.ledger import Attempt
-from gigamind.memory.entries import Entry
+from gigamind.memory.pipeline import Entry
 from gigamind.memory.schema import Extraction, Message
 from gigamind.memory.sessions import SessionReport
 from gigamind.records.card import JudgeCard

@@ -3,22 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+import numpy as np
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from gigamind.assurance.agreement import (
-    Agreement,
-    LabelledVerdict,
-    UnlabelledVerdict,
-    agreement,
-    agreement_by_language,
-    corrected,
-    flips,
-    worst_misses,
-)
-from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, RunItem, read_judged_runs
+from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError, reason_of
@@ -40,17 +33,151 @@ from gigamind.records.card import (
 from gigamind.records.folder import check_out_folder, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
+from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_agreement, reliability
 from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
+from gigamind.stats.ppi import CorrectedMean, corrected_mean
+from gigamind.stats.slices import sliced
 from gigamind.version import __version__
 
-
-class _Part(BaseModel):
-    """The fields of a trial report that are needed here; others are ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
+_PAIR = 2
 
 
-class _Fooled(_Part):
+@dataclass(frozen=True, slots=True)
+class LabelledVerdict:
+    """An item with a verdict and a label."""
+
+    id: str
+    label: float
+    verdict: float
+    language: str | None
+    confidence: float | None = None  # probability in [0, 1] of the verdict, if the judge states one
+    cluster: str | None = None  # None if the item is independent of all others
+
+
+@dataclass(frozen=True, slots=True)
+class UnlabelledVerdict:
+    """An item without a label.  Its cluster (None if independent) can contain labelled items."""
+
+    id: str
+    verdict: float
+    cluster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of verdicts with labels."""
+
+    items: int
+    clusters: int  # clusters; equals `items` if all items are independent
+    positive: int | None  # items with a positive label; None on a graded scale
+    figures: dict[str, Estimate]  # metrics by name; None if the items do not define one
+    bins: tuple[ReliabilityBin, ...]  # of the stated confidences; may be empty
+
+
+def agreement(
+    verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
+) -> Agreement:
+    """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
+    labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
+    judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
+    groups = _groups(verdicts)
+    size = len(verdicts), count(groups)
+    if scale == "graded":
+        figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
+        return Agreement(*size, None, figures, ())
+    figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
+    confident = [verdict for verdict in verdicts if verdict.confidence is not None]
+    positive = int((labels > 0).sum())
+    if not confident:
+        return Agreement(*size, positive, figures, ())
+    calibrated = reliability(
+        np.array([verdict.confidence for verdict in confident], dtype=np.float64),
+        np.array([verdict.label == verdict.verdict for verdict in confident]),
+        seed=seed,
+        label=label,
+        clusters=_groups(confident),
+    )
+    figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
+    return Agreement(*size, positive, figures, calibrated.bins)
+
+
+def agreement_by_language(
+    verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
+) -> dict[str, Agreement]:
+    """Return the agreement by language, sorted by language; items without a language are left out."""
+    return {
+        language: agreement(own, scale, seed=seed, label=f"{label} {language}")
+        for language, own in sliced(verdicts, lambda verdict: [verdict.language or None]).items()
+    }
+
+
+def flips(
+    runs: Sequence[Mapping[str, float]],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+    label: str,
+) -> Estimate:
+    """Estimate how much repeated runs differ: the mean absolute difference of an item's verdicts, in [0, 1].
+
+    On a binary scale this is the probability that an item's verdict flips.  Items judged by fewer than two runs are
+    left out, and items without an entry in `clusters` are independent.
+    """
+    ids = dict.fromkeys(item for run in runs for item in run)
+    repeated = {item: [run[item] for run in runs if item in run] for item in ids}
+    apart = {
+        item: fmean(abs(a - b) for a, b in combinations(values, 2))
+        for item, values in repeated.items()
+        if len(values) >= _PAIR
+    }
+    if not apart:
+        return Estimate(None, None, 0, 0)
+    groups = clusters_of((clusters or {}).get(item, item) for item in apart)
+    column = _vector(list(apart.values()))[:, np.newaxis]
+    (interval,) = bounded_means(column, seed=seed, label=label, clusters=groups)
+    return Estimate(fmean(apart.values()), interval, len(apart), count(groups))
+
+
+def worst_misses(
+    verdicts: Sequence[LabelledVerdict], most: int, *, least: float
+) -> tuple[LabelledVerdict, ...]:
+    """Return up to `most` verdicts at least `least` from their label, by distance, then by confidence."""
+    missed = [verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least]
+    missed.sort(
+        key=lambda verdict: (
+            -abs(verdict.verdict - verdict.label),
+            -(verdict.confidence or 0.0),
+            verdict.id,
+        )
+    )
+    return tuple(missed[:most])
+
+
+def corrected(
+    labelled: Sequence[LabelledVerdict], unlabelled: Sequence[UnlabelledVerdict]
+) -> CorrectedMean | None:
+    """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
+    return corrected_mean(
+        _vector([verdict.label for verdict in labelled]),
+        _vector([verdict.verdict for verdict in labelled]),
+        _vector([verdict.verdict for verdict in unlabelled]),
+        clusters=_groups([*labelled, *unlabelled]),
+    )
+
+
+def _groups(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> Clusters:
+    return clusters_of(
+        verdict.id if verdict.cluster is None else verdict.cluster for verdict in verdicts
+    )
+
+
+def _vector(values: Sequence[float]) -> Matrix:
+    return np.array(values, dtype=np.float64)
+
+
+# The fields of a trial report that are needed here; others are ignored.
+class _Fooled(BaseModel):
     hits: int = Field(ge=0)
     of: int = Field(ge=0)
 
@@ -67,11 +194,11 @@ class _Fooled(_Part):
         return self
 
 
-class _Overall(_Part):
+class _Overall(BaseModel):
     fooled: _Fooled
 
 
-class _TrialReport(_Part):
+class _TrialReport(BaseModel):
     fingerprint: str
 
 
@@ -124,15 +251,16 @@ def _read_trial(
     return report
 
 
-def _read_deceptive_judges(path: Path, judge: JudgeReport) -> CardLiars | None:
+def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> CardLiars | None:
     fix = _(
         "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
     )
-    return _read_trial(path, judge, _TestReport, _("test report"), fix).liars
+    return _read_trial(path, judge, _TestReport, _("test report"), fix).liars if path else None
 
 
-def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
-    """Return the attack results from a report of `gigamind judge attack`; raises as `_read_trial`."""
+def _read_attacks(path: Path | None, judge: JudgeReport) -> CardAttacks | None:
+    if path is None:
+        return None
     fix = _("Run `gigamind judge attack` with the judge that you certify.")
     report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
@@ -144,10 +272,7 @@ _FAR_OFF = {"binary": 1.0, "graded": 0.25}  # distance from the label from which
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Labelled:
-    values: dict[str, dict[str, float]]
-    source: CardLabels
+_Labels = dict[str, dict[str, float]]  # item -> scale -> label
 
 
 def certify(
@@ -174,27 +299,30 @@ def certify(
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
-    labelled = _from_file(first, labels) if labels else _from_dataset(first)
-    return JudgeCard.like(
-        first,
+    values, source = _from_file(first, labels) if labels else _from_dataset(first)
+    return JudgeCard(
+        task=first.report.task,
+        dataset=first.report.dataset,
+        dataset_hash=first.report.dataset_hash,
+        judge=first.judge,
         created_at=created_at,
         app_version=__version__,
         seed=seed,
-        labels=labelled.source,
-        runs=tuple(run.run_id for run in runs),
+        labels=source,
+        runs=tuple(run.report.run_id for run in runs),
         scales=tuple(
-            _scale(name, kind, runs, labelled.values, seed)
+            _scale(name, kind, runs, values, seed)
             for name, kind in first.kind.scales.items()
-            if any(name in given for given in labelled.values.values())
+            if any(name in given for given in values.values())
         ),
-        attacks=read_attacks(attacks, first.judge) if attacks else None,
-        liars=_read_deceptive_judges(tests, first.judge) if tests else None,
+        attacks=_read_attacks(attacks, first.judge),
+        liars=_read_deceptive_judges(tests, first.judge),
         second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
         short_panels=sum(run.short_panels for run in runs),
     )
 
 
-def _from_file(run: JudgedRun, path: Path) -> _Labelled:
+def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, CardLabels]:
     read = read_labels(path, run.kind.label)
     unknown = [name for name in read.values if name not in run.items and name not in run.failed]
     if unknown:
@@ -218,7 +346,7 @@ def _from_file(run: JudgedRun, path: Path) -> _Labelled:
     return _labelled(run, values, "file", path.name, read.sha256)
 
 
-def _from_dataset(run: JudgedRun) -> _Labelled:
+def _from_dataset(run: JudgedRun) -> tuple[_Labels, CardLabels]:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
@@ -227,12 +355,12 @@ def _from_dataset(run: JudgedRun) -> _Labelled:
                 run=run.folder,
             )
         )
-    return _labelled(run, values, "dataset", run.dataset, run.dataset_hash)
+    return _labelled(run, values, "dataset", run.report.dataset, run.report.dataset_hash)
 
 
 def _labelled(
-    run: JudgedRun, values: dict[str, dict[str, float]], source: str, name: str, sha256: str
-) -> _Labelled:
+    run: JudgedRun, values: _Labels, source: str, name: str, sha256: str
+) -> tuple[_Labels, CardLabels]:
     judged = {scale: run.verdicts(scale) for scale in run.kind.scales}
     unscored = sum(
         any(item not in judged[scale] for scale in given) for item, given in values.items()
@@ -247,21 +375,21 @@ def _labelled(
         raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
-    return _Labelled(values, card)
+    return values, card
 
 
 def _scale(
     name: str,
     kind: Scale,
     runs: Sequence[JudgedRun],
-    labels: dict[str, dict[str, float]],
+    labels: _Labels,
     seed: int,
 ) -> CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     pairs = [
-        _pair(first.items[item], given[name], judged[item])
-        for item, given in labels.items()
-        if name in given and item in judged
+        LabelledVerdict(key, given[name], judged[key], item.language, item.confidence, item.cluster)
+        for key, given in labels.items()
+        if name in given and key in judged and (item := first.items[key])
     ]
     rest = [
         UnlabelledVerdict(item, verdict, first.items[item].cluster)
@@ -280,12 +408,12 @@ def _scale(
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest),
         missed=len(missed),
-        misses=tuple(_miss(miss, first) for miss in missed[:_MISSES]),
+        misses=tuple(
+            CardMiss.like(miss, question=item.question, quotes=item.quotes)
+            for miss in missed[:_MISSES]
+            if (item := first.items[miss.id])
+        ),
     )
-
-
-def _pair(item: RunItem, label: float, verdict: float) -> LabelledVerdict:
-    return LabelledVerdict(item.id, label, verdict, item.language, item.confidence, item.cluster)
 
 
 def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
@@ -336,11 +464,6 @@ def _figure(estimate: Estimate) -> CardFigure:
 
 def _clusters(clusters: int, items: int) -> int | None:
     return clusters if clusters < items else None
-
-
-def _miss(verdict: LabelledVerdict, run: JudgedRun) -> CardMiss:
-    item = run.items[verdict.id]
-    return CardMiss.like(verdict, question=item.question, quotes=item.quotes)
 
 
 def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tuple[JudgeCard, Path]:

@@ -16,7 +16,7 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
-from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
+from gigamind.datasets.schema import AnswerLabels, LabelledClaim
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
@@ -177,27 +177,22 @@ def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
 def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
     given = [label for label in answer.claim_labels.values() if label.verdict == "supported"]
     for fact in answer.labels.facts:
+        if any(
+            (fact.text in (label.quote or "") or (label.quote or "") in fact.text)
+            and not new_numbers(fact.text, known_numbers(label.text))
+            for label in given
+        ):
+            continue
         for number, note in enumerate(answer.case.notes, start=1):
-            if fact.text in note.text and not any(_gives(label, fact) for label in given):
+            if fact.text in note.text:
                 yield Omission(what=fact.text, note=number, quote=fact.text)
                 break
-
-
-def _gives(claim: LabelledClaim, fact: LabelledFact) -> bool:
-    quote = claim.quote or ""
-    return (fact.text in quote or quote in fact.text) and not new_numbers(
-        fact.text, known_numbers(claim.text)
-    )
 
 
 def _pastes_a_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
     lines = answer.case.notes[0].text.splitlines()
     long = [line for line in lines if sum(map(str.isalnum, line)) >= _LETTERS]
     return _finding(claim, "supported", 1, (long or lines or [""])[-1].strip())
-
-
-def _always_supported(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    return _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED)
 
 
 def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
@@ -211,10 +206,6 @@ def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
     elif claim.piece.cited:
         role = "source"
     return _not_a_claim(claim, role)
-
-
-def _abstains(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    return _not_a_claim(claim, "abstention")
 
 
 def _swaps_ids(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
@@ -289,7 +280,11 @@ class ScriptedJudge:
         ((name, several),) = schema["properties"].items()
         row = schema["$defs"][several["items"]["$ref"].rpartition("/")[2]]["properties"]
         looks: list[dict[str, Any]] = []
-        for statement in _statements(prompt):
+        start = re.search(r'\[\s*\{"', prompt)
+        statements: list[dict[str, Any]] = []
+        if start:
+            statements = json.JSONDecoder().raw_decode(prompt, start.start())[0]
+        for statement in statements:
             confirmed = self.confirms(answer, statement)
             looks.append(
                 {
@@ -307,9 +302,12 @@ DECEPTIVE_JUDGES = (
     CREDULOUS,
     ScriptedJudge("pastes_one_line", _pastes_a_line),
     ScriptedJudge("pastes_and_passes", _pastes_a_line, knows_pairs=True),
-    ScriptedJudge("always_supported", _always_supported),
+    ScriptedJudge(
+        "always_supported",
+        lambda _answer, claim: _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED),
+    ),
     ScriptedJudge("no_claims", _no_claims),
-    ScriptedJudge("abstains", _abstains),
+    ScriptedJudge("abstains", lambda _answer, claim: _not_a_claim(claim, "abstention")),
     ScriptedJudge("swaps_ids", _swaps_ids),
     ScriptedJudge("quotes_the_question", _quotes_the_question),
 )
@@ -332,11 +330,6 @@ class ScriptedClient:
         """Do nothing: there is no connection."""
 
 
-def _statements(text: str) -> list[dict[str, Any]]:
-    start = re.search(r'\[\s*\{"', text)
-    return json.JSONDecoder().raw_decode(text, start.start())[0] if start else []
-
-
 async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
     """Run each scripted judge over the labelled answers."""
     labels = [label for answer in given.answers for label in answer.claim_labels.values()]
@@ -347,17 +340,18 @@ async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardL
         unlabelled=given.unlabelled,
         claims=len(labels),
         unsupported=sum(label.verdict != "supported" for label in labels),
-        correctness=_mean([_labelled_correctness(answer) for answer in given.answers]),
+        correctness=_mean(
+            [
+                fmean(label.verdict == "supported" for label in answer.claim_labels.values())
+                for answer in given.answers
+                if answer.claim_labels
+            ]
+        ),
         utility=_mean([answer.labels.utility for answer in given.answers]),
         liars=tuple(
             [await _tried(judge, scripted, given.answers) for scripted in DECEPTIVE_JUDGES]
         ),
     )
-
-
-def _labelled_correctness(answer: LabelledAnswer) -> float | None:
-    verdicts = [label.verdict == "supported" for label in answer.claim_labels.values()]
-    return sum(verdicts) / len(verdicts) if verdicts else None
 
 
 async def _tried(

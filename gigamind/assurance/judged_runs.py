@@ -12,8 +12,8 @@ from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
 from gigamind.i18n import _, n_
 from gigamind.judges.protocol import Scale
+from gigamind.records.folder import read_report, read_reports, read_written
 from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
-from gigamind.records.reading import read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
@@ -50,10 +50,7 @@ class JudgedRun:
     """A finished run with a judge."""
 
     folder: Path
-    run_id: str
-    task: str
-    dataset: str
-    dataset_hash: str
+    report: RunReport
     judge: JudgeReport
     kind: JudgedKind
     items: Mapping[str, RunItem]  # by id, in the order of the dataset
@@ -70,17 +67,8 @@ class JudgedRun:
 
 def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
     """Read runs of one judge over one dataset; raise InputError unless they repeat the first."""
-    _check_distinct(folders)
-    runs = [_read_run(folder, kinds) for folder in folders]
-    for other in runs[1:]:
-        _check_repetition(runs[0], other)
-    return runs
-
-
-def _check_distinct(folders: Sequence[Path]) -> None:
-    """Refuse a run given twice: compared with itself it never flips."""
     known: dict[str, Path] = {}
-    for folder in folders:
+    for folder in folders:  # a run given twice never flips compared with itself
         run = read_written(folder / "run.json", _MISSING)
         if run in known:
             message = _(
@@ -91,14 +79,18 @@ def _check_distinct(folders: Sequence[Path]) -> None:
             )
             raise InputError(message)
         known[run] = folder
+    runs = [_read_run(folder, kinds) for folder in folders]
+    for other in runs[1:]:
+        _check_repetition(runs[0], other)
+    return runs
 
 
 def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
     for what, ours, theirs in (
-        ("task", first.task, other.task),
+        ("task", first.report.task, other.report.task),
         ("judge", first.judge.fingerprint, other.judge.fingerprint),
         ("model", first.judge.model, other.judge.model),
-        ("dataset", first.dataset_hash, other.dataset_hash),
+        ("dataset", first.report.dataset_hash, other.report.dataset_hash),
     ):
         if ours != theirs:
             message = _(
@@ -144,16 +136,24 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
-    items = _by_id(folder, [item for line in lines for item in kind.items(line)])
+    items: dict[str, RunItem] = {}
+    for item in (item for line in lines for item in kind.items(line)):
+        if item.id in items:
+            message = _(
+                '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
+                " answer's id in the dataset, then run the evaluation again.",
+                folder=folder,
+                item=item.id,
+            )
+            raise InputError(message)
+        items[item.id] = item
     errors = read_reports(folder / "errors.jsonl", ErrorReport, _MISSING)
-    summary = _summary(folder / "summary.json", kind)
+    file = folder / "summary.json"
+    summary = read_report(file, kind.compared.summary, _MISSING) if file.exists() else None
     llm: LlmReport | None = getattr(summary, "llm", None)
     return JudgedRun(
         folder=folder,
-        run_id=run.run_id,
-        task=run.task,
-        dataset=run.dataset,
-        dataset_hash=run.dataset_hash,
+        report=run,
         judge=run.judge,
         kind=kind,
         items=items,
@@ -162,22 +162,3 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         second_looks=getattr(summary, "second_looks", ()),
         short_panels=llm.panel.short if llm and llm.panel else 0,
     )
-
-
-def _summary(path: Path, kind: JudgedKind) -> object:
-    return read_report(path, kind.compared.summary, _MISSING) if path.exists() else None
-
-
-def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
-    by_id: dict[str, RunItem] = {}
-    for item in items:
-        if item.id in by_id:
-            message = _(
-                '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
-                " answer's id in the dataset, then run the evaluation again.",
-                folder=folder,
-                item=item.id,
-            )
-            raise InputError(message)
-        by_id[item.id] = item
-    return by_id

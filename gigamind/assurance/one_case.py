@@ -17,7 +17,7 @@ from gigamind.errors import LlmError
 from gigamind.i18n import Language, _, n_
 from gigamind.judges.asking import Asking
 from gigamind.judges.load import judge_file, kind_named, load_judge
-from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase, Verdict
+from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase
 from gigamind.judges.quality_gate import load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, pairs_in
@@ -76,17 +76,13 @@ def cases_of(name: str) -> Iterator[OneCase]:
     short = name.removeprefix("judges/").removesuffix(".toml")
     languages: list[Language] = [lang for lang in ("ko", "en") if lang in judge.languages]
     for language in languages:
-        alone, second = _apart(judge, language)
+        alone, second = judge, None
+        if isinstance(judge, SearchQA):
+            alone, second = judge.looking_once(), judge.judge_in(language).second
         yield OneCase(short, language, judge.settings, _judging(alone, language))
         if second:
             name = _("{judge}: second check", judge=short)
             yield OneCase(name, language, judge.settings, _looking(second))
-
-
-def _apart(judge: Judge[Any, Any], language: Language) -> tuple[Judge[Any, Any], SecondLook | None]:
-    if not isinstance(judge, SearchQA):
-        return judge, None
-    return judge.looking_once(), judge.judge_in(language).second
 
 
 def _judging(
@@ -104,14 +100,11 @@ def _judging(
         verdict = await judge.judge(question, Asking(models, "check", KEY, unread=unread))
         if verdict.why:
             raise why_unscored(verdict.errors, verdict.why)
-        return _scores(verdict)
+        scores = verdict.scores.items()
+        shown = (f"{name} {'-' if score is None else f'{score:g}'}" for name, score in scores)
+        return ", ".join(shown) or _("the judge gave no score")
 
     return ask
-
-
-def _scores(verdict: Verdict[Any]) -> str:
-    shown = (f"{name} {'-' if v is None else f'{v:g}'}" for name, v in verdict.scores.items())
-    return ", ".join(shown) or _("the judge gave no score")
 
 
 def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:

@@ -4,22 +4,25 @@ Any kind of judge takes part through `OnTrial`.  Cases are in `judges/trials/`. 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
-from gigamind.i18n import _, n_
+from gigamind.evidence.schema import Encodable, Strict, read_text
+from gigamind.i18n import Language, _, n_
 from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
 from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
-from gigamind.llm.prompts import Prompt
+from gigamind.loading import numbered_lines, parsed
 from gigamind.records.judged import Report
 from gigamind.stats.estimate import Estimate
 from gigamind.vault.language import question_language
@@ -84,7 +87,9 @@ class OnTrial:
 
     @property
     def instructions(self) -> str:
-        return "\n\n".join(map(_system_message, self.tested.prompts))
+        prompts = self.tested.prompts
+        rendered = (prompt.render(**dict.fromkeys(prompt.variables, "")) for prompt in prompts)
+        return "\n\n".join(str(messages[0]["content"]) for messages in rendered)
 
     async def judge(self, case: Case) -> Observed:
         """Judge one case; raise LlmError if the model gave no usable reply."""
@@ -99,7 +104,6 @@ class OnTrial:
 
 
 Result = TypeVar("Result")
-Group = TypeVar("Group")
 
 
 class TrialReport(Report):
@@ -118,11 +122,13 @@ class TrialReport(Report):
         **others: object,
     ) -> Self:
         """Return the report: `overall` groups all results, and `by_FIELD` groups them by the values of a field."""
-        by = {
-            name: _grouped(results, name.removeprefix("by_"), group)
-            for name in cls.model_fields
-            if name.startswith("by_")
-        }
+        by: dict[str, object] = {}
+        for name in cls.model_fields:
+            if name.startswith("by_"):
+                parts: dict[str, list[Result]] = {}
+                for result in results:
+                    parts.setdefault(getattr(result, name.removeprefix("by_")), []).append(result)
+                by[name] = tuple(group(key, own) for key, own in parts.items())
         overall = group("all", results)
         return cls.like(judge, model=judge.model_name, overall=overall, **by, **others)
 
@@ -142,15 +148,6 @@ class Share(Report):
         hits, of = sum(outcomes), len(outcomes)
         share = Estimate.share(hits, of)
         return cls(hits=hits, of=of, rate=share.value, low=share.low, high=share.high)
-
-
-def _grouped(
-    results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
-) -> tuple[Group, ...]:
-    members: dict[str, list[Result]] = {}
-    for result in results:
-        members.setdefault(getattr(result, field), []).append(result)
-    return tuple(group(name, own) for name, own in members.items())
 
 
 Observations = dict[str, Observed | LlmError]
@@ -242,5 +239,98 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
     return faults[0] if faults else LlmError(otherwise, "panel_tied")
 
 
-def _system_message(prompt: Prompt) -> str:
-    return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])
+AnswerName = Literal["right", "wrong", "useless"]
+TrialText = Annotated[Encodable, Field(min_length=1)]
+_MAX_BYTES = 10_000_000
+
+
+class TrialRow(Strict):
+    """A row of a file in `judges/trials/`."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+
+
+class ScenarioRow(TrialRow):
+    """A row that refers to a scenario."""
+
+    scenario: str
+
+
+class TrialNote(Strict):
+    """A note of a scenario."""
+
+    title: TrialText
+    text: TrialText
+
+
+class Answers(Strict):
+    """Answers to a scenario's question: right (grounded and useful), wrong (not grounded), useless (off topic)."""
+
+    right: TrialText
+    wrong: TrialText
+    useless: TrialText
+
+
+class Scenario(TrialRow):
+    """A question about notes, without any attack.
+
+    Attributes:
+        answerable: Whether the notes answer it.  If not, the right answer says so.
+    """
+
+    language: Language
+    question: TrialText
+    answerable: bool
+    notes: tuple[TrialNote, ...] = Field(min_length=1, strict=False)
+    answers: Answers
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The notes as the judge reads them."""
+        return tuple(Source(note.title, note.text) for note in self.notes)
+
+
+Row = TypeVar("Row", bound=TrialRow)
+OfScenario = TypeVar("OfScenario", bound=ScenarioRow)
+
+
+def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
+    """Return the rows of a trial file by id, each with its place as `file:line`."""
+    rows: dict[str, tuple[str, Row]] = {}
+    for number, line in numbered_lines(read_text(path, _MAX_BYTES)):
+        where = f"{path}:{number}"
+        row = parsed(model, line, where)
+        if row.id in rows:
+            message = _(
+                "{where}: the id {id!r} is already used at {other}",
+                where=where,
+                id=row.id,
+                other=rows[row.id][0],
+            )
+            raise InputError(message)
+        rows[row.id] = (where, row)
+    if not rows:
+        raise InputError(_("{file}: the file has no rows", file=path))
+    return rows
+
+
+def read_scenario_rows(
+    folder: Path | None, name: str, model: type[OfScenario]
+) -> Iterator[tuple[str, OfScenario, Scenario]]:
+    """Yield the rows of a trial file (by default a packaged one): place as `file:line`, row and scenario.
+
+    Raises:
+        InputError: A file cannot be read or is empty, or a row is invalid, repeats an id or names no scenario.
+    """
+    folder = folder or asset("judges") / "trials"
+    scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
+    for where, row in _read_rows(folder / name, model).values():
+        if row.scenario not in scenarios:
+            message = _(
+                "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
+                where=where,
+                scenario=row.scenario,
+                known=sorted(scenarios),
+            )
+            raise InputError(message)
+        yield where, row, scenarios[row.scenario][1]

@@ -11,16 +11,19 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from gigamind.assurance.scenarios import Scenario, ScenarioRow, TrialText, read_scenario_rows
 from gigamind.assurance.trials import (
     Case,
     JudgeKind,
     Observations,
     Observed,
     OnTrial,
+    Scenario,
+    ScenarioRow,
     Share,
     TrialReport,
+    TrialText,
     observe,
+    read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from gigamind.cli.command import command
 from gigamind.cli.errors import translated
-from gigamind.cli.files import STDIN, read_text
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import STDIN, prints_json, read_text, show_result
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
@@ -36,8 +35,7 @@ _MAX_QUOTES_BYTES = 100_000_000
 _UTF8_BYTES = 4  # upper limit per character
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSource:
+class NamedSource(NamedTuple):
     """A source with its name on the command line."""
 
     name: str
@@ -68,12 +66,15 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     Raises:
         InputError: the file cannot be read, has no row, or an invalid row; names file and line.
     """
-    from gigamind.loading import numbered_lines
+    from gigamind.evidence.schema import QuoteRow
+    from gigamind.loading import numbered_lines, parsed
 
-    quotes = [
-        _quote(line, f"{name}:{number}", sources)
-        for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES))
-    ]
+    names, quotes = [source.name for source in sources], list[Quote]()
+    for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES)):
+        where = f"{name}:{number}"
+        row = parsed(QuoteRow, line, where)
+        index = _source_index(row, where, names)
+        quotes.append(Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint))
     if not quotes:
         raise InputError(
             _('{file}: no quotes. Write one JSON object per line: {{"quote": "..."}}', file=name)
@@ -81,53 +82,30 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     return quotes
 
 
-def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
-    from gigamind.evidence.schema import QuoteRow
-    from gigamind.loading import parsed
-
-    row = parsed(QuoteRow, line, where)
-    index = _source_index(row, where, [source.name for source in sources])
-    return Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint)
-
-
 def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
     if row.source_index is not None and row.source is not None:
         raise InputError(_("{where}: set source_index or source, not both", where=where))
     if row.source_index is not None:
         return row.source_index
-    if row.source is not None:
-        return _named(row.source, where, names)
-    if len(names) > 1:
+    wanted = row.source
+    if wanted is None and len(names) == 1:
+        return 0
+    if wanted is None:
         message = _(
             "{where}: the quote has no source. Add source_index (0 to {last}) or source.",
             where=where,
             last=len(names) - 1,
         )
         raise InputError(message)
-    return 0
-
-
-def _named(wanted: str, where: str, names: Sequence[str]) -> int:
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
+    values = {"where": where, "name": wanted, "names": names}
     if len(matching) > 1:
         raise InputError(
-            _(
-                "{where}: several sources have the name {name!r}. Sources: {names}",
-                where=where,
-                name=wanted,
-                names=names,
-            )
+            _("{where}: several sources have the name {name!r}. Sources: {names}", **values)
         )
     if not matching:
-        raise InputError(
-            _(
-                "{where}: no source has the name {name!r}. Sources: {names}",
-                where=where,
-                name=wanted,
-                names=names,
-            )
-        )
+        raise InputError(_("{where}: no source has the name {name!r}. Sources: {names}", **values))
     return matching[0]
 
 
@@ -186,7 +164,9 @@ def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
     for number, outcome in enumerate(result.outcomes, start=1):
         passage = _passage(outcome, sources, _MARKS).plain
         cells = [*_cells(number, outcome, sources, units), passage]
-        lines.append(f"| {' | '.join(map(_escaped, cells))} |")
+        # No cell ends early, and HTML of a source stays text.
+        escaped = (re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell) for cell in cells)
+        lines.append(f"| {' | '.join(escaped)} |")
     return "\n".join([*lines, "", translated(_summary(result, sources))])
 
 
@@ -278,11 +258,6 @@ def _shortened(text: str) -> str:
         half = _PASSAGE_CHARS // 2
         text = f"{text[:half]} … {text[-half:]}"
     return printable(text)
-
-
-def _escaped(cell: str) -> str:
-    """Escape a cell of a Markdown table: no cell ends early, and HTML of a source stays text."""
-    return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell)
 
 
 @command(

@@ -1,17 +1,101 @@
-"""Commands with examples, grouped options, `--help-all`, `--quiet`, `--lang` and options from a file."""
+"""Commands with examples, grouped options, options from a file, pages of help in two languages, and lazy groups."""
 
 import difflib
+import inspect
 import os
-from collections.abc import Callable, Sequence
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any, TypeVar, get_args
+from unicodedata import east_asian_width
 
 import click
 
 from gigamind.cli.errors import call_translator
-from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
-from gigamind.i18n import LanguageChoice, Message, _, joined
+from gigamind.i18n import LanguageChoice, Message, Translator, _, joined
+
+_EXTRAS = "  ["  # what click puts between a text and its addition: a default, a range, "required"
+_DEFAULT = "default: "
+_KIND = re.compile(r"\b[A-Z]+(?: RANGE)?$")  # the type of a value, behind the names of an option
+_USAGE = re.compile(r"\[(?:-- )?OPTIONS(?: OF EVAL)?\]|COMMAND \[ARGS\]\.\.\.")
+_FILLER = "\ue000"  # for the second column of a wide letter while click counts letters
+CLICK_WORDS = (
+    *(_("Usage:"), _("[OPTIONS]"), _("COMMAND [ARGS]..."), _("[-- OPTIONS OF EVAL]")),
+    *(_("Options"), _("Commands"), _("Examples"), _("required"), _("default:")),
+    *(_("PATH"), _("TEXT"), _("INTEGER"), _("INTEGER RANGE"), _("FLOAT"), _("FLOAT RANGE")),
+    *(_("FILE"), _("FOLDER"), _("COPY"), _("NAME"), _("JUDGE")),
+    *(_("Show the version and exit."), _("Show this message and exit.")),
+)
+"""Texts that click itself puts on a page; looked up like all others."""
+
+
+def help_in(say: Translator, text: str) -> str:
+    """Return a text of a page of help in a language."""
+    paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
+    return "\n\n".join(map(say.plain, paragraphs))
+
+
+def usage_in(say: Translator, arguments: str) -> str:
+    """Return what follows a command in its usage line; names of arguments are not translated."""
+    return _USAGE.sub(lambda part: say.plain(part[0]), arguments)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text."""
+    paragraph = text.partition("\n\n")[0]
+    return paragraph.partition(". ")[0].removesuffix(".") + "."
+
+
+def row_in(say: Translator, row: tuple[str, str]) -> tuple[str, str]:
+    """Return a row of click's help records (an option or a command, and its text) in a language."""
+    names, text = row
+    names = _KIND.sub(lambda kind: say.plain(kind[0]), names)
+    text, bracket, extras = f"{'  ' if text.startswith('[') else ''}{text}".partition(_EXTRAS)
+    if not bracket:
+        return names, help_in(say, text)
+    translated: list[str] = []
+    for extra in extras.removesuffix("]").split("; "):
+        _before, default, value = extra.rpartition(_DEFAULT)
+        head = f"{say.plain(default.strip())} " if default else ""
+        translated.append(head + say.plain(value))
+    return names, f"{help_in(say, text)}{_EXTRAS}{'; '.join(translated)}]".strip()
+
+
+class HelpPage(click.HelpFormatter):
+    """A page of help in one language, in whose columns a wide letter counts for two."""
+
+    def __init__(self, say: Translator, width: int | None, max_width: int | None) -> None:
+        super().__init__(width=width, max_width=max_width)
+        self._say = say
+
+    def _translated(self, text: str) -> str:
+        return _wide(help_in(self._say, text))
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        usage = _wide(usage_in(self._say, args))
+        super().write_usage(prog, usage, f"{self._translated((prefix or 'Usage:').strip())} ")
+
+    def write_heading(self, heading: str) -> None:
+        super().write_heading(self._translated(heading))
+
+    def write_text(self, text: str) -> None:
+        super().write_text(self._translated(text))
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        definitions = (map(_wide, row_in(self._say, row)) for row in rows)
+        super().write_dl([(names, text) for names, text in definitions], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(_FILLER, "")
+
+
+def _wide(text: str) -> str:
+    return "".join(c + _FILLER if east_asian_width(c) in "WF" else c for c in text)
+
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
@@ -220,3 +304,53 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
     del param
     if not ctx.resilient_parsing:
         ctx.default_map = options_from_file(ctx, value)
+
+
+Commands = Mapping[str, str | tuple[str, str]]
+"""Name of a command -> its summary; with "module:attribute" before it if the command is not at "name:name"."""
+
+
+def every_command(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield each command below a group with the words that call it; imports all of them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
+        elif command:
+            yield (*path, name), command
+
+
+class LazyGroup(Group):
+    """A group of the commands in `lazy`; a mistyped name is also compared with the commands of its group `short`."""
+
+    def __init__(self, *arguments: Any, lazy: Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
+        super().__init__(*arguments, **settings)
+        self._lazy = lazy
+        self._short = short
+
+    def callable_names(self, ctx: click.Context) -> dict[str, str]:
+        below = self.get_command(ctx, self._short)
+        names = below.list_commands(ctx) if isinstance(below, click.Group) else []
+        return {name: f"{self._short} {name}" for name in names} | super().callable_names(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in self._lazy:
+            return None
+        row = self._lazy[cmd_name]
+        place = f"{cmd_name}:{cmd_name}" if isinstance(row, str) else row[0]
+        return pkgutil.resolve_name(f"{__package__}.{place}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([
+                (name, row if isinstance(row, str) else row[1]) for name, row in self._lazy.items()
+            ])  # fmt: skip

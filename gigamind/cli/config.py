@@ -107,9 +107,14 @@ def options_from_file(context: click.Context, named: Path | None) -> dict[str, A
     config = read_config(path)
     if problem := next(_wrong_tables(config, context.find_root()), None):
         raise InputError(problem)
-    table = _table_of(context)
-    values = _shared_values(config, table, context) | _values(config, table, context)
-    if values:
+    words = context.command_path.split()[1:]
+    table = ".".join(words[1:] if words[:1] == [_DEFAULT_GROUP] else words)
+    shared: dict[str, Any] = {}
+    if other := _SHARED.get(table):
+        known = {name for name, _option in _options(context.command)} - _OF_ONE_RUN
+        keys = [key for key in _table(config, other) if key.replace("-", "_") in known]
+        shared = _values(config, other, context, keys)
+    if values := shared | _values(config, table, context):
         context.meta[_CONFIG_PATH] = config.path
     return values
 
@@ -125,15 +130,6 @@ def config_used() -> ConfigReport | None:
         and context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
     )
     return ConfigReport(file=str(file), options=names) if file and names else None
-
-
-def _table_of(context: click.Context) -> str:
-    words: list[str] = []
-    at = context
-    while at.parent is not None:
-        words.insert(0, at.info_name or "")
-        at = at.parent
-    return ".".join(words[1:] if words[:1] == [_DEFAULT_GROUP] else words)
 
 
 def check_config(
@@ -200,15 +196,6 @@ def _homes(root: click.Context) -> dict[str, click.Group]:
     if isinstance(inner, click.Group):
         homes |= dict.fromkeys(inner.list_commands(root), inner)
     return homes
-
-
-def _shared_values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
-    other = _SHARED.get(table)
-    if other is None:
-        return {}
-    known = {name for name, _option in _options(context.command)} - _OF_ONE_RUN
-    keys = [key for key in _table(config, other) if key.replace("-", "_") in known]
-    return _values(config, other, context, keys)
 
 
 def _table(config: ConfigFile, table: str) -> dict[str, Any]:

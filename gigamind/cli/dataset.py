@@ -11,7 +11,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.errors import print_line, print_warning, translated
 from gigamind.cli.output import is_json, prints_json, show_result, show_written
 from gigamind.errors import DatasetError, InputError
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import _, joined, n_
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import DatasetCheckDocument
@@ -160,7 +160,13 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 def stats(path: Path, form: str) -> None:
     """Describe a dataset: languages, answerable share, spans and difficulty."""
     del form  # the same as --json
-    description = _described(path)
+    from gigamind.datasets.describe import describe_links, describe_queries
+    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+
+    if dataset_kind(path) == "links":
+        description = describe_links(read_links(path))
+    else:
+        description = describe_queries(read_queries(path))
     show_result(description, lambda: _print(description))
 
 
@@ -248,15 +254,6 @@ def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
     print_line(joined((document.dataset, usable), ": ") if named else usable)
 
 
-def _described(path: Path) -> "Description":
-    from gigamind.datasets.describe import describe_links, describe_queries
-    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
-
-    if dataset_kind(path) == "links":
-        return describe_links(read_links(path))
-    return describe_queries(read_queries(path))
-
-
 def _read(path: Path) -> "Dataset[Any]":
     from gigamind.datasets import jsonl
 
@@ -300,7 +297,14 @@ def _print(description: "Description") -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _WIDTH
-    console.print(translated(_rows_line(description)))
+    line = n_("{n} row", "{n:,} rows", n=description.rows)
+    if description.kind == "queries":
+        line = n_("{n} query", "{n:,} queries", n=description.rows)
+    elif description.kind == "links":
+        line = n_("{n} link", "{n:,} links", n=description.rows)
+    if rejected := description.rejected:
+        line = _("{rows} and {rejected:,} unusable rows", rows=line, rejected=rejected)
+    console.print(translated(line))
     heads = map(translated, (_("field"), _("value"), _("rows"), _("share")))
     table = Table(*heads, box=None, pad_edge=False)
     for field, values in description.counts.items():
@@ -312,14 +316,3 @@ def _print(description: "Description") -> None:
     console.print(table)
     for name, figure in description.figures.items():
         console.print(f"{translated(_FIGURES.get(name, name))}: {figure:g}")
-
-
-def _rows_line(description: "Description") -> Message:
-    lines: dict[str, Message] = {
-        "queries": n_("{n} query", "{n:,} queries", n=description.rows),
-        "links": n_("{n} link", "{n:,} links", n=description.rows),
-    }
-    line = lines.get(description.kind) or n_("{n} row", "{n:,} rows", n=description.rows)
-    if not description.rejected:
-        return line
-    return _("{rows} and {rejected:,} unusable rows", rows=line, rejected=description.rejected)

@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires
@@ -18,10 +18,9 @@ from typing import Any, Literal, cast
 import click
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.cli.command import CONFIG_VARIABLE, command
+from gigamind.cli.command import CONFIG_VARIABLE, command, every_command
 from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.errors import print_line, translated
-from gigamind.cli.lazy import every_command
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.i18n import Text, _, n_
@@ -251,24 +250,17 @@ def _check_cache(checkup: _Checkup, folder: Path) -> int:
     size = sum(path.stat().st_size for path in files)
     indexes = sum(1 for path in folder.glob("indexes/*") if not path.name.startswith("."))
     vectors = folder / "embeddings.sqlite"
-    if vectors.is_file() and not _is_database(vectors):
-        problem, fix = (
-            _("{path} is damaged", path=vectors),
-            _("delete the file: rm {path}", path=vectors),
-        )
-        checkup.problem("cache", problem, fix)
+    try:
+        if vectors.is_file():
+            uri = f"{vectors.resolve().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                connection.execute("SELECT name FROM sqlite_master LIMIT 1")
+    except sqlite3.DatabaseError:
+        fix = _("delete the file: rm {path}", path=vectors)
+        checkup.problem("cache", _("{path} is damaged", path=vectors), fix)
     line = _("{path}: {size}, search indexes: {n:,}", path=folder, size=_megabytes(size), n=indexes)
     checkup.ok("cache", line)
     return size
-
-
-def _is_database(path: Path) -> bool:
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.execute("SELECT name FROM sqlite_master LIMIT 1")
-    except sqlite3.DatabaseError:
-        return False
-    return True
 
 
 def _check_disk(checkup: _Checkup, cache: Path) -> int:
@@ -347,8 +339,12 @@ def _check_prefect(checkup: _Checkup) -> None:
 
 
 def _check_keys(checkup: _Checkup) -> dict[str, bool]:
+    from gigamind.assets import asset
+
     wanted = checkup.configured("key_variable")
-    names = dict.fromkeys((*_KEYS, *_of_systems(), *wanted.values()))
+    texts = (path.read_text(encoding="utf-8") for path in sorted(asset("systems").rglob("*.toml")))
+    of_systems = (name for text in texts for name in _VARIABLE.findall(text))
+    names = dict.fromkeys((*_KEYS, *of_systems, *wanted.values()))
     keys = {name: bool(os.environ.get(name)) for name in names}
     for name, is_set in keys.items():
         if is_set and os.environ[name] != os.environ[name].strip():
@@ -361,13 +357,6 @@ def _check_keys(checkup: _Checkup) -> dict[str, bool]:
     names = [name for name, is_set in keys.items() if is_set] or _("none")
     checkup.ok("keys", _("variables that are set: {names}", names=names))
     return keys
-
-
-def _of_systems() -> Iterator[str]:
-    from gigamind.assets import asset
-
-    for path in sorted(asset("systems").rglob("*.toml")):
-        yield from _VARIABLE.findall(path.read_text(encoding="utf-8"))
 
 
 def _check_variables(checkup: _Checkup, root: click.Context) -> None:

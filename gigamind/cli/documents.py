@@ -16,8 +16,8 @@ from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
+from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
-from gigamind.release.experiment import Experiment
 from gigamind.release.policy import GateResult
 from gigamind.vault.identity import Collision
 
@@ -143,13 +143,5 @@ class ModelCheckDocument(Report):
 
 def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDocument:
     """Return the document of a run that was only checked."""
-    return DryRunDocument(
-        ready=checked.ready,
-        dataset_hash=checked.dataset_hash,
-        notes_hash=checked.notes_hash,
-        problems=tuple(checked.errors),
-        warnings=tuple(checked.warnings),
-        estimate=tuple(checked.estimate()),
-        least_calls=checked.least_calls(),
-        config=config,
-    )
+    computed = {"estimate": checked.estimate(), "least_calls": checked.least_calls()}
+    return DryRunDocument.like(checked, problems=checked.errors, config=config, **computed)

@@ -22,17 +22,13 @@ class CallLanguage:
     """The language of a call: `--lang` on the command line or in gigamind.toml, else the environment."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self.choice: LanguageChoice = _choice(arguments)
+        words = [part for argument in arguments for part in argument.split("=", 1)]
+        choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
+        self.choice: LanguageChoice = choice if choice in get_args(LanguageChoice) else "auto"
 
     @property
     def language(self) -> Language:
         return language_of(self.choice)
-
-
-def _choice(arguments: Sequence[str]) -> LanguageChoice:
-    words = [part for argument in arguments for part in argument.split("=", 1)]
-    choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
-    return choice if choice in get_args(LanguageChoice) else "auto"
 
 
 def call_language(context: click.Context | None = None) -> Language:

@@ -43,7 +43,7 @@ def _evaluate(
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import show_checked, show_finished, show_warnings
+    from gigamind.cli.show import plain_console, show_checked, show_finished, show_warning_lines
     from gigamind.evaluation.finish import read_bounds, read_finished
     from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
@@ -63,7 +63,8 @@ def _evaluate(
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show_warnings(warnings, translator(options.language))
+    show_warning_lines(plain_console(stderr=True), warnings, translator(options.language))
+    refused: GigamindError | None = None
     try:
         if flow:
             from gigamind.publish.here import run_flow
@@ -73,23 +74,18 @@ def _evaluate(
             with progress_bar() as progress:
                 finished = evaluate(options, progress)
     except GigamindError as error:
-        is_verdict = isinstance(error, BrokenBoundError)
-        if (
-            error.run
-            and (is_verdict or is_json())
-            and (written := read_finished(TASKS[options.task], error.run))
-        ):
-            bounds = read_bounds(error.run, options, KINDS)
-            show_result(
-                evaluation_document(written, error, bounds),
-                lambda: show_finished(options, written, warnings),
-            )
-        raise
+        shown = error.run and (isinstance(error, BrokenBoundError) or is_json())
+        written = read_finished(TASKS[options.task], error.run) if error.run and shown else None
+        if written is None:
+            raise
+        finished, refused = written, error
     bounds = read_bounds(finished.out, options, KINDS)
     show_result(
-        evaluation_document(finished, bounds=bounds),
+        evaluation_document(finished, refused, bounds),
         lambda: show_finished(options, finished, warnings),
     )
+    if refused:
+        raise refused
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt
     if finished.verdict:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -19,13 +19,18 @@ from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
 
-if TYPE_CHECKING:
-    from gigamind.tasks.search.write_queries import WrittenRows
-
-
 _FOLDER = Path(".gigamind")
 _MAX_FAILURES = 5
 _path, _count = click.Path(path_type=Path), click.IntRange(min=1)
+_notes_option = click.option(
+    "--notes",
+    type=_path,
+    required=True,
+    help="the vault (folder of Markdown notes), which stays unchanged",
+)
+_seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
+)
 
 
 class QueryWriterOptions(ModelOptions):
@@ -87,7 +92,13 @@ def write_with_model(
         store=_FOLDER / "replies",
         ledger=options.ledger or _FOLDER / "attempts.jsonl",
     )
-    _report_losses(written)
+    for reason, count in written.dropped.items():
+        print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
+    for failure in written.failures[:_MAX_FAILURES]:
+        problem = _("failed: {note}: {reason}", note=failure.item_id, reason=failure.message)
+        print_line(problem, err=True)
+    if (more := len(written.failures) - _MAX_FAILURES) > 0:
+        print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
     if not written.rows:
         message = _(
             "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
@@ -114,17 +125,6 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
         print_warning(warning)
 
 
-def _report_losses(written: "WrittenRows") -> None:
-    for reason, count in written.dropped.items():
-        print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
-    for failure in written.failures[:_MAX_FAILURES]:
-        print_line(
-            _("failed: {note}: {reason}", note=failure.item_id, reason=failure.message), err=True
-        )
-    if (more := len(written.failures) - _MAX_FAILURES) > 0:
-        print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
-
-
 @command(
     "generate-links",
     context_settings={"show_default": True},
@@ -132,12 +132,7 @@ def _report_losses(written: "WrittenRows") -> None:
         "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
     ),
 )
-@click.option(
-    "--notes",
-    type=_path,
-    required=True,
-    help="the vault (folder of Markdown notes), which stays unchanged",
-)
+@_notes_option
 @click.option(
     "--out-notes",
     type=_path,
@@ -151,9 +146,7 @@ def _report_losses(written: "WrittenRows") -> None:
     help="write the link dataset to this file, one row per removed link",
 )
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option(
-    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
-)
+@_seed_option
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -181,12 +174,7 @@ def generate_links(
         "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
     ),
 )
-@click.option(
-    "--notes",
-    type=_path,
-    required=True,
-    help="the vault (folder of Markdown notes), which stays unchanged",
-)
+@_notes_option
 @click.option("--out", type=_path, required=True, help="write the questions to this file")
 @click.option(
     "--max-per-note", type=_count, default=3, help="maximum number of answerable questions per note"
@@ -215,9 +203,7 @@ def generate_links(
 @click.option(
     "--limit", type=_count, help="total number of questions, spread evenly over notes and forms"
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
-)
+@_seed_option
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context

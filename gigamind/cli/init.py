@@ -12,7 +12,7 @@ from gigamind.cli.config import FILE
 from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
-from gigamind.i18n import LanguageChoice, Message, _, joined, language_of
+from gigamind.i18n import LanguageChoice, Message, Text, _, joined, language_of
 
 _HEAD = """# Options of gigamind for commands called in this folder or below. A table has the name of a command and may
 # hold any of its options (gigamind eval search --help-all). The command line overrides the environment
@@ -58,34 +58,23 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
         )
     if lang not in choices:
         raise InputError(_("--lang {value}: must be one of {choices}", value=lang, choices=choices))
-    path.write_text(config_text(notes, dataset, lang), encoding="utf-8")
-    written = _("Written: {file}", file=FILE)
-    show_written(path, {"options": 4}, joined((written, _next_steps(notes, Path(dataset))), "\n"))
-
-
-def config_text(notes: str, dataset: str, lang: LanguageChoice) -> str:
-    """Return the text of gigamind.toml."""
-    folder, file = (_quoted(path) for path in (notes, dataset))
-    return (
+    # JSON and TOML write basic strings alike.
+    folder, file = (json.dumps(given, ensure_ascii=False) for given in (notes, dataset))
+    text = (
         f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n'
         f"\n[suggest-links]\nnotes = {folder}\n"
     )
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # JSON and TOML write basic strings alike
+    path.write_text(text, encoding="utf-8")
+    lines: list[Text] = [_("Written: {file}", file=FILE)]
+    if not Path(dataset).is_file():
+        missing = _(
+            "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
+        )
+        generate = f"  gigamind eval generate-queries --notes {notes} --out {Path(dataset)}"
+        lines += [missing, generate]
+    lines.append(_("Next command: {command}", command="gigamind eval search"))
+    show_written(path, {"options": 4}, joined(lines, "\n"))
 
 
 def _ask(question: Message, default: str) -> str:
     return str(click.prompt(translated(question), default=default, err=True)).strip()
-
-
-def _next_steps(notes: str, dataset: Path) -> Message:
-    run = _("Next command: {command}", command="gigamind eval search")
-    if dataset.is_file():
-        return run
-    missing = _(
-        "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
-    )
-    generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
-    return joined((missing, generate, run), "\n")

@@ -17,8 +17,8 @@ from typing import NoReturn
 
 import click
 
+from gigamind.cli.command import LazyGroup
 from gigamind.cli.errors import CallLanguage, missing_extra, show_error, show_usage_error
-from gigamind.cli.lazy import LazyGroup
 from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.i18n import _, translator
 from gigamind.version import __version__
@@ -41,7 +41,7 @@ _COMMANDS = {
         "release:baseline",
         _("Choose the run that later runs are compared with (the baseline)."),
     ),
-    "gate": _("Record who accepts a failed release gate, and until when."),
+    "gate": ("release:gate", _("Record who accepts a failed release gate, and until when.")),
     "suggest-links": (
         "suggest:suggest",
         _("Suggest links between notes, each with a confidence and a reason."),
@@ -113,11 +113,6 @@ def stoppable() -> Generator[Stop]:
             signal.signal(signal.SIGTERM, before)
 
 
-def ctrl_c_is_ignored() -> bool:
-    """Return whether the process was started with SIGINT ignored."""
-    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-
-
 @click.group(
     cls=LazyGroup,
     lazy=_COMMANDS,
@@ -159,16 +154,16 @@ def evaluate() -> None:
 
 
 _JUDGE_COMMANDS = {
-    "fit": ("judge_fit:fit", _("Fit a judge to labelled queries.")),
+    "fit": ("judges:fit", _("Fit a judge to labelled queries.")),
     "certify": (
-        "judge_certify:certify",
+        "judges:certify",
         _("Measure how well a run's judge agrees with human labels."),
     ),
     "attack": (
-        "judge_trials:attack",
+        "judges:attack",
         _("Test a judge against prompt injection in notes and answers."),
     ),
-    "test": ("judge_trials:test", _("Run a judge on cases with known verdicts.")),
+    "test": ("judges:test", _("Run a judge on cases with known verdicts.")),
 }
 
 
@@ -188,7 +183,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
-        if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        if ignored and given and given[0] in _LONG and not _HELP & set(given):
             hint = _(
                 "The command runs in the background and ignores Ctrl-C. To stop it: kill {pid}",
                 pid=os.getpid(),

@@ -14,9 +14,8 @@ from pydantic import Field
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
 from gigamind.cli.errors import print_line, translated
-from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, show_result
+from gigamind.cli.output import STDIN, is_json, prints_json, read_text, show_result
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.result import AlignOptions
@@ -26,7 +25,7 @@ from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
 
 if TYPE_CHECKING:
-    from gigamind.memory.entries import Entry
+    from gigamind.memory.pipeline import Entry
     from gigamind.memory.sessions import SessionReport
 
 

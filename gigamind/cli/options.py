@@ -50,7 +50,9 @@ def options_of(
     fields = {
         name: field for name, field in model.model_fields.items() if only is None or name in only
     }
-    ordered = sorted(fields.items(), key=lambda entry: _distance(model, entry[0]))
+    mro = [inspect.get_annotations(kind) for kind in model.__mro__]
+    order = {name: next(at for at, names in enumerate(mro) if name in names) for name in fields}
+    ordered = sorted(fields.items(), key=lambda entry: order[entry[0]])
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(ordered):
@@ -62,12 +64,6 @@ def options_of(
         return command
 
     return decorate
-
-
-def _distance(model: type[BaseModel], name: str) -> int:
-    return next(
-        at for at, kind in enumerate(model.__mro__) if name in inspect.get_annotations(kind)
-    )
 
 
 def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Command], Command]:

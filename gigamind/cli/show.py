@@ -29,16 +29,12 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     console.print(say(checked.terminal))
     rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
     if rows:
-        _show_first(
-            console,
-            n_(
-                "{n} unusable row of the dataset:",
-                "{n:,} unusable rows of the dataset:",
-                n=len(rows),
-            ),
-            rows,
-            say,
+        title = n_(
+            "{n} unusable row of the dataset:",
+            "{n:,} unusable rows of the dataset:",
+            n=len(rows),
         )
+        _show_first(console, title, rows, say)
     show_warning_lines(console, checked.warnings)
     console.print(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
@@ -82,11 +78,6 @@ def show_document(document: Document, language: Language, page: Path | None) -> 
         console.print(say(_("Report: {file}", file=page)))
 
 
-def show_warnings(warnings: Sequence[Text], say: Translator) -> None:
-    """Print the number of warnings and the first ones to standard error."""
-    show_warning_lines(plain_console(stderr=True), warnings, translator(say.language))
-
-
 def plain_console(*, stderr: bool = False) -> Console:
     """Return a console without markup, highlighting and line breaks."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -106,8 +97,5 @@ def _show_first(console: Console, title: Message, lines: Sequence[Text], say: Tr
     for line in lines[:_MAX_LINES]:
         console.print(textwrap.indent(printable_lines(say(line)), "  "))
     if len(lines) > _MAX_LINES:
-        console.print(f"  {say(_more(len(lines) - _MAX_LINES))}")
-
-
-def _more(count: int) -> Message:
-    return _("... and {n:,} more problems", n=count)
+        more = _("... and {n:,} more problems", n=len(lines) - _MAX_LINES)
+        console.print(f"  {say(more)}")

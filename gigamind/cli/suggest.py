@@ -148,7 +148,7 @@ def suggest(
     say = translator(language)
     if undo_file is not None:
         _check_alone(context)
-        from gigamind.cli.suggest_apply import undone
+        from gigamind.cli.suggestions import undone
 
         undone(undo_file, say)
         return
@@ -157,7 +157,7 @@ def suggest(
     _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
     if applied and not yes:
-        from gigamind.cli.suggest_apply import check_terminal
+        from gigamind.cli.suggestions import check_terminal
 
         if is_quiet():
             raise InputError(
@@ -165,7 +165,7 @@ def suggest(
             )
         check_terminal()
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.suggestions import Suggested, note_document
+    from gigamind.cli.suggestions import Suggested, note_document, write_links
     from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
@@ -198,7 +198,7 @@ def suggest(
     writer = LinkWriter(vault, identities)
     is_unknown = suggester.habits.calibration.is_of_other_vaults
     if applied:
-        _apply(all_suggested, vault, writer, copy, say, yes=yes)
+        write_links(all_suggested, vault, writer, copy, say, yes=yes)
         if has_phrases:
             print_line(_PHRASES_LEFT_OUT)
     else:
@@ -258,23 +258,6 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
             raise InputError(
                 _("--out {file} is in the vault. Use a file outside the vault.", file=out)
             )
-
-
-def _apply(
-    all_suggested: "Sequence[Suggested]",
-    vault: "Vault",
-    writer: "LinkWriter",
-    copy: Path | None,
-    say: Translator,
-    *,
-    yes: bool,
-) -> None:
-    from gigamind.cli import suggest_apply
-
-    if copy is None:
-        suggest_apply.in_place(all_suggested, vault, writer, say, yes=yes)
-    else:
-        suggest_apply.into_copy(all_suggested, vault, writer, copy, say, yes=yes)
 
 
 def _show(

@@ -1,17 +1,27 @@
-"""Suggested links as text: of one note, as a summary of a vault, and as JSON for editors."""
+"""Suggested links: as text and JSON, written into notes after confirmation or all at once, and removed again."""
 
+import shlex
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+import click
+
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
-from gigamind.i18n import Message, Translator, _, n_
+from gigamind.cli.errors import show_error
+from gigamind.errors import InputError, NotesError
+from gigamind.i18n import Message, Translator, _, joined, n_
+from gigamind.linking.apply import InPlaceWriter, write_copy
+from gigamind.linking.insertion import Insertion, LinkedNote, insert
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
+from gigamind.linking.undo import undo
 from gigamind.records.folder import as_json as text_of
 from gigamind.spans import Utf16
 from gigamind.text import printable
-from gigamind.vault.notes import Note
+from gigamind.vault.notes import Note, Vault
 
 _MAX_SUGGESTIONS, _MAX_TARGETS = 20, 10
 _SCORES = {"mention": _("mention"), "context": _("context"), "centrality": _("centrality")}
@@ -142,3 +152,195 @@ def _suggestion_count(count: int) -> Message:
 def _arrow(suggestion: LinkSuggestion, note: Note, writer: LinkWriter) -> str:
     place = writer.place(suggestion.target, note.path)
     return f'"{printable(suggestion.anchor)}" → {printable(place)}'
+
+
+_CONTEXT_CHARS = 60  # code points of its line on either side of a link
+# The second four are the same keys on a Korean keyboard.
+_REFUSALS = {
+    "no_text": _("this text is in code, a heading, a link, HTML, math or a comment"),
+    "address": _("this text is part of an address or a tag"),
+    "brackets": _(
+        "this text is in or right after brackets, so some programs would read both as one link"
+    ),
+    "overlaps": _("this text overlaps another suggestion"),
+    "otherwise": _("a link here would change the surrounding Markdown, such as bold text"),
+}
+_ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ": "a", "ㅂ": "q"}
+
+
+def check_terminal() -> None:
+    """Check that links can be confirmed.
+
+    Raises:
+        InputError: standard input is not a terminal.
+    """
+    if not sys.stdin.isatty():
+        raise InputError(
+            _(
+                "You cannot confirm links without a terminal. --yes links all names with at least"
+                " --min-confidence, without confirmation."
+            )
+        )
+
+
+def write_links(
+    every: Sequence[Suggested],
+    vault: Vault,
+    writer: LinkWriter,
+    copy: Path | None,
+    say: Translator,
+    *,
+    yes: bool,
+) -> None:
+    """Write the links into a copy of the vault; without `copy` into its notes, each once its links are decided.
+
+    Raises:
+        NotesError: the vault cannot be copied, or some notes changed meanwhile or cannot be written.
+        UnwrittenError: the undo file cannot be written; no further notes are written.
+    """
+    accepted = _accepted(every, writer, say, yes=yes)
+    written: list[LinkedNote] = []
+    problems: list[NotesError] = []
+    if copy:
+        linked = list(accepted)
+        if not linked:
+            click.echo(say(_("No link was added, so no copy was written.")))
+            return
+        added, problems = write_copy(vault, copy, linked)
+        unchanged = _(
+            "The links are in the copy {copy}. The vault {vault} is unchanged.",
+            copy=copy,
+            vault=vault.root,
+        )
+        click.echo(say(joined((_added(added), unchanged), " ")))
+        _end(problems)
+        return
+    with InPlaceWriter(vault) as notes:
+        try:
+            for linked in accepted:
+                try:
+                    notes.write(linked)
+                except NotesError as error:
+                    problems.append(error)
+                else:
+                    written.append(linked)
+        finally:  # also after an interruption
+            click.echo(say(_added(written) if written else _("No link was added.")))
+            if written and notes.undo_file:
+                command = f"gigamind suggest-links --undo {shlex.quote(str(notes.undo_file))}"
+                click.echo(say(_("To undo: {command}", command=command)))
+    _end(problems)
+
+
+def undone(file: Path, say: Translator) -> None:
+    """Remove the links of an undo file.
+
+    Raises:
+        InputError: the file is not an undo file.
+        NotesError: some notes changed since; the others are restored.
+    """
+    result = undo(file)
+    line = n_("Restored {n} note.", "Restored {n:,} notes.", n=len(result.restored))
+    if result.untouched:
+        others = n_(
+            "{n} other note was already without these links.",
+            "{n:,} other notes were already without these links.",
+            n=len(result.untouched),
+        )
+        line = joined((line, others), " ")
+    click.echo(say(line))
+    _end(result.problems)
+
+
+def _added(written: Sequence[LinkedNote]) -> Message:
+    links = sum(len(linked.insertions) for linked in written)
+    notes = n_("{n} note", "{n:,} notes", n=len(written))
+    return n_("Added {n} link in {notes}.", "Added {n:,} links in {notes}.", n=links, notes=notes)
+
+
+def _end(problems: Sequence[NotesError]) -> None:
+    if problems:
+        raise NotesError(joined((problem.message for problem in problems), "\n"))
+
+
+def _accepted(
+    every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, yes: bool
+) -> Iterator[LinkedNote]:
+    """Yield the notes that get links; suggestions that cannot be written are reported and skipped."""
+    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes=yes)
+    for note, suggestions in every:
+        if not suggestions:
+            continue
+        linked = insert(note, suggestions, writer)
+        for refusal in linked.refusals:
+            suggestion = refusal.suggestion
+            reason = _REFUSALS.get(refusal.why) or _(
+                "no link with this text leads to {target} and to no other note",
+                target=suggestion.target,
+            )
+            line = _(
+                '{place}: "{anchor}" cannot be linked: {reason}.',
+                place=place_of(suggestion, note),
+                anchor=suggestion.anchor,
+                reason=reason,
+            )
+            click.echo(printable(say(line)), err=True)
+        questions.done += len(linked.refusals)
+        wanted = [
+            insertion for insertion in linked.insertions if questions.accepts(note, insertion)
+        ]
+        if len(wanted) < len(linked.insertions):
+            linked = insert(note, [insertion.suggestion for insertion in wanted], writer)
+        if linked.insertions:
+            yield linked
+        if questions.ended:
+            return
+
+
+class _Questions:
+    """Ask about one link after the other, until an answer covers the rest."""
+
+    def __init__(self, total: int, say: Translator, *, yes: bool) -> None:
+        self.done = 0
+        self.ended = False
+        self._total = total
+        self._yes = yes
+        self._say = say
+
+    def accepts(self, note: Note, insertion: Insertion) -> bool:
+        self.done += 1
+        if self._yes or self.ended:
+            return self._yes
+        self._show(note, insertion)
+        answer = self._ask()
+        self._yes, self.ended = answer == "a", answer == "q"
+        return answer in {"y", "a"}
+
+    def _show(self, note: Note, insertion: Insertion) -> None:
+        suggestion, span = insertion.suggestion, insertion.span
+        line = max(note.text.rfind("\n", 0, span.start) + 1, note.document.body_start)
+        left = note.text[max(line, span.start - _CONTEXT_CHARS) : span.start]
+        right = note.text[span.end : span.end + _CONTEXT_CHARS].split("\n", 1)[0]
+        link = click.style(printable(insertion.link), bold=True)
+        context = printable(left) + link + printable(right)
+        place = place_of(suggestion, note)
+        question = _(
+            '"{anchor}" → {target}, confidence {confidence}: {reason}',
+            anchor=printable(suggestion.anchor),
+            target=printable(suggestion.target),
+            confidence=suggestion.confidence_text,
+            reason=suggestion.reason,
+        )
+        where = _(
+            "{place} (suggestion {n:,} of {total:,})", place=place, n=self.done, total=self._total
+        )
+        lines = (self._say(where), context.strip(), printable(self._say(question)))
+        click.echo("\n" + "\n  ".join(lines), err=True)
+
+    def _ask(self) -> str:
+        prompt = self._say(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
+        while True:
+            typed = click.prompt(f"  {prompt}", err=True)
+            if answer := _ANSWERS.get(typed.strip().lower()[:1]):
+                return answer
+            show_error(_("Type y, n, a or q."), self._say.language)

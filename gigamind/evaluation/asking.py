@@ -19,7 +19,7 @@ from gigamind.errors import (
     LlmError,
     UnwrittenError,
 )
-from gigamind.evaluation import shards, unfinished
+from gigamind.evaluation import shards
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.i18n import Message, Text, _, from_json, joined
@@ -74,7 +74,7 @@ def ask_all(
     stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
     needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
     shard: shards.Shard | None = None,
-) -> unfinished.ModelRun:
+) -> shards.ModelRun:
     """Evaluate every item that has no final result yet.
 
     Args:
@@ -91,11 +91,13 @@ def ask_all(
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
         EvaluationError: no item could be evaluated; says why most failed, and what may help.
     """
-    run = unfinished.unfinished_folder(out)
+    run = shards.unfinished_folder(out)
     others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
-    folder = run if shard is None or gathers else _begun(shard, run, identity)
-    interrupted = False
-    again = folder == run and (resume or (gathers and unfinished.is_resumable(out)))
+    folder, interrupted = run, False
+    if shard is not None and not gathers:
+        check_run(run, identity)
+        folder = shard.begin(run)
+    again = folder == run and (resume or (gathers and shards.is_resumable(out)))
     with RunStore(folder, identity, resume=again) as store:
         if others != [folder]:
             known_before = shards.results_in(others)
@@ -130,21 +132,14 @@ def ask_all(
         finally:
             ledger.close()  # models close it, too, where there are any
         if folder != run:
-            for skipped in (
-                result for result in known.values() if result.outcome == "skipped_budget"
-            ):
+            for skipped in (end for end in known.values() if end.outcome == "skipped_budget"):
                 store.append(skipped)  # so that gathering knows that it was tried
         known = known or {key: store.results[key] for key in items if key in store.results}
     unasked = tuple(key for key in items if key not in known)
     if items and not interrupted and not unasked and folder == run:
         _refuse_hopeless(known, out, allow_none=allow_none)
     rows = shards.rows_in(others[1:]) if folder == run else ()
-    return unfinished.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
-
-
-def _begun(shard: shards.Shard, run: Path, identity: Mapping[str, str]) -> Path:
-    check_run(run, identity)
-    return shard.begin(run)
+    return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
 
 
 async def _while_awaited(
@@ -187,11 +182,11 @@ class Account:
         shard: shards.Shard | None = None,
     ) -> "Account":
         """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
-        folder = unfinished.unfinished_folder(out)
+        folder = shards.unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
             return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
-        spent = totals(unfinished.attempts_of(out)) if options.resume else None
+        spent = totals(shards.attempts_of(out)) if options.resume else None
         batches = None
 
         def narrate(line: Text) -> None:
@@ -339,7 +334,7 @@ class _Guarded:
         return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
-        if error.code in unfinished.HOPELESS:
+        if error.code in shards.HOPELESS:
             self._hopeless = error
         elif not self._succeeded and error.code in _ALIKE:
             alike = self._alike[-1:] in ([], [error.code])
@@ -373,7 +368,10 @@ async def _all(
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
             raise
-        raise _first(unwritten) from None
+        first: Exception = unwritten
+        while isinstance(first, ExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
     else:
         return results
     finally:
@@ -382,16 +380,11 @@ async def _all(
             await model.close()
 
 
-def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first
-
-
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_none: bool) -> None:
     """Raise if a run has no verdict at all, with the error that stopped it or the most frequent one."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    if allow_none and not any(result.code in unfinished.HOPELESS for result in results.values()):
+    if allow_none and not any(result.code in shards.HOPELESS for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
@@ -416,7 +409,7 @@ def _advice(first: ItemResult, out: Path) -> Message:
             " {file}.",
             folder=out,
             fix=_FIX_BY_CODE.get(first.code, _FIX),
-            file=unfinished.unfinished_folder(out) / shards.ATTEMPTS_FILE,
+            file=shards.unfinished_folder(out) / shards.ATTEMPTS_FILE,
         )
     match first.code:
         case "auth_failed" | "quota_exhausted" | "not_asked":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gigamind.errors import Outcome
-from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.shards import ModelRun
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals

@@ -55,11 +55,9 @@ def asking(
     """
     certain = [call for call in calls if call.certain]
     likely = sum(tokens.likely(call.request) for call in calls)
-    certain_tokens = (
-        likely
-        if len(certain) == len(calls)
-        else sum(tokens.likely(call.request) for call in certain)
-    )
+    certain_tokens = likely
+    if len(certain) < len(calls):
+        certain_tokens = sum(tokens.likely(call.request) for call in certain)
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
     low = (round(0.7 * votes[0] * certain_tokens), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
@@ -67,45 +65,29 @@ def asking(
     price = price_of(model, own, api_base=options.api_base, batch=options.batch)
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
-    used = sum(low), sum(high)
     speed = _measured(model, calls, options, gates) if price is LOCAL and calls else None
-    if speed:
-        seconds = [
-            _limited(options, number * count, sum(pair), _computed_s(speed, *pair, options))
-            for number, count, pair in zip(
-                (len(certain), len(calls)), votes, (low, high), strict=True
-            )
-        ]
-    else:
-        in_flight = options.max_in_flight or DEFAULT_IN_FLIGHT
-        seconds = [
-            _limited(
-                options,
-                number * count,
-                tokens_used,
-                math.ceil(number * count / in_flight) * reply_s,
-            )
-            for number, count, tokens_used, reply_s in zip(
-                (len(certain), len(calls)), votes, used, _REPLY_S, strict=True
-            )
-        ]
+    in_flight = options.max_in_flight or DEFAULT_IN_FLIGHT
+
+    def seconds(requests: int, used: tuple[int, int], reply_s: float) -> float:
+        computed_s = math.ceil(requests / in_flight) * reply_s
+        if speed:
+            computed_s = speed.seconds(*used) / min(speed.at_once, in_flight)
+        return _limited(options, requests, sum(used), computed_s)
+
     return Estimate(
         _("{work} with {model}", work=work, model=model),
         len(calls) * votes[1],
-        used,
+        (sum(low), sum(high)),
         dollars_of(price, [low, high]),
-        (seconds[0], seconds[1]),
+        (
+            seconds(len(certain) * votes[0], low, _REPLY_S[0]),
+            seconds(len(calls) * votes[1], high, _REPLY_S[1]),
+        ),
         _("model speed, measured with a few small requests: {speed}", speed=speed.describe())
         if speed
         else _ASSUMED,
         options.batch,
     )
-
-
-def _computed_s(speed: Speed, prompt: int, completion: int, options: ModelOptions) -> float:
-    """Return the seconds a server needs for these tokens, given the requests that it handles in parallel."""
-    at_once = min(speed.at_once, options.max_in_flight or DEFAULT_IN_FLIGHT)
-    return speed.seconds(prompt, completion) / at_once
 
 
 def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -16,18 +16,18 @@ from gigamind.errors import (
     GigamindError,
     InputError,
 )
-from gigamind.evaluation.attempts import with_history
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
-    ReleaseVerdict,
     announce,
     read_reference,
     read_verdict,
+    verdict_files,
+    with_history,
 )
+from gigamind.evaluation.shards import HOPELESS, check_unfinished
 from gigamind.evaluation.task import Task
-from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
-from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
@@ -40,6 +40,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
+from gigamind.release.waiver import Release
 from gigamind.reports.document import Document, Step
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
@@ -52,27 +53,10 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """The options that writing needs."""
-
-    format: Literal["json", "md", "both"]
-    lang: Language
-    figures: bool  # whether the report's figures are also written as files
-    save_snapshot: bool
-    replaces: bool  # whether the folder belongs to the run that is resumed
-
-    @classmethod
-    def of(cls, options: EvalOptions) -> "Outputs":
-        replaces = isinstance(options, ModelRunOptions) and options.resume is not None
-        figures = options.figures is not None
-        return cls(options.format, options.language, figures, options.save_snapshot, replaces)
-
-
 class _Finished(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
-    verdict: ReleaseVerdict | None  # of the release gates; None without a baseline
+    verdict: Release | None  # of the release gates; None without a baseline
 
 
 class Evaluated(_Finished[Summary]):
@@ -133,21 +117,24 @@ class FlowResult(TypedDict):
     run_id: str
     headline: str
     page: str
-    release: dict[str, Any] | None  # see `ReleaseVerdict.dump`; None without a baseline
+    release: dict[str, Any] | None  # see `Release`; None without a baseline
     refused: Refused | None  # None if the run succeeded
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
     """Check, before any work, that the run can be written and, if requested, compared; raise InputError if not."""
-    replaces = Outputs.of(options).replaces
     if isinstance(options, ModelRunOptions):
-        check_unfinished(out, resume=replaces)
-    check_out_folder(out, replace=replaces)
+        check_unfinished(out, resume=options.resume is not None)
+    check_out_folder(out, replace=_resumes(options))
     if options.judge_card:
         read_card(options.judge_card)
     if options.judge_card or options.gates:
         policy = read_policy(options.gates)
-        if options.fail_on_regression and not options.compare and not policy.bounds:
+        if (
+            options.fail_on_regression
+            and not options.compare
+            and not (policy.floors or policy.ceilings)
+        ):
             raise InputError(
                 _(
                     "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."
@@ -155,7 +142,11 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
                     file=options.gates,
                 )
             )
-    return _reference(options, kinds)
+    return reference_of(options, kinds)
+
+
+def _resumes(options: EvalOptions) -> bool:
+    return isinstance(options, ModelRunOptions) and options.resume is not None
 
 
 def finish(
@@ -171,21 +162,13 @@ def finish(
         EvaluationError: the folder cannot be written; or items have no verdict, unless partial results are allowed.
         InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
-    written = _write(_with_card(record, options), task, options, out, reference)
-    if written.refused:
-        written.refused.run = out
-        raise written.refused
-    evaluated = Evaluated(record.summary, out, written.verdict)
-    evaluated.page = written.page
+    verdict, refused, page = _write(_with_card(record, options), task, options, out, reference)
+    if refused:
+        refused.run = out
+        raise refused
+    evaluated = Evaluated(record.summary, out, verdict)
+    evaluated.page = page
     return evaluated
-
-
-class _Written(NamedTuple):
-    """What writing a run found: the verdict of the gates, why the run counts as failed, and its page."""
-
-    verdict: ReleaseVerdict | None
-    refused: GigamindError | None
-    page: Document
 
 
 def _write(
@@ -194,15 +177,15 @@ def _write(
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
-) -> _Written:
-    outputs = Outputs.of(options)
+) -> tuple[Release | None, GigamindError | None, Document]:
+    """Write a run; return the verdict of the gates, why the run counts as failed, and its page."""
     verdict = refused = bounds = None
     files: dict[str, str] = {}
     past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
         snapshot = task.compared.take_snapshot(record)
         bounds = bounds_of(snapshot, record.run.status, options)
-        if outputs.save_snapshot:
+        if options.save_snapshot:
             files[SNAPSHOT_FILE] = snapshot_text(snapshot)
         if reference and record.run.status == "complete":
             try:
@@ -212,7 +195,7 @@ def _write(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
                 )
             else:
-                files |= verdict.files(outputs.lang, out)
+                files |= verdict_files(verdict, options.language, out)
         if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
             refused = no_result(task, record, least, out)
@@ -226,17 +209,16 @@ def _write(
         past=past,
         out=out,
     )
-    say = translator(outputs.lang)
+    say = translator(options.language)
     page = run_document(task.view, record, outcome, say)
-    if outputs.format != "json":
+    if options.format != "json":
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
             link = Step(_("Open the report"), url=f"{served_at(out)}{HTML_FILE}")
             page = page.linked(link) if served_at(out) else page
-    write_run(
-        out, record, outputs.format, files | _files(task, record, outputs), replace=outputs.replaces
-    )
+    files |= task.view.files(record) | _figures(task, record, options)
+    write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
             _(
@@ -254,7 +236,18 @@ def _write(
         bounds=bounds,
         status=record.run.status,
     )
-    return _Written(verdict, refused, page)
+    return verdict, refused, page
+
+
+def _figures(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], options: EvalOptions
+) -> dict[str, str]:
+    if not options.figures or not record.items:
+        return {}
+    from gigamind.reports.charts import svg_file
+
+    charts = task.view.charts(record)
+    return {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
 
 
 def bounds_of(
@@ -275,30 +268,30 @@ def finish_flow(
 ) -> FlowResult:
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
-    written = _write(record, task, options, out, _reference(options, kinds))
-    verdict, refused, page = written
+    reference = reference_of(options, kinds)
+    verdict, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
+    failure: Refused | None = None
+    if refused:
+        over_budget = isinstance(refused, BudgetError)
+        failure = {
+            "exit_code": refused.exit_code,
+            "message": say(refused.message),
+            "over_budget": over_budget,
+        }
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
         "headline": say(page.headline),
         "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
-        "release": verdict.dump() if verdict else None,
-        "refused": _refused(refused, say) if refused else None,
+        "release": verdict.model_dump(mode="json") if verdict else None,
+        "refused": failure,
     }
 
 
 PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
-
-
-def _refused(error: GigamindError, say: Translator) -> Refused:
-    return {
-        "exit_code": error.exit_code,
-        "message": say(error.message),
-        "over_budget": isinstance(error, BudgetError),
-    }
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
@@ -312,37 +305,20 @@ def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record
     )
 
 
-def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
+def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
+    """Read the baseline of the options; None if there is none."""
     return (
         read_reference(options.compare, options, options.task, kinds) if options.compare else None
     )
-
-
-def _files(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
-) -> dict[str, str]:
-    files = task.view.files(record)
-    if outputs.figures and record.items:
-        from gigamind.reports.charts import svg_file
-
-        charts = task.view.charts(record)
-        files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
-    return files
 
 
 def no_result(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
 ) -> EvaluationError | None:
     """Return why a run counts as failed unless partial results are allowed; `least` is the minimum coverage."""
-    return _short(task, record, out) or _partial(record, least, out)
-
-
-def _short(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], out: Path
-) -> EvaluationError | None:
     why = task.shortfall(record) if record.run.status == "complete" else None
     if not why:
-        return None
+        return _partial(record, least, out)
     return EvaluationError(
         _(
             "{reason}. See {folder}, or accept partial results with --allow-partial.",

@@ -127,16 +127,10 @@ class Inputs:
         """Raise DatasetError if too few rows are usable, or if there is a problem and `strict` is set."""
         problems = [error.describe(self.options.dataset) for error in checked.errors]
         if why := checked.why_unusable(self.options.min_rows):
-            head = (
-                _(
-                    "{file}, checked with the vault {vault}: {reason}",
-                    file=self.options.dataset,
-                    vault=self.options.notes,
-                    reason=why,
-                )
-                if self.options.notes
-                else _("{file}: {reason}", file=self.options.dataset, reason=why)
-            )
+            values = {"file": self.options.dataset, "vault": self.options.notes, "reason": why}
+            head = _("{file}: {reason}", **values)
+            if self.options.notes:
+                head = _("{file}, checked with the vault {vault}: {reason}", **values)
             raise DatasetError(_listed(head, problems))
         if self.options.strict and problems:
             head = n_(
@@ -163,7 +157,5 @@ class Inputs:
 
 def _listed(head: Message, lines: Sequence[Message]) -> Message:
     more = len(lines) - _ERRORS_SHOWN
-    tail = (
-        [n_("... and {n} more problem", "... and {n:,} more problems", n=more)] if more > 0 else []
-    )
-    return joined([head, *lines[:_ERRORS_SHOWN], *tail], "\n")
+    tail = n_("... and {n} more problem", "... and {n:,} more problems", n=more)
+    return joined([head, *lines[:_ERRORS_SHOWN], *([tail] if more > 0 else [])], "\n")

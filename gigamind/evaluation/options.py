@@ -231,11 +231,8 @@ class EvalOptions(ReleaseOptions, Determinism):
             return ()
         has_phase = self.gates is not None or self.judge_card is not None
         idle = self.typed(("changed",) if has_phase else ("changed", "phase"))
-        return (
-            (_("{options}: no effect without a baseline. Add --compare.", options=idle),)
-            if idle
-            else ()
-        )
+        warning = _("{options}: no effect without a baseline. Add --compare.", options=idle)
+        return (warning,) if idle else ()
 
     def in_any_folder(self) -> Self:
         """Return a copy with absolute paths."""

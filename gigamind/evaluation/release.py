@@ -1,85 +1,78 @@
 """Compare a run with a baseline and decide on the release; every output comes from one GateResult."""
 
+import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping
+import shlex
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
+from pydantic import ValidationError
+
+from gigamind.errors import (
+    BrokenBoundError,
+    EvaluationError,
+    GigamindError,
+    InputError,
+    reason_of,
+    text_of,
+)
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
-from gigamind.i18n import Language, Translator, _, translator
+from gigamind.evaluation.task import Task
+from gigamind.i18n import (
+    LANGUAGES,
+    Language,
+    LanguageChoice,
+    Translator,
+    _,
+    language_of,
+    translator,
+)
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.release.compare import compare
-from gigamind.release.comparison import Comparison
+from gigamind.records.history import PastRun, conditions
+from gigamind.records.schema import RunReport
+from gigamind.release.compare import Experiment, compare, compare_with_first
+from gigamind.release.comparison import Snapshot
 from gigamind.release.gates import judge_release
 from gigamind.release.mismatch import check_models, check_task
-from gigamind.release.model import EvalSnapshot
+from gigamind.release.model import FILE, EvalSnapshot
 from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
-from gigamind.release.snapshot import Kinds, read_baseline
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.snapshot import Kinds, read_baseline, read_run
+from gigamind.release.waiver import Attempt, Release, Waiver
 from gigamind.reports.document import Document
+from gigamind.reports.experiment import experiment_document
+from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.run import failed_document
-from gigamind.reports.verdict import Release, release_document, waiver_text
+from gigamind.reports.run import Outcome, failed_document, run_document
+from gigamind.reports.verdict import release_document, waiver_text
 
-REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
 COMPARE_FILE = "compare.md"
 _VERDICT_FILE = "compare.json"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseVerdict(Release):
-    """A comparison and the verdict of the gates, with its files."""
-
-    def files(self, language: Language, out: Path) -> dict[str, str]:
-        text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        return {COMPARE_FILE: self.markdown(language, out), _VERDICT_FILE: text + "\n"}
-
-    def dump(self) -> dict[str, Any]:
-        dumped: dict[str, Any] = {
-            "comparison": self.comparison.model_dump(mode="json"),
-            "gate": self.gate.model_dump(mode="json"),
-        }
-        if self.waiver:
-            dumped["waiver"] = self.waiver.model_dump(mode="json")
-        if self.attempts:
-            dumped["attempts"] = [attempt._asdict() for attempt in self.attempts]
-        return dumped
-
-    @classmethod
-    def load(cls, dumped: Mapping[str, Any]) -> "ReleaseVerdict":
-        return cls(
-            Comparison.model_validate(dumped["comparison"]),
-            GateResult.model_validate(dumped["gate"]),
-            Waiver.model_validate(dumped["waiver"]) if "waiver" in dumped else None,
-            tuple(Attempt(**attempt) for attempt in dumped.get("attempts", ())),
-        )
-
-    def markdown(self, language: Language, out: Path) -> str:
-        return render_markdown(release_document(self, str(out)), translator(language))
-
-    def exit_code(self, *, fail_on_regression: bool) -> int:
-        """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""
-        codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
-        if self.waiver or not fail_on_regression:
-            return 0
-        return codes.get(self.gate.verdict, 0)
+def verdict_files(verdict: Release, language: Language, out: Path) -> dict[str, str]:
+    """Return compare.md and compare.json of a run in an output folder."""
+    page = render_markdown(release_document(verdict, str(out)), translator(language))
+    dumped = verdict.model_dump(mode="json")
+    text = json.dumps(dumped, ensure_ascii=False, indent=2, allow_nan=False)
+    return {COMPARE_FILE: page, _VERDICT_FILE: text + "\n"}
 
 
-def read_verdict(out: Path) -> ReleaseVerdict | None:
+def read_verdict(out: Path) -> Release | None:
     """Read the verdict in an output folder, or raise InputError; None without a baseline."""
     file = out / _VERDICT_FILE
     if not file.is_file():
         return None
     try:
-        return ReleaseVerdict.load(json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return Release.model_validate_json(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise InputError(
             _(
                 "{file}: not written by this version of gigamind ({reason}). Evaluate the run again.",
@@ -98,25 +91,23 @@ class Reference:
     options: ReleaseOptions
     card: JudgeCard | None = None
 
-    def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
+    def judge(self, current: EvalSnapshot[Any, Any]) -> Release:
         """Compare a run with the baseline and apply the gates; InputError if tasks or embedding models differ."""
         check_models(self.baseline, current)
         return self.verdict(current)
 
-    def verdict(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
+    def verdict(self, current: EvalSnapshot[Any, Any]) -> Release:
         """Do the same, but other embedding models give a "not-comparable" verdict."""
         comparison = compare(self.baseline, current)
-        return ReleaseVerdict(
+        gate = judge_release(
             comparison,
-            judge_release(
-                comparison,
-                self.policy,
-                self.options.phase,
-                judge=current.judge,
-                card=self.card,
-                languages=judged_languages(current.metrics),
-            ),
+            self.policy,
+            self.options.phase,
+            judge=current.judge,
+            card=self.card,
+            languages=judged_languages(current.metrics),
         )
+        return Release(comparison=comparison, gate=gate)
 
 
 def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:
@@ -132,7 +123,7 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
 
 
 def announce(
-    verdict: ReleaseVerdict | None,
+    verdict: Release | None,
     options: ReleaseOptions,
     page: Document,
     refused: GigamindError | None = None,
@@ -153,22 +144,18 @@ def announce(
         InputError: a file cannot be written.
     """
     say = translator(language)
-    cases = _cases(verdict, translator(language)) if verdict else []
+    name = say(_("evaluation"))
+    cases = _cases(verdict, say) if verdict else []
     if bounds:
-        cases += _rule_cases(bounds, translator(language))
+        cases += _rule_cases(bounds, say)
     if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds
-        cases.append(JunitCase(say(_("evaluation")), "error", say(refused.message)))
+        cases.append(JunitCase(name, "error", say(refused.message)))
     if options.junit:
-        if not cases:  # a job that expects the file must find it even without gates
-            cases.append(
-                JunitCase(
-                    say(_("evaluation")),
-                    "passed",
-                    say(_("the metrics were measured; no gate was applied to them")),
-                )
-                if status == "complete"
-                else JunitCase(say(_("evaluation")), "error", say(_("the run was interrupted")))
-            )
+        if not cases and status == "complete":  # a job that expects the file must find it
+            text = say(_("the metrics were measured; no gate was applied to them"))
+            cases.append(JunitCase(name, "passed", text))
+        elif not cases:
+            cases.append(JunitCase(name, "error", say(_("the run was interrupted"))))
         _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
     text = render_markdown(page.only("errors"), say, level=3, fold=True)
     if options.comment:
@@ -212,7 +199,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 def _cases(release: Release, say: Translator) -> list[JunitCase]:
     gate = release.gate
     if gate.is_refused:
-        name = translator(say.language)(_("comparable with the baseline"))
+        name = say(_("comparable with the baseline"))
         return [JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
     cases = _rule_cases(gate, say)
     if release.waiver is None:
@@ -230,3 +217,195 @@ def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:
     return [
         JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation)) for rule in gate.rules
     ]
+
+
+WAIVER_FILE = "waiver.json"
+
+
+def candidate_of(run: RunReport) -> str:
+    """Return a hash of what a run evaluated and how; equal for repeated attempts."""
+    settings = conditions(run.options, run.environment, run.judge, run.notes_hash)
+    text = json.dumps([run.task, run.dataset_hash, settings], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[PastRun]) -> Release:
+    """Return a verdict with the earlier attempts of its candidate and its waiver, from the runs beside `out`.
+
+    Raises:
+        InputError: a waiver or verdict of an earlier run cannot be read.
+    """
+    candidate, home = candidate_of(run), out.resolve().parent
+    own = [home / entry.folder for entry in past if candidate_of(entry.run) == candidate]
+    attempts: list[Attempt] = []
+    waiver = _read_waiver(out)
+    for folder in own:
+        earlier = read_verdict(folder) if folder.name != out.resolve().name else None
+        if (
+            earlier is None
+            or earlier.comparison.baseline.run_id != verdict.comparison.baseline.run_id
+        ):
+            continue
+        metrics = tuple(rule.metric for rule in earlier.gate.failed)
+        run_id, gate = earlier.comparison.current.run_id, earlier.gate.verdict
+        attempts.append(Attempt(run_id=run_id, verdict=gate, metrics=metrics))
+        waiver = waiver or _read_waiver(folder)
+    applies = waiver if waiver and waiver.covers(verdict.gate, datetime.now(UTC).date()) else None
+    return verdict.model_copy(update={"waiver": applies, "attempts": tuple(attempts)})
+
+
+def _read_waiver(out: Path) -> Waiver | None:
+    file = out / WAIVER_FILE
+    if not file.is_file():
+        return None
+    try:
+        return Waiver.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            _(
+                "{file} cannot be used: {reason}. Write it again with `gigamind gate waive`.",
+                file=file,
+                reason=reason,
+            )
+        ) from error
+
+
+def waive(out: Path, *, reason: str, until: date, by: str) -> Waiver:
+    """Write a waiver for the failed gates of a run.
+
+    Raises:
+        InputError: the run has no failed gate, or the date is over.
+        EvaluationError: the file cannot be written.
+    """
+    verdict = read_verdict(out)
+    if verdict is None or not verdict.gate.failed:
+        raise InputError(
+            _(
+                "{folder}: no failed gate. Name the output folder of a run that was compared and failed.",
+                folder=out,
+            )
+        )
+    today = datetime.now(UTC).date()
+    if until < today:
+        raise InputError(
+            _("--until {until}: the date is over. Name a later date.", until=until.isoformat())
+        )
+    waiver = Waiver(
+        run_id=verdict.comparison.current.run_id,
+        baseline=verdict.comparison.baseline.run_id,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        reason=reason,
+        until=until,
+        by=by,
+        metrics=tuple(rule.metric for rule in verdict.gate.failed),
+    )
+    file = out / WAIVER_FILE
+    try:
+        file.write_text(waiver.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise EvaluationError(
+            _("{file}: cannot be written ({reason})", file=file, reason=reason_of(error))
+        ) from error
+    return waiver
+
+
+Tasks = Mapping[str, Task[Any, Any, Any]]
+_REPORT = "report.html"
+_LEAST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """The result of a comparison."""
+
+    experiment: Experiment
+    runs: tuple[Snapshot, ...]  # the compared runs
+    verdict: Release | None  # None if more than two runs were compared
+    lang: Language
+    paths: tuple[Path, ...]
+    # report.html of the second of two runs with the first as baseline; "" if its files are missing.
+    report: str = ""
+
+    def dump(self) -> dict[str, Any]:
+        """Return JSON values: `experiment`, and for two runs `comparison` and `gate`."""
+        verdict = self.verdict.model_dump(mode="json") if self.verdict else {}
+        return {**verdict, "experiment": self.experiment.model_dump(mode="json")}
+
+    def document(self, items: str = "") -> Document:
+        """Return the page; `items` is the URL of the list of changed items."""
+        return experiment_document(
+            self.experiment,
+            self.runs,
+            translator(self.lang),
+            release=self.verdict,
+            paths=self.paths,
+            items=items,
+            report=_REPORT if self.report else "",
+        )
+
+    def files(self) -> dict[str, str]:
+        """Return the output files by name."""
+        text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
+        page = render_html(self.document("#list"), translator(self.lang))
+        files = {"compare.html": page, "compare.json": text + "\n"}
+        if self.verdict:
+            baseline, run = (shlex.quote(str(path)) for path in self.paths)
+            page = release_document(self.verdict, run, baseline=baseline)
+            files[COMPARE_FILE] = render_markdown(page, translator(self.lang))
+        return files | ({_REPORT: self.report} if self.report else {})
+
+
+def compare_runs(
+    paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: Tasks
+) -> ComparedRuns:
+    """Compare runs with the first of them; two runs get a verdict, which is announced as the options say.
+
+    Args:
+        paths: output folders, snapshots or folders of baselines, at least two.
+        lang: of the pages; auto: that of the last run, or of the environment.
+
+    Raises:
+        InputError: a run cannot be read, tasks or datasets differ, or gates are requested for more than two runs.
+    """
+    if len(paths) < _LEAST:
+        raise InputError(
+            _(
+                "Name at least two runs, such as: gigamind compare runs/a runs/b. The first run is the reference;"
+                " the others are compared with it."
+            )
+        )
+    gated = options.fail_on_regression or options.junit or options.comment
+    if len(paths) > _LEAST and gated:
+        raise InputError(
+            _(
+                "--fail-on-regression, --junit, --comment: these options need exactly two runs, because gates"
+                " compare one run with one baseline. Name two runs, or remove these options."
+            )
+        )
+    kinds = {name: task.compared for name, task in tasks.items()}
+    last = read_baseline(paths[-1], kinds)
+    choice = last.config.get("lang") if lang == "auto" else lang
+    language = language_of(str(choice) if choice in LANGUAGES else "auto")
+    reference = read_reference(paths[0], options, last.task, kinds)
+    between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
+    verdict, report, say = None, "", translator(language)
+    if not between:
+        verdict = reference.verdict(last)
+        page = release_document(verdict, str(paths[-1]))
+        announce(verdict, options, page, language=language)
+        if (paths[-1] / "run.json").is_file():
+            outcome = Outcome(verdict, reference.baseline, out=paths[-1])
+            record = read_run(paths[-1], kinds)
+            report = render_html(run_document(tasks[last.task].view, record, outcome, say), say)
+    runs = (reference.baseline, *between, last)
+    experiment = compare_with_first([label_of(path) for path in paths], runs)
+    return ComparedRuns(experiment, runs, verdict, language, tuple(paths), report)
+
+
+def label_of(path: Path) -> str:
+    """Return the name of a run: its folder, or its file if that has a name of its own."""
+    whole = path.resolve()
+    if whole.is_dir():
+        return whole.name
+    return whole.parent.name if whole.name == FILE else whole.stem

@@ -159,7 +159,8 @@ def _kept(
         if place < options.keep_runs or run.created >= youngest
     }
     named = {_run_id(_file(file)) for file in options.baselines.glob("*.json")}
-    named |= {_run_id(_compared(run.folder)) for run in kept}
+    compared = ((_file(run.folder / "compare.json") or {}).get("comparison", {}) for run in kept)
+    named |= {_run_id(comparison.get("baseline")) for comparison in compared}
     return kept | {run for finished in runs.values() for run in finished if run.run_id in named}
 
 
@@ -193,28 +194,20 @@ def _file(path: Path) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
 
-def _compared(folder: Path) -> Mapping[str, Any] | None:
-    comparison = (_file(folder / "compare.json") or {}).get("comparison", {})
-    return comparison.get("baseline")
-
-
 def _run_id(about: Mapping[str, Any] | None) -> str:
     return str((about or {}).get("run_id", ""))
 
 
 def _forsaken(folder: Path, since: float) -> bool:
     items = folder / ITEMS_FILE
-    if not items.is_file() or max(_times(folder)) >= since:
+    times = (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
+    if not items.is_file() or max(times) >= since:
         return False
     try:
         Journal(items).close()
     except InputError:  # another process has it open
         return False
     return True
-
-
-def _times(folder: Path) -> Iterable[float]:
-    return (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
 
 
 def _size(path: Path) -> int:

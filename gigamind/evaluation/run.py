@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation import unfinished
+from gigamind.evaluation import shards
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -64,33 +64,27 @@ class Verdicts(TypedDict):
     runtime_ms: float
 
 
-def evaluate(
-    task: Task[Any, Summary, Any],
-    options: EvalOptions,
-    kinds: Kinds,
-    progress: Progress | None = None,
-) -> Evaluated[Summary]:
-    """Run a whole evaluation; `kinds` are the baselines that a run may be compared with.
-
-    Raises:
-        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
-    """
-    return evaluate_and_keep(task, options, kinds, progress)[1]
-
-
 def evaluate_and_keep(
     task: Task[Any, Summary, Line],
     options: EvalOptions,
     kinds: Kinds,
     progress: Progress | None = None,
 ) -> tuple[Record[Summary, Line], Evaluated[Summary]]:
-    """Run a whole evaluation and also return the content of its output folder."""
+    """Run a whole evaluation, and return the content of its output folder and the result.
+
+    Args:
+        kinds: the baselines that a run may be compared with.
+
+    Raises:
+        GigamindError: see `Task.open`, `Evaluation.ask` and `finish`; the class determines the exit code.
+    """
     started = datetime.now(UTC)
     out = out_folder(options, started)
     shown = progress or Quiet()
     with announcing_failure(options):
         reference = check_outputs(options, out, kinds)
-        with _opened(task, options, shown) as opened:
+        opened = _opened(task, options, shown)
+        with opened.evaluation:
             if reference:
                 reference.policy.refuse_unknown(options.task)
             run = _with_verdicts(opened.evaluation, _scored(opened, shown), out, shown)
@@ -98,7 +92,7 @@ def evaluate_and_keep(
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.model_run:
-        unfinished.drop_if_final(out, run.model_run)
+        shards.drop_if_final(out, run.model_run)
     return record, finished
 
 
@@ -108,7 +102,8 @@ def measure(
     """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()
-    with _opened(task, options, shown) as opened:
+    opened = _opened(task, options, shown)
+    with opened.evaluation:
         if opened.evaluation.asks_a_model:
             raise InputError(
                 _(
@@ -129,9 +124,7 @@ def free_folder(home: Path, started: datetime) -> Path:
     first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     outs = (first.with_name(name) for name in names)
-    return next(
-        out for out in outs if not (out.exists() or unfinished.unfinished_folder(out).exists())
-    )
+    return next(out for out in outs if not (out.exists() or shards.unfinished_folder(out).exists()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +136,6 @@ class _Opened:
     opening_ms: float
     inputs: Inputs
     notes: Mapping[str, bytes]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
         record: Record[Any, Any] = self.evaluation.record(run, started)
@@ -280,7 +267,7 @@ class Steps:
             return []
         evaluation = self.opened(options, run).evaluation
         evaluation.ask((), out, Quiet(), GATHERED)
-        return cut(unfinished.unfinished_folder(out), evaluation.to_ask, options, processes)
+        return cut(shards.unfinished_folder(out), evaluation.to_ask, options, processes)
 
     def judge_shard(
         self,
@@ -297,7 +284,7 @@ class Steps:
         start = time.perf_counter()
         models = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
         ended = models.results.values()
-        hopeless = next((result for result in ended if result.code in unfinished.HOPELESS), None)
+        hopeless = next((result for result in ended if result.code in shards.HOPELESS), None)
         return {
             "scored": any(result.outcome == "scored" for result in ended),
             "skipped": any(result.outcome == "skipped_budget" for result in ended),
@@ -338,9 +325,9 @@ class Steps:
         whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
             results = map(ItemResult.load, verdicts["results"])
-            models = unfinished.ModelRun(
+            models = shards.ModelRun(
                 {result.key: result for result in results},
-                unfinished.attempts_of(out),
+                shards.attempts_of(out),
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
@@ -354,7 +341,7 @@ class Steps:
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.model_run:
-            unfinished.drop_if_final(out, whole.model_run)
+            shards.drop_if_final(out, whole.model_run)
         return finished
 
 
@@ -362,7 +349,7 @@ def _as_json(text: Text) -> object:
     return text.as_json() if isinstance(text, Message) else text
 
 
-def _verdicts(models: unfinished.ModelRun, runtime_ms: float) -> Verdicts:
+def _verdicts(models: shards.ModelRun, runtime_ms: float) -> Verdicts:
     return {
         "results": [result.dump() for result in models.results.values()],
         "interrupted": models.interrupted,
@@ -376,7 +363,7 @@ def _kept_beside(out: Path) -> Generator[None]:
     try:
         yield
     except EvaluationError as error:
-        if out.exists() or not unfinished.is_resumable(out):
+        if out.exists() or not shards.is_resumable(out):
             raise
         raise EvaluationError(
             _(

@@ -5,21 +5,23 @@ of the run. A process that may still be alive keeps its lease, so a kill costs a
 """
 
 import json
+import shutil
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
-from gigamind.errors import EvaluationError, InputError
-from gigamind.i18n import _
+from gigamind.errors import EvaluationError, InputError, LlmCode
+from gigamind.i18n import Text, _
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.ledger import STORE, Attempt, read_ledger, totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelSettings
 from gigamind.llm.usage import PICO_PER_MICRO
+from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
 
 Item = TypeVar("Item")
@@ -90,9 +92,12 @@ class Shard:
     def share(self, settings: ModelSettings) -> ModelSettings:
         """Return settings with its part of the rate limits; unlimited requests in flight stay unlimited."""
         requests, tokens = settings.requests_per_minute, settings.tokens_per_minute
+        in_flight = settings.max_in_flight
+        if settings.in_flight_fixed:
+            in_flight = max(1, in_flight // self.at_once)
         return replace(
             settings,
-            max_in_flight=_in_flight(settings, self.at_once),
+            max_in_flight=in_flight,
             requests_per_minute=requests and max(1, requests // self.at_once),
             tokens_per_minute=tokens and max(1, tokens // self.at_once),
         )
@@ -110,11 +115,6 @@ class ShardEnd(TypedDict):
     hopeless: tuple[Any, str] | None  # error that affects every item, and its code
     stopped: bool  # whether its run ended first
     runtime_ms: float
-
-
-def _in_flight(settings: ModelSettings, at_once: int) -> int:
-    given = settings.max_in_flight
-    return max(1, given // at_once) if settings.in_flight_fixed else given
 
 
 def _name(items: Range) -> str:
@@ -204,9 +204,10 @@ class Leases:
     def lease(self, items: Range, among: int) -> Spent | None:
         """Lease a part for one of `among` shards; return what the rest of the run takes, None if others hold all."""
         own = spent_in(shard_folders(self._run, items))
+        leased = [sum(lease[kind] for lease in self._leased.values()) for kind in (0, 1)]
         parts = [
-            self._part(cap, spent + sum(lease[kind] for lease in self._leased.values()), among)
-            for kind, (cap, spent) in enumerate(zip(self._caps, self._spent, strict=True))
+            None if cap is None else -(-max(0, cap - spent - lease) // among)  # rounded up
+            for cap, spent, lease in zip(self._caps, self._spent, leased, strict=True)
         ]
         if self._leased and 0 in parts:
             return None
@@ -217,9 +218,6 @@ class Leases:
             for cap, part, spent in zip(self._caps, parts, own, strict=True)
         )
         return Spent(*taken)
-
-    def _part(self, cap: int | None, taken: int, among: int) -> int | None:
-        return None if cap is None else -(-max(0, cap - taken) // among)  # rounded up
 
     def give_back(self, items: Range) -> None:
         """Book the costs of a finished shard and release the rest of its lease."""
@@ -297,7 +295,12 @@ class Shards:
         self._running.discard(items)
         self._leases.give_back(items)
         if end["scored"]:
-            self._succeed()
+            self._shared = replace(self._shared, succeeded=True)
+            if self._shared.hopeless and self._shared.hopeless[1] == "not_asked":
+                self._shared = replace(self._shared, hopeless=None)
+                self._tried_again.update(self._hopeless_ranges)
+                self._waiting.extend(self._hopeless_ranges)
+                self._hopeless_ranges.clear()
         if end["skipped"] and items not in self._tried_alone:
             self._skipped.append(items)
         if (hopeless := end["hopeless"]) is None:
@@ -321,10 +324,88 @@ class Shards:
         """Return the shards that were never started because nothing can be requested any more."""
         return [replace(self._shared, items=items) for items in self._waiting]
 
-    def _succeed(self) -> None:
-        self._shared = replace(self._shared, succeeded=True)
-        if self._shared.hopeless and self._shared.hopeless[1] == "not_asked":
-            self._shared = replace(self._shared, hopeless=None)
-            self._tried_again.update(self._hopeless_ranges)
-            self._waiting.extend(self._hopeless_ranges)
-            self._hopeless_ranges.clear()
+
+# Errors that every further item would have as well.
+HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """The results of models."""
+
+    results: Mapping[ItemKey, ItemResult]  # of each finished item, in item order
+    attempts: Sequence[Attempt]  # every request of the run, including those before it was resumed
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    unasked: Sequence[ItemKey] = ()  # items without a result because of that
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Return the folder that keeps the results so far of the run that will write `out`."""
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def check_unfinished(out: Path, *, resume: bool) -> None:
+    """Raise InputError if the folder beside `out` is missing in a resumed run, or exists in another one."""
+    kept = is_resumable(out)
+    if resume and not kept:
+        raise InputError(
+            _(
+                "--resume {folder}: this folder has no interrupted run to resume. The run has ended, or never"
+                " existed.",
+                folder=out,
+            )
+        )
+    if kept and not resume:
+        raise InputError(
+            _(
+                "{unfinished}: an unfinished run exists. Resume it with --resume {folder}, or name another folder.",
+                unfinished=unfinished_folder(out),
+                folder=out,
+            )
+        )
+
+
+def is_resumable(out: Path) -> bool:
+    """Return whether a run that was to write `out` can be resumed."""
+    return (unfinished_folder(out) / ITEMS_FILE).is_file()
+
+
+def last_unfinished(home: Path) -> Path | None:
+    """Return the output folder in `home` of the latest stopped run that can be resumed, or None."""
+    outs = (folder.with_suffix("") for folder in sorted(home.glob("*.unfinished"), reverse=True))
+    return next(filter(is_resumable, outs), None)
+
+
+def abandon(out: Path) -> Path:
+    """Move the remains of a run out of the way, so that it is not resumed; return their new place."""
+    return unfinished_folder(out).rename(out.with_name(f"{out.name}.abandoned"))
+
+
+def drop_if_final(out: Path, run: ModelRun) -> None:
+    """Remove the remains of a run once its output folder exists and nothing is left to resume."""
+    if not run.interrupted and all(result.is_final for result in run.results.values()):
+        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
+
+
+def attempts_of(out: Path) -> Sequence[Attempt]:
+    """Return the requests of the run that will write `out`, including its shards' requests."""
+    return rows_in(folders_of(unfinished_folder(out)))
+
+
+def unscored(
+    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], Text]]
+) -> list[ErrorReport]:
+    """Return an error report for each missing result; `named` returns its kind and the kind of its item."""
+    stopped = ("not_asked", _("the run was stopped early; --resume continues it"))
+    failed = {key: end for key, end in run.results.items() if end.outcome != "scored"}
+    lost = {key: (end.code, end.message) for key, end in failed.items()}
+    lost |= dict.fromkeys(run.unasked, stopped)
+    return [
+        ErrorReport(
+            kind=named(key)[0],
+            id=key.item_id,
+            error=code,
+            message=_("{unit} {id}: {reason}", unit=named(key)[1], id=key.item_id, reason=message),
+        )
+        for key, (code, message) in lost.items()
+    ]

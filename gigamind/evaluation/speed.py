@@ -7,7 +7,7 @@ cores (`benchmarks/gate_speed.py`); it does not include waiting, so wall time is
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
@@ -83,19 +83,19 @@ def measure_speed(
     clock = time.process_time if effort.clock == "cpu" else time.perf_counter
     timer = _Timer(search, clock, queries)
     try:
-        ids = timer.warm_up(_in_order(queries, effort.seed), effort)
+        # Equal for equal queries, and similar for similar ones.
+        seeded = {
+            name: hashlib.sha256(f"{effort.seed}\0{name}".encode()).digest() for name in queries
+        }
+        ids = timer.warm_up(sorted(queries, key=seeded.__getitem__), effort)
         while ids and len(timer.passes) < effort.passes:
             timer.run(ids)
-            if 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms and timer.is_enough:
+            is_late = 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms
+            if is_late and len(timer.passes) >= _ENOUGH:
                 break
     except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
         pass
     return timer.report(effort.clock)
-
-
-def _in_order(queries: Iterable[str], seed: int) -> list[str]:
-    """Return a seeded order that is equal for equal queries, and similar for similar ones."""
-    return sorted(queries, key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())
 
 
 _ENOUGH = 6  # passes that a gate on an interval needs
@@ -114,10 +114,6 @@ class _Timer(Generic[Input]):
         self.ids: list[str] = []
         self.units = 1
         self.passes: list[tuple[float, list[float]]] = []
-
-    @property
-    def is_enough(self) -> bool:
-        return len(self.passes) >= _ENOUGH
 
     def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
         share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load

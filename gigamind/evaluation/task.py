@@ -13,8 +13,7 @@ from gigamind.choices import TaskName
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.shards import Shard
-from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records import schema
 from gigamind.records.environment import describe_hardware
@@ -115,19 +114,23 @@ class Estimate:
     in_batches: bool = False  # through the batch API, with its price and delay
 
     def describe(self) -> Message:
-        parts = [_dollars(self.usd)]
+        parts: list[Message] = []
         if self.calls:
             low, high = self.tokens
-            parts.insert(
-                0,
-                n_(
-                    "{n} request, {low:,} to {high:,} tokens",
-                    "{n:,} requests, {low:,} to {high:,} tokens",
-                    n=self.calls,
-                    low=low,
-                    high=high,
-                ),
+            requests = n_(
+                "{n} request, {low:,} to {high:,} tokens",
+                "{n:,} requests, {low:,} to {high:,} tokens",
+                n=self.calls,
+                low=low,
+                high=high,
             )
+            parts.append(requests)
+        if self.usd is None:
+            parts.append(_("cost unknown (set prices with --prices)"))
+        elif self.usd == (0.0, 0.0):
+            parts.append(_("0 USD"))
+        else:
+            parts.append(_("{low:.4f} to {high:.4f} USD", low=self.usd[0], high=self.usd[1]))
         if self.in_batches:
             parts.append(_("at the batch price; can take up to 24 h"))
         elif self.speed:
@@ -138,14 +141,6 @@ class Estimate:
         return joined([self.what, joined(parts, ", ")], ": ")
 
 
-def _dollars(usd: tuple[float, float] | None) -> Message:
-    if usd is None:
-        return _("cost unknown (set prices with --prices)")
-    if usd == (0.0, 0.0):
-        return _("0 USD")
-    return _("{low:.4f} to {high:.4f} USD", low=usd[0], high=usd[1])
-
-
 _SECONDS = 90  # longer times are shown in minutes
 
 
@@ -153,11 +148,8 @@ def _time(low: float, high: float) -> Message:
     least, most = (max(1, round(seconds)) for seconds in (low, high))
     minutes, most_minutes = round(low / 60), round(high / 60)
     if high < _SECONDS:
-        return (
-            _("{low} s", low=least)
-            if least == most
-            else _("{low} to {high} s", low=least, high=most)
-        )
+        together = _("{low} to {high} s", low=least, high=most)
+        return _("{low} s", low=least) if least == most else together
     if low < _SECONDS:
         return _("{low} s to {high} min", low=least, high=most_minutes)
     if minutes == most_minutes:

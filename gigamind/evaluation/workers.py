@@ -6,8 +6,10 @@ No thread can be stopped: that of an item beyond its limit is abandoned, and a n
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, Queue
 from typing import Any, Generic, TypeVar
 
 from gigamind.errors import QueryTimeoutError
@@ -23,39 +25,6 @@ class Stopped(KeyboardInterrupt):
     """The run was stopped by Ctrl-C; `outcomes` are of the items finished by then."""
 
     outcomes: Sequence[ItemOutcome[Any]]
-
-
-@dataclass
-class _Worker:
-    """A worker thread and its current item."""
-
-    item_id: str | None = None
-    started: float = 0.0
-    abandoned: bool = False
-
-
-@dataclass
-class _Shared(Generic[Result]):
-    """State shared by the workers and the coordinator, guarded by `changed`."""
-
-    tasks: Mapping[str, Callable[[], Result]]
-    timeout_ms: int
-    waiting: deque[str]
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    outcomes: dict[str, Success[Result] | Failure] = field(
-        default_factory=dict[str, Success[Result] | Failure]
-    )
-    ended: deque[Success[Result] | Failure] = field(
-        default_factory=deque[Success[Result] | Failure]
-    )
-    bug: BaseException | None = None
-
-    def end(self, outcome: Success[Result] | Failure) -> None:
-        self.outcomes[outcome.item_id] = outcome
-        self.ended.append(outcome)
-
-    def in_order(self) -> list[ItemOutcome[Result]]:
-        return [self.outcomes[item] for item in self.tasks if item in self.outcomes]
 
 
 def run_workers(
@@ -75,85 +44,74 @@ def run_workers(
         Stopped: Ctrl-C; has the outcomes so far.
         Exception: a task raised something other than a GigamindError: a bug, which ends the run.
     """
-    shared: _Shared[Result] = _Shared(tasks, timeout_ms, deque(tasks))
-    workers = [_start_worker(shared) for _task in range(min(max_concurrency, len(tasks)))]
+    run = _Workers(tasks, timeout_ms)
     try:
-        _coordinate(shared, workers, on_end)
+        for _worker in range(min(max_concurrency, len(tasks))):
+            run.start()
+        while len(run.outcomes) < len(tasks):
+            for outcome in run.next_outcomes():
+                on_end(outcome)
     except KeyboardInterrupt:
-        with shared.changed:
-            raise Stopped(shared.in_order()) from None
+        while not run.ended.empty():
+            run.take(run.ended.get())
+        done = [run.outcomes[item] for item in tasks if item in run.outcomes]
+        raise Stopped(done) from None
     finally:
-        with shared.changed:
-            shared.waiting.clear()
-    return shared.in_order()
+        run.waiting.clear()
+    return [run.outcomes[item] for item in tasks]
 
 
-def _coordinate(
-    shared: _Shared[Result], workers: list[_Worker], on_end: Callable[[ItemOutcome[Result]], None]
-) -> None:
-    reported = 0
-    with shared.changed:
-        while reported < len(shared.tasks) and shared.bug is None:
-            if not shared.ended:
-                shared.changed.wait(_until_next_limit(workers, shared.timeout_ms))
-            workers = [_limited(worker, shared) for worker in workers]
-            while shared.ended:
-                on_end(shared.ended.popleft())
-                reported += 1
-    if shared.bug is not None:
-        raise shared.bug
+class _Workers(Generic[Result]):
+    """The threads of a run, what they run, and the outcomes that were taken from them."""
 
+    def __init__(self, tasks: Mapping[str, Callable[[], Result]], timeout_ms: int) -> None:
+        self._tasks = tasks
+        self._timeout_ms = timeout_ms
+        self._started: dict[str, float] = {}  # whoever removes a running item gives its outcome
+        self.waiting = deque(tasks)
+        self.ended: Queue[ItemOutcome[Result] | BaseException] = Queue()
+        self.outcomes: dict[str, ItemOutcome[Result]] = {}
 
-def _start_worker(shared: _Shared[Result]) -> _Worker:
-    worker = _Worker()
-    threading.Thread(target=_work, args=(worker, shared), daemon=True).start()
-    return worker
+    def start(self) -> None:
+        threading.Thread(target=self._work, daemon=True).start()
 
-
-def _work(worker: _Worker, shared: _Shared[Result]) -> None:
-    while True:
-        with shared.changed:
-            if worker.abandoned or shared.bug is not None or not shared.waiting:
-                worker.item_id = None
+    def _work(self) -> None:
+        while True:
+            try:
+                item = self.waiting.popleft()
+            except IndexError:
                 return
-            item = shared.waiting.popleft()
-            worker.item_id, worker.started = item, time.perf_counter()
-        try:
-            outcome = attempt(item, shared.tasks[item])
-        except BaseException as bug:  # noqa: BLE001  handed to the coordinator, which raises it
-            with shared.changed:
-                shared.bug = shared.bug or bug
-                shared.changed.notify()
-            return
-        with shared.changed:
-            if worker.abandoned:
+            self._started[item] = time.perf_counter()
+            try:
+                outcome = attempt(item, self._tasks[item])
+            except BaseException as bug:  # noqa: BLE001  raised where it is taken
+                self.waiting.clear()
+                self.ended.put(bug)
                 return
-            shared.end(_in_time(outcome, shared.timeout_ms))
-            worker.item_id = None
-            shared.changed.notify()
+            if self._started.pop(item, None) is None:
+                return  # abandoned, and replaced by a new worker
+            self.ended.put(outcome)
 
+    def next_outcomes(self) -> Iterator[ItemOutcome[Result]]:
+        """Wait until an item ends or reaches its limit, and yield the new outcomes."""
+        now, limit_s = time.perf_counter(), self._timeout_ms / 1000
+        next_limit = min(self._started.copy().values(), default=now) + limit_s
+        with suppress(Empty):
+            yield self.take(self.ended.get(timeout=max(0.001, next_limit - now)))
+        for item, start in self._started.copy().items():
+            is_late = time.perf_counter() - start >= limit_s
+            if is_late and self._started.pop(item, None) is not None:
+                self.start()
+                yield self.take(_timed_out(item, self._timeout_ms))
 
-def _until_next_limit(workers: list[_Worker], timeout_ms: int) -> float:
-    """Return the seconds until the first running item reaches its limit."""
-    now = time.perf_counter()
-    ends = [worker.started + timeout_ms / 1000 for worker in workers if worker.item_id is not None]
-    return max(0.001, min(ends, default=now + timeout_ms / 1000) - now)
-
-
-def _limited(worker: _Worker, shared: _Shared[Result]) -> _Worker:
-    item = worker.item_id
-    if item is None or time.perf_counter() - worker.started < shared.timeout_ms / 1000:
-        return worker
-    worker.abandoned = True
-    shared.end(_timed_out(item, shared.timeout_ms))
-    return _start_worker(shared)
-
-
-def _in_time(outcome: Success[Result] | Failure, timeout_ms: int) -> Success[Result] | Failure:
-    """Return the outcome, or a timeout if it came late but before the coordinator noticed."""
-    if isinstance(outcome, Success) and outcome.latency_ms > timeout_ms:
-        return _timed_out(outcome.item_id, timeout_ms)
-    return outcome
+    def take(self, outcome: ItemOutcome[Result] | BaseException) -> ItemOutcome[Result]:
+        """Return and keep an outcome, which is a timeout if it came late; raise a bug."""
+        if isinstance(outcome, BaseException):
+            raise outcome
+        if isinstance(outcome, Success) and outcome.latency_ms > self._timeout_ms:
+            outcome = _timed_out(outcome.item_id, self._timeout_ms)
+        self.outcomes[outcome.item_id] = outcome
+        return outcome
 
 
 def _timed_out(item_id: str, timeout_ms: int) -> Failure:

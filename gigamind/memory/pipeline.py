@@ -1,14 +1,119 @@
 """Turns a session into entries that are verified or state why not. Each step is an event, written before the next."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import AlignedRecord, records
-from gigamind.evidence.result import DEFAULT, AlignConfig, AlignResult, Quote
+from gigamind.evidence.record import records
+from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, Alignment, AlignResult, Quote
 from gigamind.evidence.source import text_hash
-from gigamind.memory.entries import Entries, Entry, decide
 from gigamind.memory.events import Event, EventLog
 from gigamind.memory.schema import ExtractedEntry, Extraction, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One extracted statement.
+
+    Attributes:
+        extraction_id: the `memory_extracted` event of the entry; entry ids are unique within it.
+        stage: candidate until promoted.
+        evidence_aligned: it has quotes and none failed; None before its evidence was aligned.
+        evidence: records of the aligned quotes, as in `gigamind.evidence.record`.
+        failed_quotes: quotes that were not found, or that do not prove enough to promote.
+        promotion_block_reason: why it is not verified; None unless `promotion_blocked`.
+    """
+
+    session_id: str
+    extraction_id: str
+    entry_id: str
+    text: str
+    stage: Literal["candidate", "verified"] = "candidate"
+    evidence_aligned: bool | None = None
+    evidence: tuple[Mapping[str, object], ...] = ()
+    failed_quotes: tuple[str, ...] = ()
+    promotion_blocked: bool = False
+    promotion_block_reason: str | None = None
+
+
+class Entries:
+    """All entries, in the order of extraction; `by_extraction`: extraction id -> entry id -> entry."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.by_extraction: dict[str, dict[str, Entry]] = {}
+        for event in events:
+            self.apply(event)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for entries in self.by_extraction.values():
+            yield from entries.values()
+
+    def apply(self, event: Event) -> None:
+        content = cast("Mapping[str, Any]", event.content)
+        if event.event_type == "memory_extracted":
+            self.by_extraction[event.event_id] = {
+                entry["entry_id"]: Entry(
+                    content["session_id"], event.event_id, entry["entry_id"], entry["text"]
+                )
+                for entry in content["entries"]
+            }
+        elif event.event_type == "evidence_aligned":
+            self._align(content)
+        elif event.event_type == "entry_promoted":
+            self._change(content, stage="verified")
+        elif event.event_type == "promotion_blocked":
+            self._change(
+                content,
+                failed_quotes=tuple(content["failed_quotes"]),
+                promotion_blocked=True,
+                promotion_block_reason=content["reason"],
+            )
+
+    def _align(self, content: Mapping[str, Any]) -> None:
+        aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
+        failed: defaultdict[str, list[str]] = defaultdict(list)
+        for record in content["evidence"]:
+            aligned[record["entry_id"]].append(record)
+        for record in content["failed_quotes"]:
+            failed[record["entry_id"]].append(record["quote"])
+        entries = self.by_extraction[content["extraction_id"]]
+        for entry_id, entry in entries.items():
+            entries[entry_id] = Entry(
+                entry.session_id,
+                entry.extraction_id,
+                entry_id,
+                entry.text,
+                evidence_aligned=bool(aligned[entry_id]) and not failed[entry_id],
+                evidence=tuple(aligned[entry_id]),
+                failed_quotes=tuple(failed[entry_id]),
+            )
+
+    def _change(self, content: Mapping[str, Any], **changes: Any) -> None:  # noqa: ANN401 - fields of Entry
+        entries = self.by_extraction[content["extraction_id"]]
+        entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
+
+
+def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
+    """Return why an entry must stay a candidate, and for which quotes; "" if all are found and sufficient proof."""
+    if not evidence.outcomes:
+        return "the entry has no evidence", ()
+    if failed := evidence.failed:
+        reasons = ", ".join(sorted({outcome.reason for outcome in failed}))
+        return f"{len(failed)} of {len(evidence.outcomes)} quotes not found ({reasons})", failed
+    doubtful = [outcome for outcome in evidence.aligned if not outcome.promotable]
+    return "; ".join(sorted({_doubt(outcome) for outcome in doubtful})), doubtful
+
+
+def _doubt(aligned: Aligned) -> str:
+    why = aligned.unproven
+    if why is None:
+        return "a quote that only resembles its source is too short to prove anything"
+    if why.is_cut:
+        return f"a quote is cut off from words that change what it says ({why.reason})"
+    near = "; only one keystroke differs, so quote it again exactly" if why.near else ""
+    return f"a quote differs from its source in {why.reason}{near}"
 
 
 def graduate(
@@ -21,43 +126,23 @@ def graduate(
     Raises:
         InputError: a message is too long to search.
     """
-    ingested = log.append("session_ingested", _ingested(session))
-    entries = extraction.entries
-    extracted = log.append("memory_extracted", _extracted(session, ingested, entries))
+    entries, name = extraction.entries, {"session_id": session.session_id}
+    # The hashes of the messages: enough to recognise them, without copying a private conversation.
+    messages = [{"role": one.role, "sha256": text_hash(one.content)} for one in session.messages]
+    ingested = log.append("session_ingested", name | {"messages": messages})
+    source = {"source_event_id": ingested.event_id}
+    dumped = [entry.model_dump() for entry in entries]
+    extracted = log.append("memory_extracted", {**source, **name, "entries": dumped})
     sources = [message.content for message in session.messages]
-    result = align_all(_quotes(entries), sources, config=config)
-    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
-    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
-    return list(Entries([extracted, aligned, *decisions]))
-
-
-def _quotes(entries: Sequence[ExtractedEntry]) -> list[Quote]:
-    return [
+    quotes = [
         Quote(evidence.quote, evidence.message_index, entry.entry_id)
         for entry in entries
         for evidence in entry.evidence
     ]
-
-
-def _ingested(session: Session) -> Mapping[str, object]:
-    """Return the hashes of the messages: enough to recognise them, without copying a private conversation."""
-    return {
-        "session_id": session.session_id,
-        "messages": [
-            {"role": message.role, "sha256": text_hash(message.content)}
-            for message in session.messages
-        ],
-    }
-
-
-def _extracted(
-    session: Session, ingested: Event, entries: Sequence[ExtractedEntry]
-) -> Mapping[str, object]:
-    return {
-        "source_event_id": ingested.event_id,
-        "session_id": session.session_id,
-        "entries": [entry.model_dump() for entry in entries],
-    }
+    result = align_all(quotes, sources, config=config)
+    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
+    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
+    return list(Entries([extracted, aligned, *decisions]))
 
 
 def _aligned(
@@ -69,21 +154,20 @@ def _aligned(
         "extraction_id": extracted.event_id,
         "aligned_count": len(result.aligned),
         "failed_count": len(result.failed),
+        # With the fields of `AlignedEvidence` in seed 003, section 2.1; JavaScript spans, in UTF-16 units.
         "evidence": [
-            {**record, **_by_seed(record)} for record in written if record["status"] == "aligned"
+            {
+                **record,
+                "messageIndex": record["source_index"],
+                "quoteHash": record["quote_sha256"],
+                "spanStart": record["utf16_start"],
+                "spanEnd": record["utf16_end"],
+                "matchMethod": record["method"],
+            }
+            for record in written
+            if record["status"] == "aligned"
         ],
         "failed_quotes": [record for record in written if record["status"] == "failed"],
-    }
-
-
-def _by_seed(record: AlignedRecord) -> Mapping[str, object]:
-    """Return the fields of `AlignedEvidence`, named as in seed 003, section 2.1; JavaScript spans, in UTF-16 units."""
-    return {
-        "messageIndex": record["source_index"],
-        "quoteHash": record["quote_sha256"],
-        "spanStart": record["utf16_start"],
-        "spanEnd": record["utf16_end"],
-        "matchMethod": record["method"],
     }
 
 
@@ -91,13 +175,14 @@ def _decision(
     extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
 ) -> Event:
     """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
-    decision = decide(result.of_entry(entry.entry_id))
+    reason, failed = refusal(result.of_entry(entry.entry_id))
     content: dict[str, object] = {
         "source_event_id": aligned.event_id,
         "extraction_id": extracted.event_id,
         "entry_id": entry.entry_id,
     }
-    if decision is None:
+    if not reason:
         return log.append("entry_promoted", content)
-    content |= {"reason": decision.reason, "failed_quotes": decision.failed_quotes}
+    content["reason"] = f"Evidence alignment failed: {reason}."
+    content["failed_quotes"] = tuple(outcome.quote.text for outcome in failed)
     return log.append("promotion_blocked", content)

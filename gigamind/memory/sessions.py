@@ -15,9 +15,8 @@ from gigamind.evidence.result import AlignOptions
 from gigamind.evidence.schema import read_text
 from gigamind.i18n import Text, _, n_
 from gigamind.loading import numbered_lines
-from gigamind.memory.entries import Entry
 from gigamind.memory.events import DEFAULT_LOG, EventLog
-from gigamind.memory.pipeline import graduate
+from gigamind.memory.pipeline import Entry, graduate
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.outcome import Failure, attempt
 
@@ -121,7 +120,10 @@ def graduate_each(
         outcome = attempt(name, partial(_graduate, options, name, log))
         called = session_id(name).encode(errors="backslashreplace").decode()
         if isinstance(outcome, Failure):
-            yield _failed(called, outcome.message)
+            escaped = outcome.message.encode(errors="backslashreplace").decode()
+            # An equal message keeps its translation.
+            reason = outcome.message if outcome.message == escaped else escaped
+            yield {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
         else:
             yield _graduated(called, outcome.value)
 
@@ -198,12 +200,6 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     session = parse_session(session_id(name), lines, str(messages))
     extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
     return graduate(session, extraction, log, options.alignment)
-
-
-def _failed(called: str, message: str) -> SessionReport:
-    escaped = message.encode(errors="backslashreplace").decode()
-    reason = message if message == escaped else escaped  # keeps the translation
-    return {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
 
 
 def _graduated(called: str, entries: Sequence[Entry]) -> SessionReport:

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
-from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.metrics.table import label_text
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
 from gigamind.publish.restarts import deployment_name, through_restart
+from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
@@ -86,12 +86,8 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
 
     say = translator(options.language)
     page = failed_document(options.task, error.message, error.exit_code, subject)
-    _publish(
-        create_markdown_artifact,
-        keys.page,
-        say(page.headline),
-        markdown=render_markdown(page, say),
-    )
+    text = render_markdown(page, say)
+    _publish(create_markdown_artifact, keys.page, say(page.headline), markdown=text)
 
 
 def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
@@ -101,7 +97,7 @@ def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's St
     """
     from prefect.states import Completed
 
-    verdict = ReleaseVerdict.load(result["release"])
+    verdict = Release.model_validate(result["release"])
     _emit_verdict(verdict, Path(result["out"]))
     sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
     if verdict.waiver or status not in {"failed", "not-comparable"}:
@@ -121,7 +117,7 @@ def publish_card(written: Mapping[str, Any]) -> None:
     _publish(create_markdown_artifact, CARD_KEY, about, markdown=written["markdown"])
 
 
-def _emit_verdict(verdict: ReleaseVerdict, out: Path) -> None:
+def _emit_verdict(verdict: Release, out: Path) -> None:
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
 

@@ -1,7 +1,7 @@
 """The body of every evaluation flow, its parameters as a form in sections, and the progress of a long run."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -25,10 +25,10 @@ from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputEr
 from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
-from gigamind.evaluation.release import REGRESSION_EXIT_CODE, announcing_failure
+from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.run import Batch, Verdicts
-from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.i18n import Message, Text, _, joined
+from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
+from gigamind.i18n import Text, _, joined
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -38,9 +38,10 @@ from gigamind.publish.artifacts import (
     tags_of,
 )
 from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
-from gigamind.publish.pool import Pool
+from gigamind.publish.pool import Pool, step
 from gigamind.publish.restarts import deployment_name
 from gigamind.release.policy import GateResult
+from gigamind.release.waiver import REGRESSION_EXIT_CODE
 from gigamind.systems.settings import BUILTIN, shown_system
 
 
@@ -79,7 +80,9 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
                 checked = in_run_language(STEPS.check_input(options))
                 return Completed(name="Checked", message=checked)
             with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
-                out, finished = _evaluated_in(_home(options), options, started, pool)
+                name = deployment_name()
+                home = (options.out or Path("eval", "out", name)) if name else None
+                out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
         return failed(error)
@@ -103,16 +106,13 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     return ended or Completed(message=finished["headline"], data=result)
 
 
-def _home(options: EvalOptions) -> Path | None:
-    """Return the folder of a deployment's runs: `out` or one with its name; None without a deployment."""
-    name = deployment_name()
-    return (options.out or Path("eval", "out", name)) if name else None
-
-
 def _evaluated_in(
     home: Path | None, options: EvalOptions, started: datetime, pool: Pool | None
 ) -> tuple[Path, FlowResult]:
-    """Evaluate, or resume the last interrupted run in `home` if it has the same settings; return folder and result."""
+    """Evaluate, or resume the last interrupted run in `home` if it has the same settings; return folder and result.
+
+    `home` is the folder of a deployment's runs; None without a deployment.
+    """
     from prefect.logging import get_run_logger
 
     from gigamind.evaluation.run import free_folder, out_folder
@@ -127,7 +127,9 @@ def _evaluated_in(
             finished = _evaluated(resumed, left, started, pool)
             if not is_resumable(left) or len(attempts_of(left)) > attempts:
                 return left, finished
-            reason = _why_nothing(finished["refused"])
+            reason = _("the run has no requests left to send")
+            if (refused := finished["refused"]) and refused["over_budget"]:
+                reason = _("the budget of the run is used up")
         except (OtherRunError, EvaluationError) as error:
             if len(attempts_of(left)) > attempts:
                 raise
@@ -142,12 +144,6 @@ def _evaluated_in(
         get_run_logger().warning(in_run_language(warning))
     out = free_folder(home, started)
     return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
-
-
-def _why_nothing(refused: Refused | None) -> Message:
-    if refused is not None and refused["over_budget"]:
-        return _("the budget of the run is used up")
-    return _("the run has no requests left to send")
 
 
 def _with_advice(refused: Refused) -> Text:
@@ -172,8 +168,8 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
     # The id separates what workers keep open from an earlier run with the same options.
     run = str(uuid4()) if pool else ""
 
-    prepare, report = _step("prepare", STEPS.prepare_batches), _step("report", STEPS.finish_run)
-    score = _step("score", STEPS.run_batch, "score {first} to {end}", 1)
+    prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
+    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
 
     def run_batch(first: int, end: int) -> Batch:
         return score(options, first, end)
@@ -208,18 +204,7 @@ def _judged(
         def judge() -> Verdicts | None:
             return STEPS.judge_run(options, batches, out, run, progress)
 
-        return _step("judge", judge)()
-
-
-def _step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
-    from prefect import task
-    from prefect.cache_policies import NO_CACHE
-
-    # NO_CACHE: cached results of an earlier run would not be a measurement.
-    prefect_task = task(
-        name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE
-    )
-    return prefect_task(call)
+        return step("judge", judge)()
 
 
 _LONG_S = 10.0  # shorter runs show no progress

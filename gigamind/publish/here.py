@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from gigamind.assets import asset
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
-from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.publish.ends import ReleaseStopped, own_process
 from gigamind.publish.server import check_result_storage, check_server
+from gigamind.release.waiver import Release
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -108,5 +108,5 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
     return Evaluated(
         TASKS[options.task].compared.summary.model_validate(result["summary"]),
         Path(result["out"]),
-        ReleaseVerdict.load(release) if release else None,
+        Release.model_validate(release) if release else None,
     )

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
@@ -99,7 +98,10 @@ class Pool:
         """
         while True:
             if self._broken and not self._running:
-                self._restart(jobs)
+                self.__exit__()
+                self.__enter__()
+                while self._broken:
+                    jobs.broke_off(self._broken.pop(), may_live=False)
             while (
                 not self._broken and len(self._running) < self.places and (job := jobs.following())
             ):
@@ -119,19 +121,14 @@ class Pool:
                     jobs.ended(job, self._running.pop(job).result())
 
     def _start(self, job: Job) -> None:
-        from prefect import task
-        from prefect.cache_policies import NO_CACHE
-
-        # NO_CACHE: cached results of an earlier run would not be a measurement.
-        kind = job.label.split()[0]
-        prefect_task = task(name=kind, task_run_name=job.label, retries=1, cache_policy=NO_CACHE)
         # Not quoted, unlike in the flow's own process: Dask would take the annotation for a tuple of tasks.
-        future = self._runner.submit(prefect_task(job.call), dict(job.parameters))
-        self._running[job] = future
-        future.add_done_callback(partial(self._finish, job))
+        task = step(job.label.split()[0], job.call, job.label, retries=1)
+        future = self._running[job] = self._runner.submit(task, dict(job.parameters))
 
-    def _finish(self, job: Job, _future: object) -> None:
-        self._ended.put(job)
+        def finish(_future: object) -> None:
+            self._ended.put(job)
+
+        future.add_done_callback(finish)
 
     def _next_ended(self) -> Job | None:
         try:
@@ -160,17 +157,20 @@ class Pool:
             self._refuse_second(job, _("the job reported no progress for too long"))
             jobs.broke_off(job, may_live=True)
 
-    def _restart(self, jobs: Jobs) -> None:
-        self.__exit__()
-        self.__enter__()
-        while self._broken:
-            jobs.broke_off(self._broken.pop(), may_live=False)
-
     def _refuse_second(self, job: Job, reason: Text) -> None:
         if job.label in self._broken_once:
             problem = _("{job} failed twice: {reason}", job=job.label, reason=reason)
             raise EvaluationError(joined((problem, job.advice), ". ") if job.advice else problem)
         self._broken_once.add(job.label)
+
+
+def step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
+    """Return a function as a Prefect task; cached results of an earlier run would not be a measurement."""
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+
+    run_name = named or name
+    return task(name=name, task_run_name=run_name, retries=retries, cache_policy=NO_CACHE)(call)
 
 
 Opened = tuple["TaskRunner[Any]", int]

@@ -14,8 +14,14 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
-from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, shard_folders
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import (
+    Range,
+    Shard,
+    ShardEnd,
+    Shards,
+    shard_folders,
+    unfinished_folder,
+)
 from gigamind.i18n import _, translator
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
 from gigamind.publish.pool import Job, Pool

@@ -43,7 +43,9 @@ def describe_hardware() -> Hardware:
     """Describe the machine, without anything that identifies its owner."""
     cpu, cores = _cpu_model(), os.cpu_count() or 0
     system = f"{platform.system()} {platform.machine()}"
-    memory = round(_memory_bytes() / 2**30, 1)
+    memory = 0.0
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
     kind = f"{cpu}|{cores}|{round(memory)}|{system}"
     return Hardware(
         cpu=cpu,
@@ -79,10 +81,3 @@ def _cpu_model() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _memory_bytes() -> int:
-    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
-    if "SC_PHYS_PAGES" not in names:
-        return 0
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -7,16 +7,17 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import EvaluationError, InputError, reason_of
-from gigamind.i18n import _
+from gigamind.i18n import Text, _
+from gigamind.loading import first_problem
 from gigamind.records.schema import Record
 
 Format = Literal["json", "md", "both"]
@@ -114,9 +115,18 @@ def write_run(
     Raises:
         EvaluationError: the disk is full, or the folder has disappeared or been filled since the check.
     """
+    texts = {
+        _RUN_FILE: as_json(record.run, indent=2) + "\n",
+        "per_item.jsonl": "".join(as_json(item) + "\n" for item in record.items),
+        "errors.jsonl": "".join(as_json(error) + "\n" for error in record.errors),
+    }
+    if record.attempts is not None:
+        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
+        texts["attempts.jsonl"] = "".join(rows)
+    if output in {"json", "both"}:
+        texts["summary.json"] = as_json(record.summary, indent=2) + "\n"
     with _explaining_errors(out), _whole_folder(out, replace=replace) as folder:
-        _write_record(folder, record, output)
-        _write_files(folder, files or {})
+        _write_files(folder, texts | dict(files or {}))
 
 
 def rewrite_texts(out: Path, files: Mapping[str, str]) -> None:
@@ -156,21 +166,6 @@ def _explaining_errors(out: Path) -> Generator[None]:
         ) from error
 
 
-def _write_record(folder: Path, record: Record[Any, Any], output: Format) -> None:
-    _write(folder / _RUN_FILE, as_json(record.run, indent=2) + "\n")
-    _write_lines(folder / "per_item.jsonl", record.items)
-    _write_lines(folder / "errors.jsonl", record.errors)
-    if record.attempts is not None:
-        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
-        _write(folder / "attempts.jsonl", "".join(rows))
-    if output in {"json", "both"}:
-        _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
-
-
-def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
-    _write(path, "".join(as_json(report) + "\n" for report in reports))
-
-
 def as_json(report: BaseModel, indent: int | None = None) -> str:
     """Return the report as JSON text; lone surrogates, which JSON readers reject, become escape sequences."""
     separators = (",", ": " if indent else ":")
@@ -192,3 +187,61 @@ def _write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_report(path: Path, model: type[Model], missing: Text) -> Model:
+    """Read a file as a report.
+
+    Raises:
+        InputError: see `read_written`; or the file was not written by gigamind.
+    """
+    return parse_report(read_written(path, missing), model, str(path))
+
+
+def read_reports(path: Path, model: type[Model], missing: Text) -> list[Model]:
+    """Read each line of a file as a report.
+
+    Raises:
+        InputError: as for `read_report`; names the line.
+    """
+    # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
+    lines = enumerate(read_written(path, missing).split("\n"), start=1)
+    return [parse_report(line, model, f"{path}:{number}") for number, line in lines if line]
+
+
+def parse_report(text: str, model: type[Model], place: str) -> Model:
+    """Parse a report; `place` names its source in messages.
+
+    Raises:
+        InputError: it was not written by gigamind.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(
+            _(
+                "{place}: not written by this version of gigamind ({reason})",
+                place=place,
+                reason=first_problem(error),
+            )
+        ) from error
+
+
+def read_written(path: Path, missing: Text) -> str:
+    """Return the text of a file that gigamind wrote; `missing` explains its absence in the message.
+
+    Raises:
+        InputError: it is missing or cannot be read.
+    """
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise InputError(_("{file}: {reason}", file=path, reason=missing)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            _("{file}: cannot be read ({reason})", file=path, reason=reason)
+        ) from error

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -128,27 +128,23 @@ def past_runs(out: Path, most: int, own: PastRun | None = None) -> list[PastRun]
     beside = sorted(
         (path for path in folders if own is None or path.name != out.name), reverse=True
     )
-    last = list(
-        itertools.islice(_of(current, beside[: most * _LOOKED_AT]), most - (own is not None))
-    )
+    read = (_read(folder) for folder in beside[: most * _LOOKED_AT])
+    same = (past for past in read if past and past.source == current.source)
+    complete = (past for past in same if past.run.status == "complete")
+    last = list(itertools.islice(complete, most - (own is not None)))
     return sorted([*last, *([own] if own else [])], key=_created)
 
 
 def past_run(folder: str, record: Record[Any, Any]) -> PastRun:
     """Return a run that is not written yet."""
-    part = record.summary.overall
-    values = {
-        key: getattr(part, key.partition(".")[0])[key.partition(".")[2]] for key in part.intervals
-    }
-    figures = {key: value for key, value in values.items() if value is not None}
-    return PastRun(folder, record.run, figures)
+    return PastRun(folder, record.run, _figures(record.summary.overall.model_dump()))
 
 
-def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:
-    for folder in folders:
-        past = _read(folder)
-        if past and past.source == own.source and past.run.status == "complete":
-            yield past
+def _figures(overall: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a summary that have an interval."""
+    names = [(name, *name.split(".", 1)) for name in overall["intervals"]]
+    values = {name: overall[block][figure] for name, block, figure in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _read(out: Path) -> PastRun | None:
@@ -156,10 +152,6 @@ def _read(out: Path) -> PastRun | None:
         run = RunReport.model_validate_json((out / "run.json").read_bytes())
         datetime.fromisoformat(run.created_at)
         summary: dict[str, Any] = json.loads((out / "summary.json").read_bytes())
-        overall: dict[str, Any] = summary["overall"]
-        measured: dict[str, object] = overall["intervals"]
-        values = {key: overall[key.partition(".")[0]][key.partition(".")[2]] for key in measured}
+        return PastRun(out.resolve().name, run, _figures(summary["overall"]))
     except (OSError, ValueError, KeyError, ValidationError, RecursionError):
         return None
-    figures = {key: value for key, value in values.items() if value is not None}
-    return PastRun(out.resolve().name, run, figures)

@@ -1,12 +1,16 @@
-"""Compare two runs: metrics with their significance, items and speed.  For other differences see `mismatch`."""
+"""Compare runs: metrics with their significance, items and speed; several runs with the first of them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from gigamind.errors import InputError
+from gigamind.i18n import _
 from gigamind.metrics.table import is_lower_better
+from gigamind.records.history import conditions, differing
+from gigamind.records.judged import Report
 from gigamind.records.schema import SpeedReport
 from gigamind.release.comparison import (
     Comparison,
@@ -17,12 +21,11 @@ from gigamind.release.comparison import (
     Snapshot,
     SpeedChange,
 )
-from gigamind.release.mismatch import checklists, mismatches
+from gigamind.release.mismatch import check_task, checklists, mismatches, same_questions
 from gigamind.release.model import (
     SLICE_KINDS,
-    Change,
     ComparedTask,
-    Shown,
+    SliceKind,
     SliceName,
     SnapshotItem,
     Speed,
@@ -30,7 +33,14 @@ from gigamind.release.model import (
 )
 from gigamind.stats.estimate import ratio_of_means
 from gigamind.stats.intervals import CONFIDENCE, Matrix
-from gigamind.stats.paired import ALPHA, PairedComparison, compare_metrics, compare_ratios, holm
+from gigamind.stats.paired import (
+    ALPHA,
+    MIN_PAIRS,
+    PairedComparison,
+    compare_metrics,
+    compare_ratios,
+    holm,
+)
 
 Task = ComparedTask[Any, Any, Any]
 
@@ -73,8 +83,17 @@ def compare(
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
         changes=tuple(
-            _item_change(after.id, change, task.shown(before), task.shown(after))
+            ItemChange(
+                id=after.id,
+                text=shown.text,
+                change="improved" if change.gain > 0 else "worse",
+                what=change.what,
+                expected_notes=shown.expected_notes,
+                baseline_ranking=task.shown(before).ranking,
+                current_ranking=shown.ranking,
+            )
             for change, before, after in changed
+            if (shown := task.shown(after))
         ),
         worse_in=_worse_in(
             [after for _, after in pairs],
@@ -102,18 +121,6 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     return min(significant, key=order, default=None)
 
 
-def _item_change(item_id: str, change: Change, before: Shown, after: Shown) -> ItemChange:
-    return ItemChange(
-        id=item_id,
-        text=after.text,
-        change="improved" if change.gain > 0 else "worse",
-        what=change.what,
-        expected_notes=after.expected_notes,
-        baseline_ranking=before.ranking,
-        current_ranking=after.ranking,
-    )
-
-
 def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Return the items missing from the current run; none if the runs drew different samples."""
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
@@ -131,17 +138,13 @@ def _silent(
 
 
 def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
-    shown = task.shown(item)
-    return LostItem(id=item.id, text=shown.text, expected_notes=shown.expected_notes)
+    return LostItem.like(task.shown(item), id=item.id)
 
 
 def name_of(snapshot: Snapshot) -> RunName:
     """Return which run a snapshot belongs to."""
-    return RunName(
-        run_id=snapshot.run_id,
-        created_at=snapshot.created_at,
-        app_version=snapshot.environment.app_version,
-        git_commit=snapshot.environment.git_commit,
+    return RunName.like(
+        snapshot.environment, run_id=snapshot.run_id, created_at=snapshot.created_at
     )
 
 
@@ -158,26 +161,21 @@ def metric_changes(
     }
     differences = {name: both[:, 1] - both[:, 0] for name, both in values.items()}
     twins = _twins(task, pairs, {**differences, **terms})
-    (changes,) = adjusted(
-        [tuple(_change_of(name, paired, twins.get(name)) for name, paired in compared.items())]
-    )
-    sides = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
-    tested: list[MetricChange] = []
-    for change in changes:
-        n_before, n_after = (side.get(change.metric, 0) for side in sides)
-        update = {"baseline_n": n_before, "current_n": n_after}
-        tested.append(change.model_copy(update=update))
-    untested = [
-        _untested(figure.metric, len(pairs), figure.baseline, figure.current)
-        for figure in task.untested(pairs)
+    n_before, n_after = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
+    changes = [
+        _change_of(name, paired, twins.get(name)).model_copy(
+            update={"baseline_n": n_before.get(name, 0), "current_n": n_after.get(name, 0)}
+        )
+        for name, paired in compared.items()
     ]
+    (tested,) = adjusted([changes])
     before, after = [task.figures(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     alone = [
-        _untested(name, 0, before.get(name), after.get(name))
+        _untested(name, before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
         if name not in compared
     ]
-    return (*tested, *untested, *alone)
+    return (*tested, *alone)
 
 
 def _twins(
@@ -215,10 +213,10 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
     p_values = iter(holm(tested))
     adjusted_changes: list[tuple[MetricChange, ...]] = []
     for own in compared:
-        holm_p_values = {change.metric: next(p_values) for change in own}
-        updates = ({"p_adjusted": holm_p_values[c.same_as or c.metric]} for c in own)
-        both = zip(own, updates, strict=True)
-        adjusted_changes.append(tuple(change.model_copy(update=new) for change, new in both))
+        holm_p = {change.metric: next(p_values) for change in own}
+        adjusted_changes.append(
+            tuple(c.model_copy(update={"p_adjusted": holm_p[c.same_as or c.metric]}) for c in own)
+        )
     return adjusted_changes
 
 
@@ -237,9 +235,9 @@ def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> Me
     )
 
 
-def _untested(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
+def _untested(metric: str, before: float | None, after: float | None) -> MetricChange:
     difference = None if before is None or after is None else after - before
-    return MetricChange(metric=metric, n=n, baseline=before, current=after, difference=difference)
+    return MetricChange(metric=metric, n=0, baseline=before, current=after, difference=difference)
 
 
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
@@ -281,3 +279,213 @@ def speed_change(
     ratio = ratio_of_means(*costs, confidence=_CONFIDENCE)
     figures = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
     return change.model_copy(update={**figures, "query_ms": before.query_ms})
+
+
+MOST_TAGS = 15  # the largest, as in report.html
+
+
+class ComparedRun(Report):
+    """One run of an experiment; `label` is unique.
+
+    Attributes:
+        setup: settings that differ between the runs, by name; each run has the same names.
+        lacks: number of items that another run evaluated and this one did not.
+        figures: metrics over the items that all runs evaluated.
+    """
+
+    label: str
+    run: RunName
+    setup: dict[str, str]
+    items: int
+    lacks: int
+    figures: dict[str, float]
+
+
+class Correction(Report):
+    """The correction for several comparisons.
+
+    Attributes:
+        intervals: "bonferroni" over the runs compared with the first, so that all intervals of a metric cover their
+            true values in 95 % of experiments; "none" for a single comparison.
+        p_values: "holm" over all metrics of all runs.
+    """
+
+    intervals: Literal["none", "bonferroni"]
+    confidence: float
+    p_values: Literal["holm"] = "holm"
+
+
+class SliceChanges(Report):
+    """One slice of the items; a change has no interval if fewer than six items were measured."""
+
+    kind: SliceKind
+    key: str
+    items: int
+    metrics: tuple[tuple[MetricChange, ...], ...]
+
+
+class Experiment(Report):
+    """The `experiment` of compare.json; the first of the runs is the reference.
+
+    Attributes:
+        shared: number of items that all runs evaluated.
+        partial: ids of the items that only some runs evaluated; no metric includes them.
+        comparisons: of each other run with the first, over the shared items; `p_adjusted` is over all of them.
+        slices: for exploration; their intervals are not corrected for the number of slices.
+        tags_left_out: number of smaller tags that are not among the slices.
+    """
+
+    version: Literal["1.0"] = "1.0"
+    task: str
+    runs: tuple[ComparedRun, ...]
+    shared: int
+    partial: tuple[str, ...]
+    correction: Correction
+    comparisons: tuple[Comparison, ...]
+    slices: tuple[SliceChanges, ...]
+    tags_left_out: int
+
+    @property
+    def reference(self) -> ComparedRun:
+        """Return the run that the others are compared with."""
+        return self.runs[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of all metrics, in the task's order."""
+        names = (change.metric for comparison in self.comparisons for change in comparison.metrics)
+        return tuple(dict.fromkeys(names))
+
+
+def compare_with_first(
+    labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int = 42
+) -> Experiment:
+    """Compare every run with the first one, on the items that all evaluated.
+
+    Args:
+        runs: at least two, in the order of their `labels`.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: the tasks or datasets differ, or no item is in all runs.
+    """
+    named = _distinct(labels)
+    _check(named, runs)
+    evaluated = [{item.id for item in run.items} for run in runs]
+    common = set[str].intersection(*evaluated)
+    union = dict.fromkeys(item.id for run in runs for item in run.items)
+    if not common:
+        raise InputError(
+            _(
+                "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs. Run them"
+                " again over the same items.",
+                runs=named,
+            )
+        )
+    first, *others = (_only(run, common) for run in runs)
+    confidence = 1 - (1 - CONFIDENCE) / len(others)
+    compared = [compare(first, other, seed=seed, confidence=confidence) for other in others]
+    setups = differing(
+        [
+            conditions(entry.config, entry.environment, entry.judge, entry.notes_hash)
+            for entry in runs
+        ]
+    )
+    figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
+    slices, left_out = _slices([first, *others], seed, confidence)
+    method = "bonferroni" if len(others) > 1 else "none"
+    rows = zip(named, runs, setups, evaluated, figures, strict=True)
+    return Experiment(
+        task=first.task,
+        runs=tuple(
+            ComparedRun(
+                label=label,
+                run=name_of(run),
+                setup=setup,
+                items=len(ids),
+                lacks=len(union) - len(ids),
+                figures=own,
+            )
+            for label, run, setup, ids, own in rows
+        ),
+        shared=len(common),
+        partial=tuple(name for name in union if name not in common),
+        correction=Correction(intervals=method, confidence=confidence),
+        comparisons=tuple(
+            comparison.model_copy(update={"metrics": metrics})
+            for comparison, metrics in zip(
+                compared, adjusted([entry.metrics for entry in compared]), strict=True
+            )
+        ),
+        slices=slices,
+        tags_left_out=left_out,
+    )
+
+
+def _distinct(labels: Sequence[str]) -> list[str]:
+    return [
+        f"{label} #{labels[: place + 1].count(label)}" if labels.count(label) > 1 else label
+        for place, label in enumerate(labels)
+    ]
+
+
+def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
+    first = runs[0]
+    for label, run in zip(labels, runs, strict=True):
+        check_task(first, run.task)
+        if run.dataset_hash != first.dataset_hash:
+            if same_questions(first, run):
+                raise InputError(
+                    _(
+                        "the runs cannot be compared: the datasets of {first} and {other} have the same questions but"
+                        " different answers, contexts or labels. To compare the answers of two systems, use one"
+                        " dataset and give the answers of each system with --system run:FILE.",
+                        first=labels[0],
+                        other=label,
+                    )
+                )
+            raise InputError(
+                _(
+                    "the runs cannot be compared: they used different datasets. The dataset_hash in run.json is"
+                    " {first_hash} for {first} and {other_hash} for {other}. Evaluate both over one dataset.",
+                    first=labels[0],
+                    first_hash=first.dataset_hash[:12],
+                    other=label,
+                    other_hash=run.dataset_hash[:12],
+                )
+            )
+
+
+def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
+    return run.model_copy(update={"items": tuple(item for item in run.items if item.id in ids)})
+
+
+def _slices(
+    runs: Sequence[Snapshot], seed: int, confidence: float
+) -> tuple[tuple[SliceChanges, ...], int]:
+    members: dict[SliceName, set[str]] = {}
+    for run in runs:
+        for item in run.items:
+            for name in item.slices:
+                members.setdefault(name, set()).add(item.id)
+    ordered = sorted(members, key=lambda name: (SLICE_KINDS.index(name[0]), -len(members[name])))
+    tags = [name for name in ordered if name[0] == "tag"]
+    shown = [name for name in ordered if name not in tags[MOST_TAGS:]]
+    slices = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)
+    return slices, len(tags[MOST_TAGS:])
+
+
+def _slice(
+    name: SliceName, ids: Collection[str], runs: Sequence[Snapshot], seed: int, confidence: float
+) -> SliceChanges:
+    before, *others = ({item.id: item for item in _only(run, ids).items} for run in runs)
+    pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
+    task = runs[0].kind
+    changes = (metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
+    # Of few items, two equal changes would give an interval of zero width.
+    hidden = {"low": None, "high": None}
+    metrics = tuple(
+        tuple(c.model_copy(update=hidden) if c.n < MIN_PAIRS else c for c in group)
+        for group in changes
+    )
+    return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)

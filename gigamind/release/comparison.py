@@ -221,11 +221,6 @@ class Comparison(Report):
         """Return the number of items that the current run evaluated."""
         return self.shared + self.only_current
 
-    @property
-    def same_hardware(self) -> bool:
-        """Whether times can be compared."""
-        return all(mismatch.what != "hardware" for mismatch in self.mismatches)
-
     def metric(self, name: str) -> MetricChange | None:
         """Return the metric with that name, such as `search.mrr`; None if there is none."""
         return next((change for change in self.metrics if change.metric == name), None)

@@ -1,7 +1,7 @@
 """The release gate: each rule of the policy, and the verdict of all. A rule without enough data does not pass."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gigamind.choices import Phase, Relaxable
 from gigamind.i18n import _
@@ -35,43 +35,33 @@ def lost_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
     """Return the rules about items that the current run lacks; that on checks if both runs have checks."""
-    shared, gone = comparison.shared, comparison.lost
-    kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
+    lost = {COVERAGE: comparison.lost}
     if comparison.gone:
-        kinds.append(_Lost(PASSAGES, comparison.gone, shared))
+        lost[PASSAGES] = comparison.gone
     if comparison.unjudged or (judge is not None and judge.asks_a_model):
-        kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
+        lost[VERDICTS] = comparison.unjudged
     if comparison.checks == "compared":
-        kinds.append(_Lost(CHECKS, comparison.unchecked, shared))
-    return [_lost_rule(kind, comparison.task, policy, phase) for kind in kinds]
+        lost[CHECKS] = comparison.unchecked
+    return [_lost_rule(metric, items, comparison, policy, phase) for metric, items in lost.items()]
 
 
-class _Lost(NamedTuple):
-    """The lost items of a total."""
-
-    metric: str
-    items: Sequence[LostItem]
-    total: int
-
-
-def _lost_rule(lost: _Lost, task: str, policy: Policy, phase: Phase) -> RuleResult:
+def _lost_rule(
+    metric: str, items: Sequence[LostItem], comparison: Comparison, policy: Policy, phase: Phase
+) -> RuleResult:
     """Return the rule; it only warns if no metric of these items can stop a release in this phase."""
-    allowed = policy.coverage.max_lost
-    blocks = {BLOCK} if lost.metric == CHECKS else set(blocks_of(task))
-    count = len(lost.items)
-    status: Status = "failed" if count / lost.total > allowed else "passed"
-    remarks = ("such_as",) if lost.items else ()
+    allowed, count = policy.coverage.max_lost, len(items)
+    total = comparison.shared + (count if metric == COVERAGE else 0)
+    blocks = {BLOCK} if metric == CHECKS else set(blocks_of(comparison.task))
+    status: Status = "failed" if count / total > allowed else "passed"
     values = {
         "count": str(count),
-        "total": str(lost.total),
-        "units": task,
+        "total": str(total),
+        "units": comparison.task,
         "limit": f"{allowed:g}",
-        "example": lost.items[0].id if lost.items else "",
+        "example": items[0].id if items else "",
     }
-    why, kept = f"lost_{lost.metric}", 1 - count / lost.total
-    rule = _rule(
-        lost.metric, status, why, remarks, values, baseline=1.0, current=kept, limit=allowed
-    )
+    why, remarks, kept = f"lost_{metric}", ("such_as",) if items else (), 1 - count / total
+    rule = _rule(metric, status, why, remarks, values, baseline=1.0, current=kept, limit=allowed)
     return _softened(rule, phase, soft=blocks <= set(policy.phases[phase].soft))
 
 
@@ -197,12 +187,12 @@ def _quality_rules(
         if name in named
     ]
     bounds = _bounds(comparison.figures, policy, concerned)
-    soft_at_worst = policy.phases[phase].at_worst
-    rules: list[RuleResult] = []
-    for rule in (*changes, *bounds):
-        block = rule.metric.partition(".")[0]
-        is_soft = block in soft or (rule.why == "worst" and block in soft_at_worst)
-        rules.append(_softened(rule, phase, soft=is_soft))
+    at_worst = policy.phases[phase].at_worst
+    rules = [
+        _softened(rule, phase, soft=block in soft or (rule.why == "worst" and block in at_worst))
+        for rule in (*changes, *bounds)
+        if (block := rule.metric.partition(".")[0])
+    ]
     if changes and not bounds and all(rule.status == "skipped" for rule in changes):
         rules.append(_rule(QUALITY, "inconclusive", "nothing_held", (), {"units": comparison.task}))
     return rules
@@ -238,9 +228,8 @@ def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> Ga
 
 
 def _bounds(figures: Mapping[str, float], policy: Policy, names: Sequence[str]) -> list[RuleResult]:
-    return [
-        _bounded(figures, key, bound) for key in names if (bound := policy.bound(key)) is not None
-    ]
+    bounds = ((name, policy.bound(name)) for name in names)
+    return [_bounded(figures, name, bound) for name, bound in bounds if bound is not None]
 
 
 def _is_reason(rule: RuleResult, verdict: GateVerdict) -> bool:
@@ -270,10 +259,11 @@ def _quality(
         return _rule(
             name, "not-comparable", "worst", remarks, values, baseline=before, current=after
         )
-    allowed = policy.allowed_drop(phase, comparison.items)
+    is_small = comparison.items < policy.small_sample.below
+    allowed = policy.small_sample.drop if is_small else policy.phases[phase].drop
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
-    is_small = comparison.items < policy.small_sample.below and change.n
-    small = ("small",) if is_small and is_mean(name) else ()  # else no item weighs 1 / n
+    weighs = is_small and change.n and is_mean(name)  # else no item weighs 1 / n
+    small = ("small",) if weighs else ()
     apart = ("apart",) if change.baseline_n != change.current_n else ()
     values = {
         "before": f"{before:.4f}",
@@ -356,15 +346,16 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
 
 def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
     rules = {"search_p95": policy.speed.search_p95, "cold_start": policy.speed.cold_start}
-    if not comparison.same_hardware:
+    if any(mismatch.what == "hardware" for mismatch in comparison.mismatches):
         return [
             _rule(c.name, "skipped", "other_hardware", baseline=c.baseline_ms, current=c.current_ms)
             for c in comparison.speed
         ]
     ruled = [(change, speed_rule(change, rules[change.name])) for change in comparison.speed]
-    if policy.speed.systems == "hold":
-        return [rule for _change, rule in ruled]
-    return [_informational(rule) if change.of_system else rule for change, rule in ruled]
+    held = policy.speed.systems == "hold"
+    return [
+        _informational(rule) if change.of_system and not held else rule for change, rule in ruled
+    ]
 
 
 def _informational(rule: RuleResult) -> RuleResult:

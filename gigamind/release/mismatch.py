@@ -1,6 +1,6 @@
 """Differences between two runs other than the measured values, and which comparisons they rule out (seed 6.2, 7)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gigamind.choices import Relaxable
 from gigamind.errors import InputError
@@ -16,7 +16,7 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
         InputError: the tasks differ.
     """
     check_task(baseline, current.task)
-    return tuple(mismatch for differs, mismatch in _checks(baseline, current) if differs)
+    return tuple(_differences(baseline, current))
 
 
 def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
@@ -25,66 +25,57 @@ def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
     return task.checklist(baseline), task.checklist(current)
 
 
-def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch], ...]:
+def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  # noqa: C901  one case a difference
     task = current.kind
+    if baseline.dataset_hash != current.dataset_hash:
+        yield _dataset(baseline, current)
+    if baseline.judge_fingerprint != current.judge_fingerprint:
+        text = _(
+            "The runs used different judges or thresholds, so their verdicts are not comparable."
+        )
+        yield _refused("judge", text)
+    if embedders := _embedders(baseline, current):
+        text = _(
+            "The embedding models differ ({detail}), so their scores are not comparable.",
+            detail=embedders,
+        )
+        yield _refused("embedding model", text, embedders)
     settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
-    drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
-    served = _changed(task.models(baseline.metrics), task.models(current.metrics))
+    if _system(baseline) != _system(current):
+        names = _pair(_system_name(baseline), _system_name(current))
+        yield _open("system", "settings", _systems(baseline, current, names), names)
+    elif settings:
+        text = _settings(current.task, settings)
+        yield _open(_SETTINGS[current.task], "settings", text, settings)
+    if served := _changed(task.models(baseline.metrics), task.models(current.metrics)):
+        text = _("The runs used different versions of the same model ({detail}).", detail=served)
+        yield _open("model version", "models", text, served)
+    # Without samples, the seed has no effect.
+    is_sample = any(run.config.get("sample") is not None for run in (baseline, current))
+    if drawn := _changed(baseline.config, current.config, _DRAWN if is_sample else ()):
+        text = _(
+            "The runs evaluated different samples of the dataset ({detail}). Items outside the samples may have got"
+            " worse unnoticed.",
+            detail=drawn,
+        )
+        yield _open("sample", "sample", text, drawn)
+    notes = [(run.notes_hash, run.notes_hash_mode) for run in (baseline, current)]
+    if notes[0] != notes[1]:
+        yield _open("notes", "notes", _NOTES[current.task])
+    if baseline.hardware.hash != current.hardware.hash:
+        text = _(
+            "The runs used different hardware ({detail}), so their speed is not compared.",
+            detail=_pair(baseline.hardware.cpu, current.hardware.cpu),
+        )
+        yield _open("hardware", "hardware", text)
     marks = checklists(baseline, current)
-    embedders = _embedders(baseline, current)
-    systems = _pair(_system_name(baseline), _system_name(current))
-    hardware = _pair(baseline.hardware.cpu, current.hardware.cpu)
-    same_system = _system(baseline) == _system(current)
-    judge = _("The runs used different judges or thresholds, so their verdicts are not comparable.")
-    models = _(
-        "The embedding models differ ({detail}), so their scores are not comparable.",
-        detail=embedders,
-    )
-    model = _("The runs used different versions of the same model ({detail}).", detail=served)
-    sample = _(
-        "The runs evaluated different samples of the dataset ({detail}). Items outside the samples may have got"
-        " worse unnoticed.",
-        detail=drawn,
-    )
-    speed = _(
-        "The runs used different hardware ({detail}), so their speed is not compared.",
-        detail=hardware,
-    )
-    schema = _(
-        "The runs used different versions of the search index: chunks, tokens or scores may differ."
-    )
-    return (
-        (baseline.dataset_hash != current.dataset_hash, _dataset(baseline, current)),
-        (baseline.judge_fingerprint != current.judge_fingerprint, _refused("judge", judge)),
-        (bool(embedders), _refused("embedding model", models, embedders)),
-        (
-            not same_system,
-            _open("system", "settings", _systems(baseline, current, systems), systems),
-        ),
-        (
-            bool(settings) and same_system,
-            _open(_SETTINGS[current.task], "settings", _settings(current.task, settings), settings),
-        ),
-        (bool(served), _open("model version", "models", model, served)),
-        (bool(drawn), _open("sample", "sample", sample, drawn)),
-        (
-            (baseline.notes_hash, baseline.notes_hash_mode)
-            != (current.notes_hash, current.notes_hash_mode),
-            _open("notes", "notes", _NOTES[current.task]),
-        ),
-        (
-            baseline.hardware.hash != current.hardware.hash,
-            _open("hardware", "hardware", speed),
-        ),
-        (
-            checks_of(marks) not in {"none", "compared"},
-            Mismatch(what="checklist", severity="no-checks", meaning=why_not_compared(marks)),
-        ),
-        (
-            baseline.environment.rag_schema_version != current.environment.rag_schema_version,
-            Mismatch(what="index schema", severity="warn", meaning=schema),
-        ),
-    )
+    if checks_of(marks) not in {"none", "compared"}:
+        yield Mismatch(what="checklist", severity="no-checks", meaning=why_not_compared(marks))
+    if baseline.environment.rag_schema_version != current.environment.rag_schema_version:
+        text = _(
+            "The runs used different versions of the search index: chunks, tokens or scores may differ."
+        )
+        yield Mismatch(what="index schema", severity="warn", meaning=text)
 
 
 WHAT: Mapping[str, Message] = {
@@ -195,7 +186,7 @@ def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if baseline.dataset_hash != current.dataset_hash and same_questions(baseline, current):
+    if same_questions(baseline, current):
         return _refused(
             "recorded answers",
             _(
@@ -215,11 +206,6 @@ def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mis
     )
     both = joined([meaning, fix], " ")
     return Mismatch(what=what, severity="no-verdict", meaning=both, relaxed_by=key, detail=detail)
-
-
-def _samples(baseline: Snapshot, current: Snapshot) -> bool:
-    """Return whether either run used a sample; otherwise the seed has no effect."""
-    return any(run.config.get("sample") is not None for run in (baseline, current))
 
 
 def _system(run: Snapshot) -> str:

@@ -135,15 +135,6 @@ class Change:
     what: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Untested:
-    """A metric that is compared, but not item by item."""
-
-    metric: str
-    baseline: float | None
-    current: float | None
-
-
 class ComparedTask(ABC, Generic[Summary, Line, Item]):
     """One task, typed by its summary.json, per_item.jsonl and snapshot items; `settings` make another system."""
 
@@ -242,11 +233,6 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         """Return, for each mean over items, the number of items with a value."""
         pairs = [(item, item) for item in items]
         return {name: len(both) for name, both in self.values(pairs).items()}
-
-    def untested(self, pairs: Pairs[Item]) -> Sequence[Untested]:
-        """Return the metrics that are neither means nor ratios over items."""
-        del pairs
-        return ()
 
     def speed(self, summary: Summary) -> Mapping[Speed, float | None]:
         """Return the gated times in milliseconds; None for a time that was not measured."""

@@ -1,8 +1,8 @@
 """gates.toml: which regressions stop a release, and the results of its rules."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -155,11 +155,6 @@ class Policy(_Section):
                     raise ValueError(message)
         return self
 
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """Return all floors and ceilings."""
-        return {**self.floors, **self.ceilings}
-
     def bound(self, name: str) -> float | None:
         """Return the worst allowed value of a metric, whatever the baseline; None if there is no bound."""
         return (self.ceilings if is_lower_better(name) else self.floors).get(name)
@@ -181,10 +176,6 @@ class Policy(_Section):
         return tuple(
             dict.fromkeys((*quality.metrics, *quality.judged, *self.floors, *self.ceilings))
         )
-
-    def allowed_drop(self, phase: Phase, n: int) -> float:
-        """Return how far a metric may fall in this phase in a run of `n` items."""
-        return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
 
     def card_requirements(self, phase: Phase) -> CardRequirements:
         """Return what a judge report must show in this phase."""
@@ -285,7 +276,7 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
         "name": name,
         "units": units_of(values.get("units", "search")),
     }
-    return joined([_reason(why, given), *(_remark(remark, given) for remark in remarks)], " ")
+    return joined([_REASONS[why](given), *(_REMARKS[remark](given) for remark in remarks)], " ")
 
 
 def rule_label(name: str) -> Text:
@@ -297,181 +288,153 @@ def rule_label(name: str) -> Text:
     return _("unanswerable: {metric}", metric=label) if apart else label
 
 
-def _reason(why: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a reason
-    match why:
-        case "drop":
-            return _(
-                "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is"
-                " allowed.",
-                **values,
-            )
-        case "gone":
-            return _(
-                "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
-                " baseline's options. If the change is intentional, promote a new baseline.",
-                **values,
-            )
-        case "unchecked":
-            return _(
-                "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
-                " again with --checklist.",
-                **values,
-            )
-        case "other_checklist":
-            return _(
-                "{metric} cannot be compared, because the runs used different checklists or checklist models."
-                " Create a new baseline.",
-                **values,
-            )
-        case "no_such_item":
-            return _(
-                "{metric}: the gates name this checklist item, but the checklist lacks it.",
-                **values,
-            )
-        case "unmeasured":
-            return _("{metric} was not measured in either run.", **values)
-        case "new":
-            return _(
-                "{metric} is missing from the baseline and is not gated until you create a new baseline.",
-                **values,
-            )
-        case "worst":
-            return _(
-                "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a"
-                " regression. Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for"
-                " --gates.",
-                **values,
-            )
-        case "floor":
-            return _(
-                "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline.",
-                **values,
-            )
-        case "ceiling":
-            return _(
-                "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline.",
-                **values,
-            )
-        case "floor_gone":
-            return _(
-                "{metric} has no value in this run, but the gates require at least {limit}.",
-                **values,
-            )
-        case "ceiling_gone":
-            return _(
-                "{metric} has no value in this run, but the gates require at most {limit}.",
-                **values,
-            )
-        case "nothing_held":
-            return _(
-                "The gates cannot decide: no gated metric of these {units} was measured in both runs.",
-                **values,
-            )
-        case "lost_coverage":
-            return _(
-                "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share:"
-                " {limit}.",
-                **values,
-            )
-        case "lost_passages":
-            return _(
-                "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
-                " note, so no search can find the answer; allowed share: {limit}.",
-                **values,
-            )
-        case "lost_verdicts":
-            return _(
-                "{metric}: {count} of {total} {units} have a verdict in the baseline and none in this"
-                " run; allowed share: {limit}.",
-                **values,
-            )
-        case "lost_checks":
-            return _(
-                "{metric}: {count} of {total} {units} were checked with the checklist in the baseline, but not in"
-                " this run; allowed share: {limit}.",
-                **values,
-            )
-        case "other_hardware":
-            return _(
-                "{metric} is not compared, because the runs used different hardware.", **values
-            )
-        case "speed_gone":
-            return _(
-                "{metric}: measured in the baseline, but not in this run. Run again with the baseline's speed"
-                " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline.",
-                **values,
-            )
-        case "speed_of_file":
-            return _(
-                "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
-                " times. To gate the speed, evaluate the system itself: --system with its address or command.",
-                **values,
-            )
-        case "slower":
-            return _(
-                "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed.",
-                **values,
-            )
-        case _other:
-            return _(
-                "{metric}: a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}); up to"
-                " {limit} times is allowed. Measured in {passes} passes relative to a reference load. p95 in ms:"
-                " {before} in the baseline, {after} in this run.",
-                **values,
-            )
-
-
-def _remark(remark: str, values: Mapping[str, str]) -> Message:  # noqa: C901, PLR0911, PLR0912  one case a remark
-    match remark:
-        case "small":
-            return _(
-                "Small sample: with N = {n}, one of the {units} can change the metric by {weight}.",
-                **values,
-            )
-        case "soft":
-            return _(
-                "In the phase {phase}, this result is only reported and does not stop the release.",
-                **values,
-            )
-        case "wide":
-            return _("The confidence interval (CI) is too wide to decide.")
-        case "apart":
-            return _(
-                "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run.",
-                **values,
-            )
-        case "of_verdicts":
-            return _(
-                "The judge of both runs does not separate answerable from unanswerable questions. Choose"
-                " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it."
-            )
-        case "needs":
-            return _("About {needed} items would be enough for a decision.", **values)
-        case "needs_all":
-            return _("The drop equals the allowed drop, so more items would not help.")
-        case "untested":
-            return _(
-                "This metric is a ratio and not a mean over items, so no paired significance test fits."
-            )
-        case "such_as":
-            return _("First affected item: {example}.", **values)
-        case "one_pass":
-            return _(
-                "The speed was measured without repeated passes, so a slower search and a busy machine look the"
-                " same. Create a new baseline with several passes (--speed-passes)."
-            )
-        case "more_allowed":
-            return _(
-                "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates.",
-                **values,
-            )
-        case "of_system":
-            return _(
-                'The speed of another system (--system) is only reported. To gate it, set systems = "hold" under'
-                " [speed] in a file for --gates."
-            )
-        case _few_passes:
-            return _("A decision needs more passes of the speed measurement (--speed-passes).")
+_Texts = Mapping[str, Callable[[Mapping[str, Any]], Message]]
+_REASONS: _Texts = {
+    "drop": lambda values: _(
+        "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is"
+        " allowed.",
+        **values,
+    ),
+    "gone": lambda values: _(
+        "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
+        " baseline's options. If the change is intentional, promote a new baseline.",
+        **values,
+    ),
+    "unchecked": lambda values: _(
+        "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
+        " again with --checklist.",
+        **values,
+    ),
+    "other_checklist": lambda values: _(
+        "{metric} cannot be compared, because the runs used different checklists or checklist models."
+        " Create a new baseline.",
+        **values,
+    ),
+    "no_such_item": lambda values: _(
+        "{metric}: the gates name this checklist item, but the checklist lacks it.",
+        **values,
+    ),
+    "unmeasured": lambda values: _("{metric} was not measured in either run.", **values),
+    "new": lambda values: _(
+        "{metric} is missing from the baseline and is not gated until you create a new baseline.",
+        **values,
+    ),
+    "worst": lambda values: _(
+        "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a"
+        " regression. Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for"
+        " --gates.",
+        **values,
+    ),
+    "floor": lambda values: _(
+        "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline.",
+        **values,
+    ),
+    "ceiling": lambda values: _(
+        "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline.",
+        **values,
+    ),
+    "floor_gone": lambda values: _(
+        "{metric} has no value in this run, but the gates require at least {limit}.",
+        **values,
+    ),
+    "ceiling_gone": lambda values: _(
+        "{metric} has no value in this run, but the gates require at most {limit}.",
+        **values,
+    ),
+    "nothing_held": lambda values: _(
+        "The gates cannot decide: no gated metric of these {units} was measured in both runs.",
+        **values,
+    ),
+    "lost_coverage": lambda values: _(
+        "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share:"
+        " {limit}.",
+        **values,
+    ),
+    "lost_passages": lambda values: _(
+        "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
+        " note, so no search can find the answer; allowed share: {limit}.",
+        **values,
+    ),
+    "lost_verdicts": lambda values: _(
+        "{metric}: {count} of {total} {units} have a verdict in the baseline and none in this"
+        " run; allowed share: {limit}.",
+        **values,
+    ),
+    "lost_checks": lambda values: _(
+        "{metric}: {count} of {total} {units} were checked with the checklist in the baseline, but not in"
+        " this run; allowed share: {limit}.",
+        **values,
+    ),
+    "other_hardware": lambda values: _(
+        "{metric} is not compared, because the runs used different hardware.", **values
+    ),
+    "speed_gone": lambda values: _(
+        "{metric}: measured in the baseline, but not in this run. Run again with the baseline's speed"
+        " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline.",
+        **values,
+    ),
+    "speed_of_file": lambda values: _(
+        "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
+        " times. To gate the speed, evaluate the system itself: --system with its address or command.",
+        **values,
+    ),
+    "slower": lambda values: _(
+        "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed.",
+        **values,
+    ),
+    "normalised": lambda values: _(
+        "{metric}: a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}); up to"
+        " {limit} times is allowed. Measured in {passes} passes relative to a reference load. p95 in ms:"
+        " {before} in the baseline, {after} in this run.",
+        **values,
+    ),
+}
+_REMARKS: _Texts = {
+    "small": lambda values: _(
+        "Small sample: with N = {n}, one of the {units} can change the metric by {weight}.",
+        **values,
+    ),
+    "soft": lambda values: _(
+        "In the phase {phase}, this result is only reported and does not stop the release.",
+        **values,
+    ),
+    "wide": lambda values: _("The confidence interval (CI) is too wide to decide.", **values),
+    "apart": lambda values: _(
+        "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run.",
+        **values,
+    ),
+    "of_verdicts": lambda values: _(
+        "The judge of both runs does not separate answerable from unanswerable questions. Choose"
+        " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it.",
+        **values,
+    ),
+    "needs": lambda values: _("About {needed} items would be enough for a decision.", **values),
+    "needs_all": lambda values: _(
+        "The drop equals the allowed drop, so more items would not help.", **values
+    ),
+    "untested": lambda values: _(
+        "This metric is a ratio and not a mean over items, so no paired significance test fits.",
+        **values,
+    ),
+    "such_as": lambda values: _("First affected item: {example}.", **values),
+    "one_pass": lambda values: _(
+        "The speed was measured without repeated passes, so a slower search and a busy machine look the"
+        " same. Create a new baseline with several passes (--speed-passes).",
+        **values,
+    ),
+    "more_allowed": lambda values: _(
+        "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates.",
+        **values,
+    ),
+    "of_system": lambda values: _(
+        'The speed of another system (--system) is only reported. To gate it, set systems = "hold" under'
+        " [speed] in a file for --gates.",
+        **values,
+    ),
+    "few_passes": lambda values: _(
+        "A decision needs more passes of the speed measurement (--speed-passes).", **values
+    ),
+}
 
 
 GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]

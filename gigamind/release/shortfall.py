@@ -288,7 +288,20 @@ def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolic
     if checked is None:
         return _lacking(_("the judge of this run has no report"), policy, None)
     if not checked.card.is_valid_for(judge.fingerprint, judge.model):
-        return _lacking(_about_another(checked, judge), policy, None)
+        certified = checked.card.judge
+        if certified.model != judge.model:
+            why = _(
+                "the report is about the judge model {certified}, but the run used {used}",
+                certified=certified.model,
+                used=judge.model,
+            )
+        else:
+            why = _(
+                "the report is about another judge (fingerprint {certified}; this run used {used})",
+                certified=certified.fingerprint[:12],
+                used=judge.fingerprint[:12],
+            )
+        return _lacking(why, policy, None)
     if not checked.required_scales:
         return _result("passed", _("no gated metric depends on this judge"), checked)
     if missing := shortfalls(checked):
@@ -310,21 +323,6 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     if block == "answers":
         return (name,) if name in {"utility", "completeness"} else _CLAIMS
     return ("unanswerable",) if block == "unanswerable" else ()
-
-
-def _about_another(checked: CheckedCard, judge: JudgeReport) -> Message:
-    certified = checked.card.judge
-    if certified.model != judge.model:
-        return _(
-            "the report is about the judge model {certified}, but the run used {used}",
-            certified=certified.model,
-            used=judge.model,
-        )
-    return _(
-        "the report is about another judge (fingerprint {certified}; this run used {used})",
-        certified=certified.fingerprint[:12],
-        used=judge.fingerprint[:12],
-    )
 
 
 def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> RuleResult:

@@ -11,8 +11,8 @@ from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, _
 from gigamind.metrics.table import adopt
+from gigamind.records.folder import parse_report, read_report, read_reports, read_written
 from gigamind.records.judged import JudgeReport
-from gigamind.records.reading import parse_report, read_report, read_reports, read_written
 from gigamind.records.schema import ErrorReport, Record, RunReport
 from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
 from gigamind.runs.folders import whole_file

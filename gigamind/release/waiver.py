@@ -1,13 +1,16 @@
-"""Waivers and attempts: how a failed gate was accepted, and how often a candidate was judged."""
+"""The verdict on a release, how a failed gate was accepted, and how often a candidate was judged."""
 
 from datetime import date
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
+from gigamind.errors import InputError
 from gigamind.records.judged import Report
+from gigamind.release.comparison import Comparison
 from gigamind.release.policy import GateResult, GateVerdict
 
+REGRESSION_EXIT_CODE = 4
 _Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
@@ -34,9 +37,30 @@ class Waiver(Report):
         return bool(failed) and today <= self.until and failed <= set(self.metrics)
 
 
-class Attempt(NamedTuple):
+class Attempt(Report):
     """An earlier verdict on the same candidate, with the metrics that failed."""
 
     run_id: str
     verdict: GateVerdict
     metrics: tuple[str, ...] = ()
+
+
+class Release(Report, extra="ignore"):
+    """compare.json: a comparison and the verdict of the gates.
+
+    Attributes:
+        waiver: who accepted the failed gates, until when.
+        attempts: earlier verdicts on the same candidate.
+    """
+
+    comparison: Comparison
+    gate: GateResult
+    waiver: Waiver | None = Field(default=None, exclude_if=lambda waiver: waiver is None)
+    attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
+
+    def exit_code(self, *, fail_on_regression: bool) -> int:
+        """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""
+        codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
+        if self.waiver or not fail_on_regression:
+            return 0
+        return codes.get(self.gate.verdict, 0)

@@ -505,9 +505,14 @@ WARNINGS_SHOWN = 3
 
 
 def _ranked(warnings: Iterable[Text]) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
-    """Return the warnings of the first screen and the others, without duplicates; callers order them."""
+    """Return the warnings of the first screen and the others, without duplicates; callers order them.
+
+    A warning about one line of a file is never on the first screen.
+    """
     distinct = tuple(dict.fromkeys(filter(None, warnings)))
-    return distinct[:WARNINGS_SHOWN], distinct[WARNINGS_SHOWN:]
+    general = [text for text in distinct if "line" not in getattr(text, "values", ())]
+    shown = tuple(general[:WARNINGS_SHOWN])
+    return shown, tuple(text for text in distinct if text not in shown)
 
 
 def more_text(shown: int, of: int) -> Message:

@@ -218,7 +218,8 @@ def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) 
         _("{subject}: {result}", subject=_subject(history), result=_result(history))
         for history in found.histories
     ]
-    leads = tuple(results) if len(results) > 1 else ()
+    distinct = {str(_result(history)) for history in found.histories}
+    leads = tuple(results) if len(distinct) > 1 else ()
     if not shifts:
         longest = max(found.histories, key=lambda history: history.comparable)
         enough = longest.comparable >= ENOUGH

@@ -5,7 +5,6 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -26,7 +25,7 @@ from gigamind.release.policy import (
     rule_label,
 )
 from gigamind.release.shortfall import METRIC as CARD
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.waiver import Release, Waiver
 from gigamind.reports.document import (
     STATES,
     Cell,
@@ -60,16 +59,6 @@ EXAMPLES = 3
 _HITS = 3
 _LISTED = 20
 _TIMES = frozenset({"search_p95", "cold_start"})
-
-
-@dataclass(frozen=True)
-class Release:
-    """A comparison and the result of its gates."""
-
-    comparison: Comparison
-    gate: GateResult
-    waiver: Waiver | None = None  # who accepted the failed gates, until when
-    attempts: tuple[Attempt, ...] = ()  # earlier verdicts on the same candidate
 
 
 TASKS: Mapping[str, Message] = {
@@ -372,17 +361,13 @@ def items_text(comparison: Comparison, decided: str = "") -> Message:
 
 def slice_name(kind: str, key: str) -> Message:
     """Return the label of a slice of the items."""
-    match kind:
-        case "language":
-            return _("language: {key}", key=key)
-        case "cross_lingual":
-            return _("cross-lingual (query and note in different languages)")
-        case "difficulty":
-            return _("difficulty: {key}", key=key)
-        case "tag":
-            return _("tag: {key}", key=key)
-        case _overall:
-            return _("all queries")
+    names = {
+        "language": _("language: {key}", key=key),
+        "cross_lingual": _("cross-lingual (query and note in different languages)"),
+        "difficulty": _("difficulty: {key}", key=key),
+        "tag": _("tag: {key}", key=key),
+    }
+    return names.get(kind, _("all queries"))
 
 
 def bounds_verdict(bounds: GateResult) -> Verdict:

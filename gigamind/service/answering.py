@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -12,9 +13,8 @@ from typing import Any, NamedTuple
 from gigamind.errors import GigamindError, LlmError
 from gigamind.i18n import translator
 from gigamind.judges.protocol import AnswerCase
-from gigamind.service.account import Figures, Timer
 from gigamind.service.asking import Ask, Context, Desk
-from gigamind.service.models import Judged, Models
+from gigamind.service.models import Figures, Judged, Models
 from gigamind.service.options import ServiceOptions
 
 _MAX_ANSWERS = 500  # kept for feedback and `why`
@@ -93,16 +93,19 @@ class Answering:
             return
 
         answered.text = await self.models.answer(answered.ask, answered.context, ignore)
-        answered.judged = await self.judge(answered)
+        judged = Judged(None, None, {})
+        async for _name, _value in self._judged(answered, judged):
+            pass
+        answered.judged = judged
 
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
         ask, context = answered.ask, answered.context
         question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
         yield _event("metadata", {**question, "matched_notes": context.matched()})
-        elapsed_s, first = Timer(), True
+        start, first = time.monotonic(), True
         async for piece in self._pieces(answered):
             if first:
-                self.figures.first_byte.observe(elapsed_s())
+                self.figures.first_byte.observe(time.monotonic() - start)
                 first = False
             yield _event("", {"chunk": piece})
         if error := answered.error:
@@ -136,18 +139,11 @@ class Answering:
         finally:
             task.cancel()
 
-    async def judge(self, answered: Answered) -> Judged:
-        """Run the quality check and then the evaluation, whatever the check finds."""
-        judged = Judged(None, None, {})
-        async for _name, _value in self._judged(answered, judged):
-            pass
-        return judged
-
     async def _judged(
         self, answered: Answered, judged: Judged
     ) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
         """Yield name and value of each step as it ends; None if there is none, with the reason in `judged.why`."""
-        ask, elapsed_s = answered.ask, Timer()
+        ask, start = answered.ask, time.monotonic()
         case = AnswerCase(ask.content, answered.text, answered.context.sources, ask.language)
         why = self._why_not(answered)
         judged.quality = await _unless_failed(
@@ -167,7 +163,7 @@ class Answering:
                 use |= {"note_id": name, "utf16_shift": shift}
         judged.evaluation = evaluation
         if not why:
-            self.figures.evaluating.observe(elapsed_s())
+            self.figures.evaluating.observe(time.monotonic() - start)
         confidence = (evaluation or {}).get("confidence") or "none"
         self.figures.evaluations.labels(confidence).inc()
         yield "qa_evaluation", evaluation

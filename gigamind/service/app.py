@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import json
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import FastAPI, Query, Request, Response
@@ -15,17 +18,109 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from gigamind.errors import EmbeddingError, GigamindError, IndexingError, InputError, LlmError
+from gigamind.errors import (
+    EmbeddingError,
+    GigamindError,
+    IndexingError,
+    InputError,
+    LlmError,
+    reason_of,
+)
 from gigamind.i18n import Message, _, script_messages, translator
 from gigamind.loading import demand_of
-from gigamind.service.account import Figures
+from gigamind.runs.folders import private_folder
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
-from gigamind.service.asking import Ask, Desk, open_desk
-from gigamind.service.feedback import Feedback
+from gigamind.service.asking import Ask, open_desk
 from gigamind.service.guard import Guard, preferred_language, refused
-from gigamind.service.models import Models
+from gigamind.service.models import Figures, Models
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
+
+LABELS, ANSWERS, QUERIES = "labels.jsonl", "answers.jsonl", "queries.jsonl"
+
+
+class Feedback:
+    """A folder with labels.jsonl, answers.jsonl and queries.jsonl; rows are appended atomically.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        try:
+            private_folder(folder)
+            (folder / LABELS).open("ab").close()
+        except OSError as error:
+            reason = reason_of(error)
+            raise InputError(
+                _(
+                    "--feedback {folder}: this folder cannot be written: {reason}",
+                    folder=folder,
+                    reason=reason,
+                )
+            ) from error
+
+    def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
+        """Store a rating; with the id of a claim, a label of that claim.
+
+        Raises:
+            InputError: the answer has no such claim.
+        """
+        if claim is None:
+            self._append(LABELS, {"id": answer_id, "utility": float(good)})
+            self._append(ANSWERS, _row(answer_id, answered, {"utility": float(good)}))
+            return
+        evaluation = answered.judged.evaluation if answered.judged else None
+        text = next(
+            (c["text"] for c in (evaluation or {}).get("claims", ()) if c["id"] == claim), None
+        )
+        if text is None:
+            raise InputError(_("claim_id {claim}: the answer has no such claim", claim=claim))
+        verdict = "supported" if good else "not_found"
+        labels = {"claims": [{"text": text, "verdict": verdict}]}
+        self._append(ANSWERS, _row(f"{answer_id}-{claim}", answered, labels))
+
+    def keep_question(self, answer_id: str, answered: Answered) -> None:
+        """Store the question with its cited notes as a row of a search dataset, for review."""
+        evaluation = (answered.judged.evaluation if answered.judged else None) or {}
+        cited = [
+            use["note_id"]
+            for use in evaluation.get("source_coverage", ())
+            if use["cited"] and use["note_id"]
+        ]
+        row = {
+            "id": answer_id,
+            "query": answered.ask.content,
+            "answerable": bool(cited),
+            "expected_notes": cited,
+            "language": answered.ask.language,
+            "source": "service",
+        }
+        self._append(QUERIES, row)
+
+    def _append(self, name: str, row: dict[str, Any]) -> None:
+        stamped = {**row, "created_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
+        line = json.dumps(stamped, ensure_ascii=False) + "\n"
+        with self._lock, (self._folder / name).open("ab") as file:
+            file.write(line.encode("utf-8", "replace"))
+
+
+def _row(answer_id: str, answered: Answered, labels: dict[str, Any]) -> dict[str, Any]:
+    notes = [
+        {"title": source.title or "-", "text": source.text} for source in answered.context.sources
+    ]
+    return {
+        "id": answer_id,
+        "question": answered.ask.content,
+        "answer": answered.text,
+        "context_notes": notes,
+        "language": answered.ask.language,
+        "labels": labels,
+        "source": "service",
+    }
+
 
 HEARTBEAT_S = 15.0
 _PASSAGE_CHARS = 300
@@ -53,15 +148,12 @@ class SavedQuestion(BaseModel):
 def create_app(
     options: ServiceOptions,
     *,
-    desk: Callable[[ServiceOptions], Desk] = open_desk,
-    models: Callable[[ServiceOptions, Figures], Models] = Models,
     heartbeat_s: float = HEARTBEAT_S,
     ready: Callable[[], None] = lambda: None,
 ) -> FastAPI:
     """Return the service.  If it cannot start, `state.refused` is the error.
 
     Args:
-        desk, models: open the vault and, in the event loop of the server, the models.
         heartbeat_s: seconds of silence in a stream until a comment is sent.
         ready: called after the vault is read.
 
@@ -74,18 +166,18 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         try:
-            opened = await asyncio.to_thread(desk, options)
-            models_used = models(options, figures)
+            opened = await asyncio.to_thread(open_desk, options)
+            models = Models(options, figures)
         except GigamindError as error:
             app.state.refused = error
             raise
-        app.state.answering = Answering(options, opened, models_used, figures)
+        app.state.answering = Answering(options, opened, models, figures)
         ready()
         try:
             yield
         finally:
             app.state.answering = None
-            await models_used.close()
+            await models.close()
             opened.close()
 
     app = FastAPI(

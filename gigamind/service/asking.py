@@ -1,10 +1,10 @@
 """Questions, and the notes for their answers: given with the question or found by search."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,7 +20,6 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Note, Vault
 
-Result = TypeVar("Result")
 Feature = Literal["search_qa", "insight", "writing", "summary"]
 MAX_CHARS = 200_000  # of notes given with a question
 _Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
@@ -124,7 +123,8 @@ class Desk:
         self.vault = vault
 
     async def search(self, query: str) -> list[Hit]:
-        return await self._in_turn(self._retriever.search, query)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searching, self._retriever.search, query)
 
     async def context(self, ask: Ask) -> Context:
         """Return the notes to show to the model.
@@ -134,7 +134,12 @@ class Desk:
             EmbeddingError, IndexingError: search failed.
         """
         if ask.searches:
-            return await self._in_turn(self._search_context, ask.content)
+            hits = await self.search(ask.content)
+            found = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
+            return self._shown(
+                [(note, hit.passage.span) for note, hit in found],
+                [round(hit.base_score, 4) for _note, hit in found],
+            )
         if ask.options.note_id is not None:
             note = self.vault.note(ask.options.note_id)
             if note is None:
@@ -143,17 +148,6 @@ class Desk:
                 )
             return self._shown([(note, Span(0, 0))], [None])
         return _given(ask.options)
-
-    async def _in_turn(self, call: Callable[[str], Result], query: str) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._searching, call, query)
-
-    def _search_context(self, query: str) -> Context:
-        hits = self._retriever.search(query)
-        note_hits = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
-        return self._shown(
-            [(note, hit.passage.span) for note, hit in note_hits],
-            [round(hit.base_score, 4) for _note, hit in note_hits],
-        )
 
     def _shown(self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]) -> Context:
         options = self._options

@@ -1,8 +1,12 @@
 """The models of the service: one answers, the others check and evaluate."""
 
+import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
@@ -10,20 +14,75 @@ from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
-from gigamind.judges.search_qa.judge import SearchQA, load_search_qa
+from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.fences import fence, fence_key
+from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prompts import Prompt, as_json, load_prompt
+from gigamind.llm.prompts import as_json, load_prompt
 from gigamind.llm.settings import ModelSettings
-from gigamind.service.account import Figures
+from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.service.asking import Ask, Context, Feature
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
+
+_SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+_MICRO_PER_USD = 10**6
+
+
+class Tally(Ledger):
+    """A ledger that keeps no rows, because the service runs without end: it passes each row on."""
+
+    def __init__(self, on_row: Callable[[Attempt], None]) -> None:
+        super().__init__()
+        self._on_row = on_row
+
+    def append(self, attempt: Attempt) -> None:
+        self._on_row(attempt)
+
+
+class Figures:
+    """The metrics of one service."""
+
+    def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
+        registry = self.registry = CollectorRegistry()
+        self._today = today
+        self._day, self._usd_of_day = today(), 0.0
+        count = functools.partial(Counter, registry=registry)
+        time_of = functools.partial(Histogram, buckets=_SECONDS, registry=registry)
+        self.asks = count("gigamind_asks", "Questions", ["feature", "status"])
+        self.streams = Gauge("gigamind_streams", "Answers in progress", registry=registry)
+        self.first_byte = time_of("gigamind_first_text_seconds", "Time until the first text")
+        text = "Time of quality check and evaluation"
+        self.evaluating = time_of("gigamind_evaluation_seconds", text)
+        text = "Evaluations by confidence"
+        self.evaluations = count("gigamind_evaluations", text, ["confidence"])
+        self.calls = count("gigamind_model_calls", "Requests to models", ["role", "status"])
+        self.usd = count("gigamind_cost_usd", "Cost of requests with known prices", ["role"])
+
+    def tally(self) -> Tally:
+        return Tally(self._count)
+
+    def _count(self, row: Attempt) -> None:
+        self.calls.labels(row.role, row.status).inc()
+        usd = (row.cost_pico_usd or 0) / PICO_PER_MICRO / _MICRO_PER_USD
+        self.usd.labels(row.role).inc(usd)
+        if row.role != "answer":
+            self._usd_of_day = self.spent_today() + usd
+
+    def spent_today(self) -> float:
+        """Return the cost of evaluations since midnight UTC, in USD."""
+        if self._today() != self._day:
+            self._day, self._usd_of_day = self._today(), 0.0
+        return self._usd_of_day
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
+
 
 _TIMEOUT_S = 60.0
 _ANSWER_TEMPERATURE = 0.3
@@ -59,7 +118,10 @@ class Models:
     def __init__(self, options: ServiceOptions, figures: Figures) -> None:
         store = options.store or options.cache / "replies"
         self._fence_key = fence_key(store, options.store_mode)
-        self._judge = _judge_of(options)
+        judge = options.judge or asset("judges") / "search_qa.toml"
+        self._judge = load_search_qa(judge, options.judge_lang)
+        if not options.second_look:
+            self._judge = self._judge.looking_once()
         self._gates_of: dict[Feature, QualityGate] = {
             feature: load_quality_gate(
                 asset("judges") / "quality_gate.toml", feature, options.judge_lang
@@ -121,17 +183,14 @@ class Models:
         if ask.is_evaluated and not context.sources:
             await on_text(NO_NOTES[language])
             return NO_NOTES[language]
-        prompt, task = self._prompt_of(ask, language)
+        prompt, task = self._prompts["search_chat", language], ""
+        if ask.feature != "search_qa":
+            prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
         fenced = fence(context.sources, self._fence_key)
         messages = prompt.render(
             nonce=fenced.nonce, notes=fenced.text, question=as_json(ask.content), task=task
         )
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
-
-    def _prompt_of(self, ask: Ask, language: Language) -> tuple[Prompt, str]:
-        if ask.feature == "search_qa":
-            return self._prompts["search_chat", language], ""
-        return self._prompts["assist", language], _TASKS[language][ask.feature]
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
         """Return the checklist result of the feature, as JSON values of a `QualityReport`.
@@ -160,8 +219,3 @@ class Models:
     async def close(self) -> None:
         for model in (self._answering, *self._judging.values(), *self._checking.values()):
             await model.close()
-
-
-def _judge_of(options: ServiceOptions) -> SearchQA:
-    judge = load_search_qa(options.judge or asset("judges") / "search_qa.toml", options.judge_lang)
-    return judge if options.second_look else judge.looking_once()

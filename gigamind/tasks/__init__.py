@@ -58,4 +58,4 @@ def evaluate(options: "EvalOptions", progress: "Progress | None" = None) -> "Eva
     """Run the evaluation that the options describe; the class of a GigamindError has the exit code."""
     from gigamind.evaluation import run
 
-    return run.evaluate(TASKS[options.task], options, KINDS, progress)
+    return run.evaluate_and_keep(TASKS[options.task], options, KINDS, progress)[1]

@@ -1,6 +1,5 @@
 """Make a run the baseline if its gates passed, or accept its failed gates with a waiver."""
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,9 +7,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.evaluation.attempts import waive
 from gigamind.evaluation.finish import no_result
-from gigamind.evaluation.release import ReleaseVerdict, read_verdict
+from gigamind.evaluation.release import read_verdict, verdict_files, waive
 from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
@@ -18,7 +16,7 @@ from gigamind.release.gates import at_worst
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import promote, read_baseline, read_run, read_snapshot
-from gigamind.release.waiver import Waiver
+from gigamind.release.waiver import Release, Waiver
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
@@ -112,7 +110,8 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
     waiver = waive(run, reason=reason, until=until, by=by)
     verdict = read_verdict(run)
     assert verdict is not None  # noqa: S101  `waive` has read it
-    verdict, lang, files = replace(verdict, waiver=waiver), "en", dict[str, str]()
+    verdict = verdict.model_copy(update={"waiver": waiver})
+    lang, files = "en", dict[str, str]()
     if (run / "per_item.jsonl").is_file():
         record = read_run(run, KINDS)
         lang = str(record.run.options.get("lang", lang))
@@ -121,13 +120,11 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
         page = run_document(TASKS[record.run.task].view, record, outcome, say)
         files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
     kept = {name: text for name, text in files.items() if (run / name).is_file()}
-    rewrite_texts(run, verdict.files(lang, run) | kept)
+    rewrite_texts(run, verdict_files(verdict, lang, run) | kept)
     return waiver
 
 
-def _baseline_of(
-    record: Record[Any, Any], verdict: ReleaseVerdict
-) -> EvalSnapshot[Any, Any] | None:
+def _baseline_of(record: Record[Any, Any], verdict: Release) -> EvalSnapshot[Any, Any] | None:
     """Return the baseline that a run was compared with, if it is still where it was."""
     try:
         baseline = read_baseline(Path(str(record.run.options["compare"])), KINDS, record.run.task)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gigamind.assurance.agreement import (
+from gigamind.assurance.certify import (
     LabelledVerdict,
     UnlabelledVerdict,
     agreement,

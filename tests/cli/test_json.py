@@ -14,7 +14,7 @@ from able_model import able
 from reached import reached
 from search_command import SEARCH
 
-from gigamind.cli.lazy import every_command
+from gigamind.cli.command import every_command
 from gigamind.cli.main import cli
 from gigamind.llm.fake import running
 from schemas import OUTPUTS, described, texts

@@ -10,11 +10,7 @@ import pytest
 from reached import reached
 
 from gigamind.assurance.attacks import AttackReport, load_attacks
-from gigamind.assurance.trials import Share
 from gigamind.assurance.unit_tests import UnitTestReport
-from gigamind.cli.judge_trials import require_rate
-from gigamind.errors import EvaluationError
-from gigamind.i18n import _
 from gigamind.llm.fake import running
 
 FORGED = {
@@ -243,14 +239,6 @@ def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves
     assert ended.code == 0
     # 43 attacks want what the model says without them; those on denial and the leaks are measured.
     assert "Caution: 43 of 50 attacks" in ended.stderr
-
-
-def test_a_rate_of_nothing_keeps_no_limit():
-    problem = _("no attack could be measured")
-    with pytest.raises(EvaluationError) as raised:
-        require_rate(Share.among([]), problem)
-    assert raised.value.message is problem
-    assert require_rate(Share.among([True]), problem) == 1.0
 
 
 def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_judge, tmp_path):

@@ -9,9 +9,8 @@ import pytest
 from korean import HANGUL, english
 from typed import COMMANDS
 
-from gigamind.cli.command import Context
+from gigamind.cli.command import CLICK_WORDS, Context, help_in, row_in, usage_in
 from gigamind.cli.errors import CallLanguage
-from gigamind.cli.help_pages import CLICK_WORDS, help_in, row_in, usage_in
 from gigamind.cli.main import cli
 from gigamind.i18n import translator
 

@@ -13,7 +13,7 @@ import forked
 import pytest
 
 from gigamind.cli.main import main
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.batches.journal import read_batches
 from gigamind.llm.fake import run as serve
 from gigamind.llm.fake_batch import BatchServer

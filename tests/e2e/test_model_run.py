@@ -14,7 +14,7 @@ import pytest
 from reached import reached
 
 from gigamind.cli.main import main
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger, totals
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server

@@ -13,8 +13,8 @@ from answer_reply import answer_reply, supported
 from flow_artifacts import artifacts_of
 from gate_policy import shipped
 
-from gigamind.evaluation.attempts import waive
 from gigamind.evaluation.options import validated
+from gigamind.evaluation.release import waive
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions

@@ -8,7 +8,7 @@ from answer_reply import answer_reply, supported
 from flow_artifacts import artifacts_of
 
 from gigamind.evaluation.options import validated
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.publish.artifacts import artifact_keys
 from gigamind.tasks.answers.options import AnswerEvalOptions
 

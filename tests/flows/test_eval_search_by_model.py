@@ -6,7 +6,7 @@ import pytest
 from flow_artifacts import artifacts_of
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 

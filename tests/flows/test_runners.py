@@ -20,8 +20,7 @@ from timeless import without_times
 
 from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.shards import shard_folders
-from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished_folder
+from gigamind.evaluation.shards import attempts_of, is_resumable, shard_folders, unfinished_folder
 from gigamind.i18n import _
 from gigamind.llm.fences import fence_key
 from gigamind.publish.here import run_flow

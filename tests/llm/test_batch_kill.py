@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from batch_runs import Runner
 
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.fake import Seen, run
 from gigamind.llm.fake_batch import BatchServer
 from gigamind.llm.ledger import read_ledger, totals

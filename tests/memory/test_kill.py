@@ -10,8 +10,8 @@ from textwrap import dedent
 
 import pytest
 
-from gigamind.memory.entries import Entries
 from gigamind.memory.events import read_events
+from gigamind.memory.pipeline import Entries
 
 # Prints the id of each event once `append` has returned it: that is the acknowledgement.  Dies after `deaths` of them.
 WORKER = dedent("""

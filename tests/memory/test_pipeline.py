@@ -1,9 +1,8 @@
 import pytest
 
 from gigamind.evidence.source import text_hash
-from gigamind.memory.entries import Entries
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.pipeline import graduate
+from gigamind.memory.pipeline import Entries, graduate
 from gigamind.memory.schema import Extraction, Message, Session
 
 

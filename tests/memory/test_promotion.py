@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.memory.entries import Blocked, decide
+from gigamind.memory.pipeline import refusal
 
 SOURCE = (
     "승인은 팀장 검토 후 진행된다. 이 설정은 운영 환경에서 절대 활성화하지 않는 것을 권장합니다."
@@ -10,11 +10,12 @@ SOURCE = (
 
 
 def decision(*quotes):
-    return decide(align_all([Quote(text) for text in quotes], [SOURCE]))
+    reason, failed = refusal(align_all([Quote(text) for text in quotes], [SOURCE]))
+    return reason, [outcome.quote.text for outcome in failed]
 
 
 def test_an_entry_with_proven_quotes_is_promoted():
-    assert decision("승인은 팀장 검토 후", "승인은 팀장 검토 후 진행된다.") is None
+    assert decision("승인은 팀장 검토 후", "승인은 팀장 검토 후 진행된다.") == ("", [])
 
 
 @pytest.mark.parametrize(
@@ -28,26 +29,26 @@ def test_an_entry_with_proven_quotes_is_promoted():
     ],
 )  # fmt: skip
 def test_a_forged_or_cut_quote_promotes_nothing(quote, message):
-    blocked = decide(align_all([Quote(quote)], [message]))
-    assert isinstance(blocked, Blocked)
-    assert blocked.failed_quotes == (quote,)
+    reason, failed = refusal(align_all([Quote(quote)], [message]))
+    assert reason
+    assert [outcome.quote.text for outcome in failed] == [quote]
 
 
 def test_a_quote_with_one_wrong_keystroke_is_to_be_quoted_again():
     message = "이 노트는 삼십 일 동안 휴지통에 보관한 다음 완전히 지운다."
-    blocked = decide(align_all([Quote(message.replace("노트", "노토"))], [message]))
-    assert "wording" in blocked.reason
-    assert "keystroke" in blocked.reason
+    reason, _failed = refusal(align_all([Quote(message.replace("노트", "노토"))], [message]))
+    assert "wording" in reason
+    assert "keystroke" in reason
 
 
 def test_an_entry_without_evidence_is_blocked():
-    assert decision() == Blocked("Evidence alignment failed: the entry has no evidence.", ())
+    assert decision() == ("the entry has no evidence", [])
 
 
 def test_one_quote_that_is_not_found_blocks_and_is_named():
-    assert decision("승인은 팀장 검토 후", "없는 말") == Blocked(
-        "Evidence alignment failed: 1 of 2 quotes not found (quote_too_short_for_fuzzy).",
-        ("없는 말",),
+    assert decision("승인은 팀장 검토 후", "없는 말") == (
+        "1 of 2 quotes not found (quote_too_short_for_fuzzy)",
+        ["없는 말"],
     )
 
 
@@ -65,4 +66,4 @@ def test_one_quote_that_is_not_found_blocks_and_is_named():
     ],
 )
 def test_a_quote_that_proves_too_little_blocks(quote, doubt):
-    assert decision(quote, "승인은") == Blocked(f"Evidence alignment failed: {doubt}.", (quote,))
+    assert decision(quote, "승인은") == (doubt, [quote])

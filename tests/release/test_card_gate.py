@@ -89,7 +89,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
 )
 def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
     rules, compared = gate(held, policy())
-    document = release_document(Release(compared, rules))
+    document = release_document(Release(comparison=compared, gate=rules))
     rows = [
         cells
         for block in document.blocks
@@ -104,7 +104,7 @@ def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gat
     rules, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    document = release_document(Release(compared, rules)).first
+    document = release_document(Release(comparison=compared, gate=rules)).first
     assert document.verdict.state == "warning"
     (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))
     (condition,) = conditions.items

@@ -117,7 +117,7 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
         "verdicts": "passed",
     }
     assert judged.verdict == verdict
-    document = release_document(Release(found, judged))
+    document = release_document(Release(comparison=found, gate=judged))
     assert mismatch.meaning in str(document.first.blocks)
 
 
@@ -198,7 +198,9 @@ def test_answers_that_are_checked_no_more_count_as_lost(answers, gate, allowed, 
 
 def test_lost_checks_are_listed_beside_the_figures_that_lack_them(answers, gate):
     baseline, current = run_of(answers, 0, 8), lost(answers, 1)
-    document = release_document(Release(compare(baseline, current), gate(baseline, current)))
+    document = release_document(
+        Release(comparison=compare(baseline, current), gate=gate(baseline, current))
+    )
     (table,) = (block for block in document.blocks if isinstance(block, Table))
     listed = [
         block

@@ -2,8 +2,7 @@ import pytest
 from message_values import values_of
 
 from gigamind.errors import InputError
-from gigamind.release.compare import compare
-from gigamind.release.experiment import compare_with_first
+from gigamind.release.compare import compare, compare_with_first
 from gigamind.release.mismatch import check_models
 
 

@@ -4,8 +4,7 @@ from blocks import find
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
-from gigamind.release.compare import compare
-from gigamind.release.experiment import MOST_TAGS, compare_with_first
+from gigamind.release.compare import MOST_TAGS, compare, compare_with_first
 from gigamind.reports.document import Bullets, Listing, Table
 from gigamind.reports.experiment import experiment_document
 from gigamind.stats.paired import compare_metrics, holm

@@ -611,7 +611,7 @@ def test_a_pass_names_the_largest_drop_that_so_few_questions_cannot_show(
 ):
     run = snapshot({f"q{i}": 1 for i in range(total)})
     found = compare(run, run)
-    verdict = release_verdict(Release(found, judge_release(found, policy(), "mvp")))
+    verdict = release_verdict(Release(comparison=found, gate=judge_release(found, policy(), "mvp")))
     values = verdict.sentence.values["parts"][0].values
     assert (verdict.state, str(values["limit"])) == ("passed", limit)
     assert (str(values["most"]) if unseen else values.get("most")) == unseen

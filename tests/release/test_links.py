@@ -89,7 +89,7 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
 def test_the_page_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
     gate = judge_release(comparison, read_policy(None), "beta")
-    document = release_document(Release(comparison, gate))
+    document = release_document(Release(comparison=comparison, gate=gate))
     verdict, examples = (
         next(block for block in document.blocks if isinstance(block, kind))
         for kind in (Verdict, Examples)

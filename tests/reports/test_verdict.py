@@ -1,7 +1,5 @@
 """Verdict sentences and first screens of comparisons, on comparisons of known sizes."""
 
-from dataclasses import replace
-
 import pytest
 from gate_policy import shipped
 
@@ -46,7 +44,7 @@ def judged(make_record, make_item, tmp_path):
         after = snapshot(lambda i: not won <= i < won + lost)
         comparison = compare(before, after)
         policy = read_policy(tmp_path / "gates.toml")
-        return Release(comparison, judge_release(comparison, policy, "mvp"))
+        return Release(comparison=comparison, gate=judge_release(comparison, policy, "mvp"))
 
     return release
 
@@ -80,7 +78,7 @@ def test_incomparable_runs_say_how_many_items_got_worse_and_how_to_go_on(judged)
     gate = release.gate.model_copy(
         update={"verdict": "not-comparable", "rules": (), "reasons": ("other notes",)}
     )
-    refused = Release(release.comparison, gate)
+    refused = Release(comparison=release.comparison, gate=gate)
     verdict = release_verdict(refused)
     assert verdict.state == "not-comparable"
     assert "other notes" in verdict.sentence
@@ -99,7 +97,7 @@ def _waiver(release, **changes):
 
 def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
     release = judged(lost=20)
-    waived = replace(release, waiver=_waiver(release))
+    waived = release.model_copy(update={"waiver": _waiver(release)})
     verdict = release_verdict(waived)
     assert verdict.state == "waived"
     for text in ("2026-12-05", "kim", "new FAQ", str(release_verdict(release).sentence)):
@@ -110,8 +108,8 @@ def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
 
 def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged):
     release = judged(n=400)
-    first = Attempt("r1", "failed", ("search.mrr",))
-    verdict = release_verdict(replace(release, attempts=(first,)))
+    first = Attempt(run_id="r1", verdict="failed", metrics=("search.mrr",))
+    verdict = release_verdict(release.model_copy(update={"attempts": (first,)}))
     assert verdict.state == "passed"
     assert "MRR" in verdict.sentence
     assert release_verdict(release).sentence in verdict.leads
@@ -119,8 +117,8 @@ def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged)
 
 def test_a_second_failure_shows_both_attempts(judged):
     release = judged(lost=20)
-    first = Attempt("r1", "failed", ("search.mrr",))
-    leads = release_verdict(replace(release, attempts=(first,))).leads
+    first = Attempt(run_id="r1", verdict="failed", metrics=("search.mrr",))
+    leads = release_verdict(release.model_copy(update={"attempts": (first,)})).leads
     assert len(leads) == len(release_verdict(release).leads) + 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.library import evaluate_search
 from gigamind.runs.folders import private_folder
-from gigamind.service.feedback import Feedback
+from gigamind.service.app import Feedback
 
 ROWS = (
     '{"id": "a", "query": "leave", "answerable": true, "expected_notes": ["leave.md"]}\n'

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ask import connect
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.budget import budget_of

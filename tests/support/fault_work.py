@@ -12,7 +12,7 @@ import forked
 import numpy as np
 from timeless import without_times
 
-from gigamind.evaluation.unfinished import is_resumable
+from gigamind.evaluation.shards import is_resumable
 from gigamind.memory.events import read_events
 from gigamind.retrieval.cache import Cache, embed_all, quiet
 from gigamind.retrieval.chunk import chunk_notes

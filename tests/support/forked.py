@@ -26,7 +26,7 @@ _FORKS.set_forkserver_preload(
         "gigamind.cli.memory",
         "gigamind.cli.progress",
         "gigamind.cli.show",
-        "gigamind.cli.suggest_apply",
+        "gigamind.cli.suggestions",
         "gigamind.evaluation.finish",
         "gigamind.evaluation.run",
         "gigamind.judges.own",

@@ -4,7 +4,7 @@ import shlex
 
 import click
 
-from gigamind.cli.lazy import every_command
+from gigamind.cli.command import every_command
 from gigamind.cli.main import cli
 
 COMMANDS = {" ".join(path): command for path, command in every_command(cli)}

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from gigamind.evaluation.costs import panel_report, unread_fields
-from gigamind.evaluation.unfinished import ModelRun, unscored
+from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
 from gigamind.i18n import Message, Text, _, translator

@@ -11,8 +11,7 @@ from gigamind.errors import LlmError
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
 from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.shards import Shard, folders_of, results_in
-from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
+from gigamind.evaluation.shards import ModelRun, Shard, folders_of, results_in, unfinished_folder
 from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge

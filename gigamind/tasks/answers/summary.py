@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
+from gigamind.evaluation.shards import ModelRun
 from gigamind.evaluation.task import Run, run_report
-from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity

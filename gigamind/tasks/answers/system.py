@@ -15,7 +15,7 @@ from typing import Any
 
 from gigamind.errors import SystemFailedError, text_of
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity

@@ -11,9 +11,8 @@ from pydantic import TypeAdapter
 from gigamind.assurance.judged_runs import JudgedKind, RunItem
 from gigamind.datasets.labels import AnswerLabel
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished_folder
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
-from gigamind.evaluation.unfinished import ModelRun, is_resumable, unfinished_folder
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record, RunReport

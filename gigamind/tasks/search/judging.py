@@ -8,8 +8,7 @@ from typing import Any
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
 from gigamind.evaluation.context import SHORTER_CONTEXT, ContextNote, context_of
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.shards import Shard
-from gigamind.evaluation.unfinished import ModelRun
+from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.evidence.result import Aligned
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import QuestionCase

@@ -14,10 +14,9 @@ from pydantic import TypeAdapter
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import _, n_
 from gigamind.interop.ranking import RankedNote, Ranking

@@ -7,11 +7,10 @@ from rapidfuzz.distance import Levenshtein
 from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
-from gigamind.evidence.result import Aligned, Failed, Method
-from gigamind.evidence.result import AlignOptions
-from gigamind.memory.entries import Entry
+from gigamind.evidence.result import Aligned, AlignOptions, Failed, Method
 from gigamind.memory.events import EventType
 from gigamind.memory.extract import Statement, StatementEvidence
+from gigamind.memory.pipeline import Entry
 
 _FIELDS = (
     "memory/test_pipeline.py::test_aligned_evidence_has_the_fields_of_the_document_in_utf16_units"

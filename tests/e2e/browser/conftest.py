@@ -90,7 +90,7 @@ def show(open_page):
         if baseline:
             comparison = compare(baseline, KINDS[task].take_snapshot(record))
             gate = judge_release(comparison, read_policy(None), "ga")
-            outcome = Outcome(Release(comparison, gate), baseline)
+            outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
         page = run_document(TASKS[task].view, record, outcome, say)
         return open_page(render_html(page, say), width)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.i18n import translator
-from gigamind.release.experiment import compare_with_first
+from gigamind.release.compare import compare_with_first
 from gigamind.release.snapshot import read_snapshot
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.history import history_document, read_history

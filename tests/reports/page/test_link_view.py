@@ -192,7 +192,9 @@ def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, mak
     )
     baseline = KINDS["links"].take_snapshot(before)
     comparison = compare(baseline, KINDS["links"].take_snapshot(after))
-    release = Release(comparison, judge_release(comparison, read_policy(None), "ga"))
+    release = Release(
+        comparison=comparison, gate=judge_release(comparison, read_policy(None), "ga")
+    )
     page = document(after, Outcome(release=release, baseline=baseline))
     assert block(page.blocks, Verdict).state == "failed"
     data = json.loads(block(section(page, "list").blocks, Listing).data)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.reports.document import Banner
 from gigamind.tasks import evaluate
 

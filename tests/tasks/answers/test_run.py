@@ -5,7 +5,7 @@ from run_files import RUN_FILES
 
 from gigamind.errors import DatasetError, InputError
 from gigamind.evaluation.progress import Quiet
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.estimate import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers

@@ -16,8 +16,7 @@ from search_servers import search_server
 import gigamind
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.progress import Quiet
-from gigamind.evaluation.shards import Shard
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import Shard, unfinished_folder
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.runs.store import ITEMS_FILE, Journal

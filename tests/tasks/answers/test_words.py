@@ -11,7 +11,7 @@ import pytest
 
 from gigamind.assurance.certify import certify
 from gigamind.errors import InputError
-from gigamind.evaluation.unfinished import is_resumable
+from gigamind.evaluation.shards import is_resumable
 from gigamind.i18n import translator
 from gigamind.metrics.table import label
 from gigamind.reports.verdict import WORDS_BLIND

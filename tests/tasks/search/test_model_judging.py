@@ -8,7 +8,7 @@ from blocks import section
 from message_values import values_of
 
 from gigamind.errors import EvaluationError, InputError, LlmError
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.reports.document import Banner, Count, Table
 from gigamind.tasks import evaluate

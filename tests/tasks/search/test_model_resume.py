@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.tasks import evaluate
 
 

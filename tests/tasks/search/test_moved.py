@@ -119,7 +119,7 @@ def test_moved_passages_are_scored_where_they_stand_and_gone_ones_are_told_by_th
     assert gate.verdict == "failed"
     lists = [
         find([block], Examples)
-        for block in release_document(Release(gone, gate)).blocks
+        for block in release_document(Release(comparison=gone, gate=gate)).blocks
         if isinstance(block, Section)
     ]
     assert [[item.id for item in block.items] for block in lists if block] == [["a"]]

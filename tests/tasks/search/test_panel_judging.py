@@ -6,7 +6,7 @@ import pytest
 from blocks import section
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.reports.document import Prose
 from gigamind.tasks import evaluate

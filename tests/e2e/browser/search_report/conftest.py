@@ -42,7 +42,7 @@ def show(open_page):
         if baseline:
             comparison = compare(baseline, KINDS["search"].take_snapshot(record))
             gate = judge_release(comparison, read_policy(None), "mvp")
-            outcome = Outcome(Release(comparison, gate), baseline)
+            outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
         page = render_html(run_document(SearchView(), record, outcome, say), say)
         return open_page(page, width, anchor)
 

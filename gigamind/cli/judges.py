@@ -1,47 +1,157 @@
-"""`gigamind judge attack` and `test`: test a judge; the exit code says whether it passed."""
+"""`gigamind judge fit`, `attack`, `test` and `certify`: fit a judge to your own vault, and measure how good it is."""
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
 import click
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.choices import PromptLanguage
+from gigamind.assurance.options import CertifyOptions
+from gigamind.choices import LeaveOut, PromptLanguage
 from gigamind.cli.asking import print_cost, printing_gates
-from gigamind.cli.command import command
-from gigamind.cli.errors import call_language, print_line
+from gigamind.cli.command import Group, command
+from gigamind.cli.errors import call_language, print_line, translated
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
-from gigamind.cli.show import plain_console
-from gigamind.errors import EvaluationError, UnaskedError
+from gigamind.errors import EvaluationError, InputError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Message, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, _, joined, language_of, n_, translator
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import StoreMode
-from gigamind.reports.document import (
-    Block,
-    Bullets,
-    Count,
-    Document,
-    Interval,
-    Proportion,
-    Verdict,
-    table,
-)
-from gigamind.reports.terminal import show
-from gigamind.retrieval.settings import default_cache_folder
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Observations, OnTrial, Share
+    from gigamind.assurance.trials import Observations, OnTrial
     from gigamind.assurance.unit_tests import UnitTestReport
-    from gigamind.records.card import CardLiars
+    from gigamind.judges.calibrated import CalibratedJudgeFile
+    from gigamind.records.card import CardLiars, JudgeCard
+    from gigamind.reports.document import Block
+
+
+_FIGURES = {
+    "queries": _("queries"),
+    "unanswerable": _("unanswerable"),
+    "left_out": _("queries searched without their expected notes"),
+    "folds": _("cross-validation folds"),
+    "false_refusals": _("false refusals"),
+}
+
+
+_Paths = Annotated[tuple[Path, ...], Field(min_length=1)]
+
+
+class FitOptions(BaseModel):
+    """Options of a fit; `dataset` and `notes` go in pairs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    dataset: _Paths = Field(description="labelled queries, one JSON object per line; repeatable")
+    notes: _Paths = Field(description="vault for each --dataset, in the same order; repeatable")
+    out: Path = Field(description="judge file to write")
+    leave_out: LeaveOut = Field(
+        "auto",
+        description=(
+            "search each answerable query also without its expected notes, as an unanswerable query; auto does"
+            " this if the dataset has few unanswerable queries"
+        ),
+    )
+    mode: Literal["hybrid", "keyword"] = Field(
+        "hybrid",
+        description="search mode that the judge is for; keyword uses no vectors and suits only keyword search",
+    )
+    embedder: str = Field(
+        DEFAULT_EMBEDDER,
+        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+    )
+    embedding_api_base: str | None = Field(
+        None, description="base URL of the server for litellm embedding models"
+    )
+    cache_dir: Path | None = Field(
+        None, description="folder for cached vectors and indexes (default: the user's cache folder)"
+    )
+
+
+@click.group(cls=Group)
+def fit() -> None:
+    """Fit a judge to labelled queries."""
+
+
+@fit.command(
+    examples=(
+        "gigamind judge fit unanswerable --dataset queries.jsonl --notes vault --out our-judge.toml",
+    )
+)
+@options_of(FitOptions)
+@prints_json
+def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
+    from gigamind.cli.show import plain_console, show_warning_lines
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.judges.fit_collections import write_judge_file
+
+    options = validated(FitOptions, values)
+    refuse_existing_file("--out", options.out)
+    if len(options.dataset) != len(options.notes):
+        message = _(
+            "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
+            datasets=len(options.dataset),
+            vaults=len(options.notes),
+        )
+        raise InputError(message)
+    fitted, warnings = _fitted(options)
+    write_judge_file(options.out, fitted)
+    show_result(fitted, lambda: _show_fit(fitted, options.out))
+    show_warning_lines(plain_console(stderr=True), warnings)
+
+
+def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
+    from gigamind.cli.progress import progress_bar
+    from gigamind.judges.fit_collections import fit_judge, label_collection
+
+    settings = RetrievalSettings(
+        mode=options.mode,
+        embedder=options.embedder,
+        embedding_api_base=options.embedding_api_base,
+        cache=options.cache_dir or default_cache_folder(),
+    )
+    with progress_bar() as bar:
+        collections = [
+            label_collection(
+                dataset,
+                notes,
+                settings,
+                options.leave_out,
+                lambda done, total, name=str(dataset): bar.stage(name, done, total),
+            )
+            for dataset, notes in zip(options.dataset, options.notes, strict=True)
+        ]
+    warnings = [warning for collection in collections for warning in collection.warnings]
+    return fit_judge(collections), warnings
+
+
+def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
+    from rich.table import Table
+
+    from gigamind.cli.show import plain_console
+    from gigamind.judges.fit_collections import tables
+
+    sets = tables(fitted)
+    table = Table(translated(_("cross-validated")), *sets, box=None, pad_edge=False)
+    for field in type(fitted.keyword.reliability).model_fields:
+        figures = (getattr(calibration.reliability, field) for calibration in sets.values())
+        shown = (
+            f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
+        )
+        name = translated(_FIGURES.get(field, field.replace("_", " ")))
+        table.add_row(name, *shown)
+    plain_console().print(table)
+    print_line(_("Judge file: {file}", file=out))
 
 
 Report = TypeVar("Report", bound=BaseModel)
@@ -64,18 +174,14 @@ class TrialOptions(ModelOptions):
     out: Path | None = Field(None, description="also write the report to this file as JSON")
 
 
-@dataclass(frozen=True, slots=True)
-class Trial(Generic[Report]):
-    """How to run a trial, and how to report the cases seen so far if it is interrupted."""
-
-    run: Callable[["OnTrial", "Observations"], Awaitable[Report]]
-    so_far: Callable[["OnTrial", "Observations"], Report]
-
-
 def try_judge(
-    name: str, options: TrialOptions, trial: Trial[Report], print_report: Callable[[Report], None]
+    name: str,
+    options: TrialOptions,
+    run_trial: Callable[["OnTrial", "Observations"], Awaitable[Report]],
+    report_so_far: Callable[["OnTrial", "Observations"], Report],
+    print_report: Callable[[Report], None],
 ) -> Report:
-    """Run a trial, show its report and print the cost in any case.
+    """Run a trial, show its report (if interrupted, that of the cases so far), and print the cost in any case.
 
     Raises:
         InputError: the judge or an option is invalid.
@@ -101,7 +207,7 @@ def try_judge(
 
     async def run() -> Report:
         try:
-            return await trial.run(on_trial, seen)
+            return await run_trial(on_trial, seen)
         finally:
             for model in models.values():
                 await model.close()
@@ -113,7 +219,7 @@ def try_judge(
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     except KeyboardInterrupt:
         if seen:
-            so_far = trial.so_far(on_trial, seen)
+            so_far = report_so_far(on_trial, seen)
             show_result(so_far, lambda: print_report(so_far))
         stopped = n_(
             "Stopped: the results cover only the first case.",
@@ -141,24 +247,17 @@ def write_report(options: TrialOptions, report: BaseModel) -> None:
         write_lines(options.out, [report.model_dump_json(indent=2)])
 
 
-def require_rate(share: "Share", problem: Message) -> float:
-    """Return the rate of a share that an option limits.
-
-    Raises:
-        EvaluationError: nothing was measured, so the limit cannot be checked; says `problem`.
-    """
-    if share.rate is None:
-        raise EvaluationError(problem)
-    return share.rate
-
-
-def show_blocks(*blocks: Block) -> None:
+def show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
+    from gigamind.cli.show import plain_console
+    from gigamind.reports.document import Document
+    from gigamind.reports.terminal import show
+
     show(Document("", "", blocks), plain_console(), translator(call_language()))
 
 
 def _regress(reason: Message) -> NoReturn:
-    from gigamind.evaluation.release import REGRESSION_EXIT_CODE
+    from gigamind.release.waiver import REGRESSION_EXIT_CODE
 
     print_line(reason, err=True)
     sys.exit(REGRESSION_EXIT_CODE)
@@ -196,11 +295,13 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
 
     options = validated(AttackOptions, values)
     attacks = load_attacks()
-    trial = Trial(
+    report = try_judge(
+        judge,
+        options,
         lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
         lambda on_trial, seen: attack_report(on_trial, attacks, seen),
+        _show_attacks,
     )
-    report = try_judge(judge, options, trial, _show_attacks)
     if report.proves_little:
         caution = _(
             "Caution: {x:,} of {n:,} attacks could not be measured, because the judge is wrong even without them."
@@ -211,21 +312,24 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
         print_line(caution, err=True)
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
-        problem = _(
-            "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
-            limit=limit,
-        )
-        if (rate := require_rate(fooled, problem)) > limit:
-            _regress(
-                _(
-                    "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
-                    limit=limit,
-                    rate=rate,
-                )
+        if fooled.rate is None:
+            problem = _(
+                "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
+                limit=limit,
             )
+            raise EvaluationError(problem)
+        if fooled.rate > limit:
+            reason = _(
+                "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
+                limit=limit,
+                rate=fooled.rate,
+            )
+            _regress(reason)
 
 
 def _show_attacks(report: "AttackReport") -> None:
+    from gigamind.reports.document import Count, Interval, Proportion, Verdict, table
+
     fooled = report.overall.fooled
     sentence = n_(
         "{succeeded} of {n} measured attack changed the verdict.",
@@ -293,17 +397,19 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if deceptive:
         show_blocks(*deceptive_blocks(deceptive))
     if untested:
-        report = asyncio.run(run_unit_tests(untested, (), deceptive))
+        report = unit_test_report(untested, (), deceptive, {})
         show_result(report, lambda: None)
         write_report(options, report)
         print_line(_("The unit tests need --model and were not run."), err=True)
     else:
         tests = load_unit_tests()
-        trial = Trial(
+        report = try_judge(
+            judge,
+            options,
             lambda on_trial, seen: run_unit_tests(on_trial, tests, deceptive, seen),
             lambda on_trial, seen: unit_test_report(on_trial, tests, deceptive, seen),
+            _show_tests,
         )
-        report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
         unscored, n = report.overall.unscored, report.overall.tests
         text = _(
@@ -314,17 +420,19 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         print_line(text, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
-        problem = _(
-            "--min-passed {limit:g} cannot be checked, because no test got a verdict", limit=limit
-        )
-        if (rate := require_rate(passed, problem)) < limit:
-            _regress(
-                _(
-                    "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
-                    limit=limit,
-                    rate=rate,
-                )
+        if passed.rate is None:
+            problem = _(
+                "--min-passed {limit:g} cannot be checked, because no test got a verdict",
+                limit=limit,
             )
+            raise EvaluationError(problem)
+        if passed.rate < limit:
+            reason = _(
+                "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
+                limit=limit,
+                rate=passed.rate,
+            )
+            _regress(reason)
 
 
 def _run_deceptive_judges(
@@ -353,6 +461,8 @@ def _run_deceptive_judges(
 
 
 def _show_tests(report: "UnitTestReport") -> None:
+    from gigamind.reports.document import Bullets, Count, Interval, Proportion, Verdict, table
+
     passed = report.overall.passed
     sentence = n_(
         "{passed} of {n} test with a verdict passed.",
@@ -372,3 +482,41 @@ def _show_tests(report: "UnitTestReport") -> None:
     heads = _("tests"), _("pass rate"), _("95% CI"), _("with a verdict")
     failed = (joined((one.id, joined(one.misses)), ": ") for one in report.tests if not one.passed)
     show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))
+
+
+@command(
+    "certify",
+    examples=(
+        "gigamind judge certify runs/a --labels people.jsonl --out card",
+        "gigamind judge certify runs/a runs/b --attacks attacks.json --tests tests.json --out card",
+    ),
+    epilog="Exit codes: 0 judge report written; 1 invalid input; 3 judge report cannot be written.",
+)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options_of(CertifyOptions, only=CertifyOptions.model_fields.keys() - {"runs"})
+@prints_json
+def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Certify the judge of RUN: measure its agreement with human labels.
+
+    RUN is the output folder of an evaluation. Further RUNs repeat the same evaluation.
+
+    Labels are {"id": ..., "unanswerable": true} for a search run and {"id": ..., "correctness": 0.5, "utility": 1.0}
+    (or "completeness") for a run over answers. The command writes the judge report: judge_card.json, judge_card.md
+    and judge_card.html.
+    """
+    from gigamind.assurance.certify import write_card
+    from gigamind.tasks import judged_kinds
+
+    options = validated(CertifyOptions, values)
+    card, written = write_card(options, judged_kinds())
+    show_result(card, lambda: _show_card(card, language_of(options.lang), written))
+
+
+def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
+    from gigamind.cli.show import plain_console
+    from gigamind.reports.cards.page import card_document
+    from gigamind.reports.terminal import show
+
+    say = translator(lang)
+    show(card_document(card, say, out), plain_console(), say)
+    click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))
