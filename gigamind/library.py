@@ -356,9 +356,8 @@ def _evaluate(
     progress: "Progress | None",
     task: "Task[Any, Any, Any] | None" = None,
 ) -> EvaluationResult[Any, Any]:
-    from gigamind.evaluation.finish import bounds_of, read_bounds
+    from gigamind.evaluation.finish import bounds_of, read_bounds, reference_of
     from gigamind.evaluation.options import PartialOptions, validated
-    from gigamind.evaluation.release import read_reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
 
@@ -372,9 +371,7 @@ def _evaluate(
         raise InputError(
             _("{options}: valid only if you also set `out` (output folder)", options=misplaced)
         )
-    reference = (
-        read_reference(options.compare, options, options.task, KINDS) if options.compare else None
-    )
+    reference = reference_of(options, KINDS)
     record = measure(task, options, progress)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None
     if why and not (isinstance(options, PartialOptions) and options.allow_partial):

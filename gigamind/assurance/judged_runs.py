@@ -136,7 +136,17 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
-    items = _by_id(folder, [item for line in lines for item in kind.items(line)])
+    items: dict[str, RunItem] = {}
+    for item in (item for line in lines for item in kind.items(line)):
+        if item.id in items:
+            message = _(
+                '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
+                " answer's id in the dataset, then run the evaluation again.",
+                folder=folder,
+                item=item.id,
+            )
+            raise InputError(message)
+        items[item.id] = item
     errors = read_reports(folder / "errors.jsonl", ErrorReport, _MISSING)
     file = folder / "summary.json"
     summary = read_report(file, kind.compared.summary, _MISSING) if file.exists() else None
@@ -152,18 +162,3 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         second_looks=getattr(summary, "second_looks", ()),
         short_panels=llm.panel.short if llm and llm.panel else 0,
     )
-
-
-def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
-    by_id: dict[str, RunItem] = {}
-    for item in items:
-        if item.id in by_id:
-            message = _(
-                '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
-                " answer's id in the dataset, then run the evaluation again.",
-                folder=folder,
-                item=item.id,
-            )
-            raise InputError(message)
-        by_id[item.id] = item
-    return by_id

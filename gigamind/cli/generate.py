@@ -22,6 +22,15 @@ from gigamind.llm.options import ModelOptions
 _FOLDER = Path(".gigamind")
 _MAX_FAILURES = 5
 _path, _count = click.Path(path_type=Path), click.IntRange(min=1)
+_notes_option = click.option(
+    "--notes",
+    type=_path,
+    required=True,
+    help="the vault (folder of Markdown notes), which stays unchanged",
+)
+_seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
+)
 
 
 class QueryWriterOptions(ModelOptions):
@@ -123,12 +132,7 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
         "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
     ),
 )
-@click.option(
-    "--notes",
-    type=_path,
-    required=True,
-    help="the vault (folder of Markdown notes), which stays unchanged",
-)
+@_notes_option
 @click.option(
     "--out-notes",
     type=_path,
@@ -142,9 +146,7 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
     help="write the link dataset to this file, one row per removed link",
 )
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option(
-    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
-)
+@_seed_option
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -172,12 +174,7 @@ def generate_links(
         "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
     ),
 )
-@click.option(
-    "--notes",
-    type=_path,
-    required=True,
-    help="the vault (folder of Markdown notes), which stays unchanged",
-)
+@_notes_option
 @click.option("--out", type=_path, required=True, help="write the questions to this file")
 @click.option(
     "--max-per-note", type=_count, default=3, help="maximum number of answerable questions per note"
@@ -206,9 +203,7 @@ def generate_links(
 @click.option(
     "--limit", type=_count, help="total number of questions, spread evenly over notes and forms"
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
-)
+@_seed_option
 @options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context

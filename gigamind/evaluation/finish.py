@@ -142,7 +142,7 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
                     file=options.gates,
                 )
             )
-    return _reference(options, kinds)
+    return reference_of(options, kinds)
 
 
 def _resumes(options: EvalOptions) -> bool:
@@ -268,7 +268,7 @@ def finish_flow(
 ) -> FlowResult:
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
-    reference = _reference(options, kinds)
+    reference = reference_of(options, kinds)
     verdict, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     failure: Refused | None = None
@@ -305,7 +305,8 @@ def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record
     )
 
 
-def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
+def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
+    """Read the baseline of the options; None if there is none."""
     return (
         read_reference(options.compare, options, options.task, kinds) if options.compare else None
     )

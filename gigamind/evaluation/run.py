@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -83,7 +83,8 @@ def evaluate_and_keep(
     shown = progress or Quiet()
     with announcing_failure(options):
         reference = check_outputs(options, out, kinds)
-        with _opened(task, options, shown) as opened:
+        opened = _opened(task, options, shown)
+        with opened.evaluation:
             if reference:
                 reference.policy.refuse_unknown(options.task)
             run = _with_verdicts(opened.evaluation, _scored(opened, shown), out, shown)
@@ -101,7 +102,8 @@ def measure(
     """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()
-    with _opened(task, options, shown) as opened:
+    opened = _opened(task, options, shown)
+    with opened.evaluation:
         if opened.evaluation.asks_a_model:
             raise InputError(
                 _(
@@ -134,12 +136,6 @@ class _Opened:
     opening_ms: float
     inputs: Inputs
     notes: Mapping[str, bytes]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.evaluation.close()
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
         record: Record[Any, Any] = self.evaluation.record(run, started)

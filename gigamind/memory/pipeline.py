@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import AlignedRecord, records
+from gigamind.evidence.record import records
 from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, Alignment, AlignResult, Quote
 from gigamind.evidence.source import text_hash
 from gigamind.memory.events import Event, EventLog
@@ -154,21 +154,20 @@ def _aligned(
         "extraction_id": extracted.event_id,
         "aligned_count": len(result.aligned),
         "failed_count": len(result.failed),
+        # With the fields of `AlignedEvidence` in seed 003, section 2.1; JavaScript spans, in UTF-16 units.
         "evidence": [
-            {**record, **_by_seed(record)} for record in written if record["status"] == "aligned"
+            {
+                **record,
+                "messageIndex": record["source_index"],
+                "quoteHash": record["quote_sha256"],
+                "spanStart": record["utf16_start"],
+                "spanEnd": record["utf16_end"],
+                "matchMethod": record["method"],
+            }
+            for record in written
+            if record["status"] == "aligned"
         ],
         "failed_quotes": [record for record in written if record["status"] == "failed"],
-    }
-
-
-def _by_seed(record: AlignedRecord) -> Mapping[str, object]:
-    """Return the fields of `AlignedEvidence`, named as in seed 003, section 2.1; JavaScript spans, in UTF-16 units."""
-    return {
-        "messageIndex": record["source_index"],
-        "quoteHash": record["quote_sha256"],
-        "spanStart": record["utf16_start"],
-        "spanEnd": record["utf16_end"],
-        "matchMethod": record["method"],
     }
 
 

@@ -259,10 +259,11 @@ def _quality(
         return _rule(
             name, "not-comparable", "worst", remarks, values, baseline=before, current=after
         )
-    allowed = policy.allowed_drop(phase, comparison.items)
+    is_small = comparison.items < policy.small_sample.below
+    allowed = policy.small_sample.drop if is_small else policy.phases[phase].drop
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
-    is_small = comparison.items < policy.small_sample.below and change.n
-    small = ("small",) if is_small and is_mean(name) else ()  # else no item weighs 1 / n
+    weighs = is_small and change.n and is_mean(name)  # else no item weighs 1 / n
+    small = ("small",) if weighs else ()
     apart = ("apart",) if change.baseline_n != change.current_n else ()
     values = {
         "before": f"{before:.4f}",

@@ -177,10 +177,6 @@ class Policy(_Section):
             dict.fromkeys((*quality.metrics, *quality.judged, *self.floors, *self.ceilings))
         )
 
-    def allowed_drop(self, phase: Phase, n: int) -> float:
-        """Return how far a metric may fall in this phase in a run of `n` items."""
-        return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
-
     def card_requirements(self, phase: Phase) -> CardRequirements:
         """Return what a judge report must show in this phase."""
         own = self.phases[phase].card

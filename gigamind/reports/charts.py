@@ -388,7 +388,10 @@ class Surface:
         sheet.y_axis(x, y, {tick: f"{tick:z.2f}" for tick in ticks})
         sheet.x_axis(x, [tenths / 5 for tenths in range(6)], y.start, y.end)
         for at, name in self.places.items():
-            sheet.middle(x(at), y.end + 15, name, 10)
+            if self.places_label:
+                sheet.middle(x(at), y.end + 15, name, 10)
+            else:  # a name is too long for a tick
+                sheet.text(x.end, y.end - 5, name, 10, fill="muted", text_anchor="end")
         sheet.middle(x(0.5), y.end + 31, self.x_label)
         if self.places:
             half = (min(self.places) + max(self.places)) / 2

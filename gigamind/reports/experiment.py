@@ -245,32 +245,28 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
 
 
 def _differs(what: str, run: str) -> Text:
-    match what:
-        case "judge":
-            return _(
-                "{run}: the judge or its threshold differs from the reference run. Verdict metrics may therefore"
-                " differ because of the judge.",
-                run=run,
-            )
-        case "notes":
-            return _(
-                "{run}: the notes differ from the notes of the reference run. Metrics may therefore differ because of"
-                " the notes.",
-                run=run,
-            )
-        case "model version":
-            return _(
-                "{run}: the model has the same name as in the reference run, but another version.",
-                run=run,
-            )
-        case "checklist":
-            return _(
-                "{run}: the checklist or its model differs from the reference run, so checklist results are not"
-                " compared.",
-                run=run,
-            )
-        case _other:
-            return ""
+    texts = {
+        "judge": _(
+            "{run}: the judge or its threshold differs from the reference run. Verdict metrics may therefore"
+            " differ because of the judge.",
+            run=run,
+        ),
+        "notes": _(
+            "{run}: the notes differ from the notes of the reference run. Metrics may therefore differ because of"
+            " the notes.",
+            run=run,
+        ),
+        "model version": _(
+            "{run}: the model has the same name as in the reference run, but another version.",
+            run=run,
+        ),
+        "checklist": _(
+            "{run}: the checklist or its model differs from the reference run, so checklist results are not"
+            " compared.",
+            run=run,
+        ),
+    }
+    return texts.get(what, "")
 
 
 def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:

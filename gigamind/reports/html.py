@@ -153,10 +153,11 @@ class _Page:
             Markup("{} <span>{}</span>").format(self._word(item.state), self.text(item.text))
             for item in block.items
         )
-        title = self.text(_("Conditions"))
-        return Markup(
-            '<div class="part"><h2 class="minor">{}</h2><ul class="conditions">{}</ul></div>'
-        ).format(title, items)
+        inner = Markup('<ul class="conditions">{}</ul>').format(items)
+        return self._part(self.text(_("Conditions")), inner)
+
+    def _part(self, title: Markup, inner: Markup) -> Markup:
+        return Markup('<div class="part"><h2 class="minor">{}</h2>{}</div>').format(title, inner)
 
     def _word(self, state: str) -> Markup:
         word = self.say(STATES[state])  # pyright: ignore[reportArgumentType]
@@ -170,10 +171,8 @@ class _Page:
             )
             for step in block.items
         )
-        title = self.text(_("What to do next"))
-        return Markup(
-            '<div class="part"><h2 class="minor">{}</h2><ol class="steps">{}</ol></div>'
-        ).format(title, items)
+        inner = Markup('<ol class="steps">{}</ol>').format(items)
+        return self._part(self.text(_("What to do next")), inner)
 
     def cell(self, cell: Cell, scale: float = 0.0) -> Markup:
         if isinstance(cell, Difference):
@@ -204,11 +203,8 @@ class _Page:
         return Markup('<span class="drawn">{}{}</span>').format(_axis(cell, scale), text)
 
     def table(self, block: Table) -> Markup:
-        rows = list(block.rows)
-        kinds = [
-            next((kind for row in rows if (kind := _kind(row[at]))), "")
-            for at in range(len(block.columns) if rows else 0)
-        ]
+        cells: Iterable[tuple[Cell, ...]] = zip(*block.rows, strict=True)
+        kinds = [min({*map(_kind, column)} - {""}, default="") for column in cells]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
             Markup('<th scope="col" class="{} {}">{}</th>').format(

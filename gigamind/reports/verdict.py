@@ -370,17 +370,13 @@ def items_text(comparison: Comparison, decided: str = "") -> Message:
 
 def slice_name(kind: str, key: str) -> Message:
     """Return the label of a slice of the items."""
-    match kind:
-        case "language":
-            return _("language: {key}", key=key)
-        case "cross_lingual":
-            return _("cross-lingual (query and note in different languages)")
-        case "difficulty":
-            return _("difficulty: {key}", key=key)
-        case "tag":
-            return _("tag: {key}", key=key)
-        case _overall:
-            return _("all queries")
+    names = {
+        "language": _("language: {key}", key=key),
+        "cross_lingual": _("cross-lingual (query and note in different languages)"),
+        "difficulty": _("difficulty: {key}", key=key),
+        "tag": _("tag: {key}", key=key),
+    }
+    return names.get(kind, _("all queries"))
 
 
 def bounds_verdict(bounds: GateResult) -> Verdict:

@@ -184,9 +184,8 @@ def _passage(
     quoted = note.text[start:end]
     if source and quoted in source.text:
         return source.text.partition(quoted)
-    line_ends = note.text.find("\n", end)
-    opening = note.text[note.text.rfind("\n", 0, start) + 1 : start]
-    closing = note.text[end : line_ends if line_ends >= 0 else len(note.text)]
+    opening = note.text[:start].rpartition("\n")[2]
+    closing = note.text[end:].partition("\n")[0]
     before = opening if len(opening) <= _CONTEXT else f"…{opening[-_CONTEXT:]}"
     return before, quoted, closing if len(closing) <= _CONTEXT else f"{closing[:_CONTEXT]}…"
 
@@ -211,28 +210,20 @@ def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> l
 
     The digit is the index in `ClaimVerdict`; the last one marks no claim. Without a vote, the list ends with the code.
     """
-    return [
-        [places[member_of(vote)], vote.code]
-        if vote.code
-        else [
-            places[member_of(vote)],
-            "",
-            None if vote.correctness is None else round(vote.correctness, _DECIMALS),
-            vote.utility,
-            "".join(_DIGITS[verdict] for verdict in vote.verdicts),
-        ]
-        for vote in item.votes
-    ]
+    rows: list[list[object]] = []
+    for vote in item.votes:
+        rows.append([places[member_of(vote)], vote.code])
+        if not vote.code:
+            rounded = None if vote.correctness is None else round(vote.correctness, _DECIMALS)
+            rows[-1] += rounded, vote.utility, "".join(map(_DIGITS.__getitem__, vote.verdicts))
+    return rows
 
 
 def _own_verdict(item: AnswerItemReport, names: Sequence[str]) -> list[object]:
     """Return a custom judge's scores, its proofs (note title or "" for the answer, quote, whether proven) and text."""
     report = item.verdict or VerdictReport(scores={})
-    titles = ["", *(note.title for note in item.notes)]
-    proofs = [
-        (titles[proof.note] if 0 <= proof.note < len(titles) else "", proof.quote, proof.proven)
-        for proof in report.proof
-    ]
+    titles = dict(enumerate(["", *(note.title for note in item.notes)]))
+    proofs = [(titles.get(proof.note, ""), proof.quote, proof.proven) for proof in report.proof]
     return [[report.scores.get(name) for name in names], proofs, report.text]
 
 

@@ -48,10 +48,3 @@ def without_score(items: Sequence[ItemReport]) -> list[ItemReport]:
 def too_few_scores(items: Sequence[ItemReport]) -> bool:
     """Return whether too many queries lack a score; the remaining verdicts could all be of empty rankings."""
     return len(without_score(items)) > MOST_FAILED * len(items)
-
-
-def without_verdict(item: ItemReport) -> ItemReport:
-    """Return the query without the verdict by its score."""
-    return item.model_copy(
-        update={"judged_unanswerable": None, "answerable_score": None, "judges": {}}
-    )

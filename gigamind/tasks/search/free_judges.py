@@ -56,11 +56,11 @@ def judge_freely(
     """Return each judge's verdict on a query, by kind; empty if the system returned no score for the first note."""
     if judges.engine is None and ranking and ranking[0].base_score is None:
         return {}
-    verdicts = {
-        kind: _decide(judge, judges.engine, query, ranking)
+    return {
+        kind: verdict
         for kind, judge in judges.by_kind.items()
+        if (verdict := _decide(judge, judges.engine, query, ranking))
     }
-    return {kind: verdict for kind, verdict in verdicts.items() if verdict}
 
 
 def _decide(

@@ -10,19 +10,9 @@ _MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is n
 _MOST_MISSED = 0.5  # of the unanswerable queries
 
 
-def counts_of(rates: JudgeRates) -> Confusion:
-    """Return the verdicts of a judge."""
-    return Confusion(
-        tp=rates.unanswerable - rates.missed,
-        fp=rates.refused,
-        fn=rates.missed,
-        tn=rates.answerable - rates.refused,
-    )
-
-
-def is_usable(counts: Confusion) -> bool:
+def is_usable(rates: JudgeRates | Confusion) -> bool:
     """Return whether a judge with these verdicts refuses and misses few enough queries to be recommended."""
-    refused, missed = counts.false_refusals, counts.far
+    refused, missed = rates.false_refusals, rates.far
     return (
         refused is not None
         and missed is not None
@@ -36,7 +26,7 @@ def advice(judges: Sequence[JudgeRates]) -> Text:
     chosen = next((rates for rates in judges if rates.chosen), None)
     if chosen is None or not chosen.unanswerable or chosen.missed < chosen.unanswerable:
         return ""
-    usable = [rates for rates in judges if is_usable(counts_of(rates))]
+    usable = [rates for rates in judges if is_usable(rates)]
     values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
     if not usable:
         return _(

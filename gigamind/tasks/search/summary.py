@@ -26,7 +26,6 @@ from gigamind.tasks.search.foreign import (
     name_mismatch,
     too_few_scores,
     without_score,
-    without_verdict,
 )
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.judge_advice import advice
@@ -122,9 +121,13 @@ def record_run(
 ) -> Record[SummaryReport, ItemReport]:
     """Return the content of a run's out folder."""
     results = _with_verdicts(run.results, run.model_run) if run.model_run else run.results
-    if _lacks_scores(prepared, results):
+    judge = prepared.judge.judge if prepared.judge else None
+    items = [result for result in results if isinstance(result, ItemReport)]
+    if prepared.system and isinstance(judge, ThresholdJudge) and too_few_scores(items):
+        no_verdict: dict[str, object] = {"judged_unanswerable": None, "answerable_score": None}
+        no_verdict["judges"] = {}
         results = [
-            without_verdict(result) if isinstance(result, ItemReport) else result
+            result.model_copy(update=no_verdict) if isinstance(result, ItemReport) else result
             for result in results
         ]
     summary = summarise(prepared, judges, run, results, passes)
@@ -154,13 +157,6 @@ def record_run(
         run.model_run.attempts if run.model_run else None,
         summary.llm,
     )
-
-
-def _lacks_scores(prepared: Prepared, results: Sequence[ItemResult]) -> bool:
-    """Return whether the judge is a threshold for another system that returned too few scores."""
-    judge = prepared.judge.judge if prepared.judge else None
-    items = [result for result in results if isinstance(result, ItemReport)]
-    return bool(prepared.system) and isinstance(judge, ThresholdJudge) and too_few_scores(items)
 
 
 def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:

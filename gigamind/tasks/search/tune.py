@@ -22,7 +22,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.judge_advice import counts_of, is_usable
+from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
@@ -124,7 +124,7 @@ def _recommended(known: Sequence[JudgeRates], current: JudgeRates | None) -> Jud
         or (rates.refused <= current.refused and rates.missed <= current.missed)
     ]
     best = min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
-    return best if best and is_usable(counts_of(best)) else None
+    return best if best and is_usable(best) else None
 
 
 def _judge_section(known: Sequence[JudgeRates]) -> Section | None:
@@ -145,7 +145,7 @@ def _judge_section(known: Sequence[JudgeRates]) -> Section | None:
 
 
 def _judge_warnings(known: Sequence[JudgeRates]) -> Iterator[Text]:
-    if known and not any(is_usable(counts_of(rates)) for rates in known):
+    if known and not any(map(is_usable, known)):
         yield _(
             "No judge that works without an LLM separates answerable and unanswerable queries well here. Use an LLM"
             " judge (--unanswerable-mode llm --model MODEL)."

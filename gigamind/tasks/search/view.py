@@ -35,7 +35,7 @@ from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.failures import failed_items, failure_text
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
-from gigamind.tasks.search.judge_advice import counts_of, is_usable
+from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.page import items_json
 from gigamind.tasks.search.schema import (
     ItemReport,
@@ -207,7 +207,14 @@ def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> 
         name = _("{judge} (best F1 on these queries)", judge=judge.kind)
         rows.append(_errors_row(name, best.min_score, best.point.counts))
     rows += [
-        _errors_row(rates.kind, rates.setting, counts_of(rates))
+        (
+            rates.kind,
+            Proportion(rates.setting),
+            Count(rates.refused, rates.answerable),
+            Count(rates.missed, rates.unanswerable),
+            Proportion(rates.precision),
+            Proportion(rates.f1),
+        )
         for rates in record.summary.judges
         if not rates.chosen
     ]
@@ -247,35 +254,32 @@ def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> 
 def _rule(judge: JudgeReport | None) -> Text:
     """Return when a query is judged unanswerable."""
     setting = share(judge.setting if judge else None)
-    match judge.kind if judge else "none":
-        case "threshold":
-            return _(
-                "A query is judged unanswerable if the base score of its top note is below {setting} (min_score), or"
-                " if nothing is found.",
-                setting=setting,
-            )
-        case "answer_score":
-            return _(
-                "A query is judged unanswerable if its answer_score, a measure of confidence in the best note, is below"
-                " {setting}, or if nothing is found.",
-                setting=setting,
-            )
-        case "calibrated":
-            return _(
-                "A query is judged unanswerable if nothing is found, or if the probability that the vault has the"
-                " answer is below {setting}. The probability is estimated from keyword and semantic search.",
-                setting=setting,
-            )
-        case "none":
-            return _(
-                "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
-                " --min-score was set for that scale."
-            )
-        case _llm:
-            return _(
-                "A model read the top notes of each ranking and judged whether they answer the query. A verdict of"
-                " “answerable” counts only if it meets the rule of the judge file."
-            )
+    rules = {
+        "threshold": _(
+            "A query is judged unanswerable if the base score of its top note is below {setting} (min_score), or"
+            " if nothing is found.",
+            setting=setting,
+        ),
+        "answer_score": _(
+            "A query is judged unanswerable if its answer_score, a measure of confidence in the best note, is below"
+            " {setting}, or if nothing is found.",
+            setting=setting,
+        ),
+        "calibrated": _(
+            "A query is judged unanswerable if nothing is found, or if the probability that the vault has the"
+            " answer is below {setting}. The probability is estimated from keyword and semantic search.",
+            setting=setting,
+        ),
+        "none": _(
+            "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
+            " --min-score was set for that scale."
+        ),
+        "llm": _(
+            "A model read the top notes of each ranking and judged whether they answer the query. A verdict of"
+            " “answerable” counts only if it meets the rule of the judge file."
+        ),
+    }
+    return rules.get(judge.kind if judge else "none", rules["llm"])
 
 
 def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[Cell, ...]:
