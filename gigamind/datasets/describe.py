@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from gigamind.datasets.jsonl import Dataset, DatasetKind
-from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import LinkItem, QueryItem
 
 NONE = "(none)"
+_YES = {True: "yes", False: "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
     items = dataset.items
     counts = {
         "language": _count(item.language for item in items),
-        "answerable": _count(_yes(item.answerable) for item in items),
+        "answerable": _count(_YES[item.answerable] for item in items),
         "difficulty": _count(item.difficulty for item in items),
-        "expected_spans": _count(_yes(bool(item.expected_spans)) for item in items),
+        "expected_spans": _count(_YES[bool(item.expected_spans)] for item in items),
         **_common_counts(items),
     }
     lengths = [len(item.query) for item in items]
@@ -41,7 +41,8 @@ def describe_queries(dataset: Dataset[QueryItem]) -> Description:
         "repeated queries": len(items) - len({item.query for item in items}),
         "median query, characters": median(lengths or [0]),
     }
-    return Description("queries", len(items), _rejected(dataset.errors), counts, figures)
+    rejected = len({error.line for error in dataset.errors})
+    return Description("queries", len(items), rejected, counts, figures)
 
 
 def describe_links(dataset: Dataset[LinkItem]) -> Description:
@@ -49,7 +50,7 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
     items = dataset.items
     counts = {
         "language": _count(item.language for item in items),
-        "anchor_range": _count(_yes(item.anchor_range is not None) for item in items),
+        "anchor_range": _count(_YES[item.anchor_range is not None] for item in items),
         "label": _count(item.label for item in items),
         **_common_counts(items),
     }
@@ -60,7 +61,8 @@ def describe_links(dataset: Dataset[LinkItem]) -> Description:
         "different expected notes": len(expected),
         "median anchor, words": median(lengths or [0]),
     }
-    return Description("links", len(items), _rejected(dataset.errors), counts, figures)
+    rejected = len({error.line for error in dataset.errors})
+    return Description("links", len(items), rejected, counts, figures)
 
 
 def _common_counts(items: Sequence[QueryItem] | Sequence[LinkItem]) -> dict[str, dict[str, int]]:
@@ -70,14 +72,6 @@ def _common_counts(items: Sequence[QueryItem] | Sequence[LinkItem]) -> dict[str,
     }
 
 
-def _rejected(errors: Sequence[RowError]) -> int:
-    return len({error.line for error in errors})
-
-
 def _count(values: Iterable[str | None]) -> dict[str, int]:
     counted = Counter(value or NONE for value in values)
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
-def _yes(fact: bool) -> str:  # noqa: FBT001  the fact is the whole call
-    return "yes" if fact else "no"

@@ -152,15 +152,9 @@ def imported_queries(
 def _topics(path: Path, problems: list[Message]) -> dict[str, str]:
     text = read_text(path, _("the topics (queries)"))
     head = text.lstrip()[:1]
-    rows = (
-        _tagged_topics(path, text)
-        if head == "<"
-        else _json_topics(path)
-        if head == "{"
-        else _tabbed_topics(path, text)
-    )
+    read = {"<": _tagged_topics, "{": _json_topics}.get(head, _tabbed_topics)
     topics: dict[str, str] = {}
-    for place, name, topic in rows:
+    for place, name, topic in read(path, text):
         if not name or not topic.strip():
             problems.append(
                 _(
@@ -188,7 +182,7 @@ def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
         yield place, name, " ".join(title[1].split()) if title else ""
 
 
-def _json_topics(path: Path) -> Iterator[tuple[str, str, str]]:
+def _json_topics(path: Path, _text: str) -> Iterator[tuple[str, str, str]]:
     for place, fields in json_lines(path, _("the topics (queries)")):
         name = fields.get("_id", fields.get("id"))
         text = fields.get("text", fields.get("query"))

@@ -173,7 +173,14 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     Raises:
         InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
     """
-    _refuse_old(path)
+    if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
+        text = _(
+            "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
+            " size differently. Fit the judge again: {command}",
+            file=path,
+            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
+        )
+        raise InputError(text)
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     caution = _(
@@ -189,17 +196,6 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
         fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
         warnings=() if fits or embedder is None else (caution,),
     )
-
-
-def _refuse_old(path: Path) -> None:
-    if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
-        text = _(
-            "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
-            " size differently. Fit the judge again: {command}",
-            file=path,
-            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
-        )
-        raise InputError(text)
 
 
 def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> CalibratedVerdict:

@@ -188,11 +188,16 @@ class _Reading:
             if occurrences[anchor.text] > _OCCURRENCES or self._is_own_name(anchor):
                 continue
             probability = self._finder.dictionary.link_probability(anchor, self._note.path)
-            text = self._note.text
+            text, end = self._note.text, mention.span.end
+            before = text[max(0, mention.span.start - 8) : mention.span.start]
+            last = re.split(r"[ -]", mention.span.slice(text))[-1]
             if (
                 (probability < LEAST_LINK_PROBABILITY and anchor.kind == "text")
-                or _continues(text, mention)
-                or _denied(text, mention)
+                # The name continues: "Agents" in "the Agents SDK" is no mention of agents.
+                or (_NEXT_CAPITAL.match(text, end) and _CAPITAL.match(last))
+                # The text says that there is no such thing.
+                or _DENIED_BEFORE.search(before)
+                or _DENIED_BEHIND.match(text, end)
                 or is_clause(text, mention.span)
             ):
                 continue
@@ -341,22 +346,6 @@ def _first_names(*names: str) -> tuple[str, ...]:
         if text := plain_text(name)[:MAX_NAME_CHARS]:
             first.setdefault(fold(text), text)
     return tuple(first.values())[:NAMES] or ("?",)
-
-
-def _continues(text: str, mention: Mention) -> bool:
-    """Return whether a name continues after a mention: "Agents" in "the Agents SDK" is no mention of agents."""
-    if _NEXT_CAPITAL.match(text, mention.span.end) is None:
-        return False
-    return _CAPITAL.match(re.split(r"[ -]", mention.span.slice(text))[-1]) is not None
-
-
-def _denied(text: str, mention: Mention) -> bool:
-    """Return whether the text says that there is no such thing."""
-    before = text[max(0, mention.span.start - 8) : mention.span.start]
-    return (
-        _DENIED_BEFORE.search(before) is not None
-        or _DENIED_BEHIND.match(text, mention.span.end) is not None
-    )
 
 
 def _names(note: Note) -> frozenset[str]:

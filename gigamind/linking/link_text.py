@@ -54,20 +54,16 @@ class LinkWriter:
             stem = unicodedata.normalize("NFC", name).casefold()
             same = name == posixpath.basename(name) and anchor.casefold() == stem
             written = f"[[{anchor}]]" if same else f"[[{name}{pipe}{anchor}]]"
-        return written if self._leads(written, anchor, target, source) else None
+        links = parse(written).links
+        if len(links) != 1 or len(links[0].span) != len(written):
+            return None
+        meant = self._identities.resolve_link(links[0], source)
+        unique = meant is not None and meant.note.path == target and not meant.ignored
+        return written if unique and links[0].text_span.slice(written) == anchor else None
 
     def _means(self, name: str, target: str) -> bool:
         meant = self._identities.resolve(name)
         return meant is not None and meant.note.path == target and not meant.ignored
-
-    def _leads(self, written: str, anchor: str, target: str, source: str) -> bool:
-        links = parse(written).links
-        if len(links) != 1 or len(links[0].span) != len(written):
-            return False
-        meant = self._identities.resolve_link(links[0], source)
-        shown = links[0].text_span.slice(written)
-        unique = meant is not None and meant.note.path == target and not meant.ignored
-        return unique and shown == anchor
 
 
 def _relative(target: str, source: str) -> str:

@@ -63,7 +63,7 @@ class Meanings:
         self._beginnings = [beginning(note) for note in notes]
         self._names = [name for note in notes for name in names[note.path]]
         counts = [len(names[note.path]) for note in notes]
-        self._first = np.cumsum([0, *counts[:-1]])
+        self._first = np.cumsum([0, *counts])  # of each note, and the end
         vectors = self._embed([*self._names, *self._beginnings], progress)
         self._of_names = vectors[: len(self._names)]
         self._of_beginnings = vectors[len(self._names) :]
@@ -86,19 +86,23 @@ class Meanings:
     def _look_up(self, phrases: Vectors) -> list[list[Meant]]:
         by_name = self._of_names @ phrases.T  # one row per name, so that reduction is contiguous
         by_beginning = self._of_beginnings @ phrases.T
-        together = (np.maximum.reduceat(by_name, self._first, axis=0) + by_beginning).T
+        together = (np.maximum.reduceat(by_name, self._first[:-1], axis=0) + by_beginning).T
         meanings: list[list[Meant]] = []
         for column, best in enumerate(_largest(together, MEANT + 1)):
             sums = together[column, best].tolist()
             ahead = [left - right for left, right in zip(sums, [*sums[1:], 0.0], strict=True)]
             names, beginnings = by_name[:, column], by_beginning[:, column]
-            meanings.append(
-                [
-                    self._meant(names, beginnings, at, lead)
-                    for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False)
-                    if total >= sums[0] - _FARTHER
-                ]
-            )
+            meant: list[Meant] = []
+            for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False):
+                if total >= sums[0] - _FARTHER:
+                    first, last = self._first[at : at + 2]
+                    nearest = int(first + np.argmax(names[first:last]))
+                    name, begin = float(names[nearest]), float(beginnings[at])
+                    passage = self._names[nearest] if name >= begin else self._beginnings[at]
+                    meant.append(
+                        Meant(self._paths[at], self._names[nearest], name, begin, lead, passage)
+                    )
+            meanings.append(meant)
         return meanings
 
     def cosine(self, left: str, right: str) -> float:
@@ -106,14 +110,6 @@ class Meanings:
         return float(
             self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
         )
-
-    def _meant(self, by_name: Vectors, by_beginning: Vectors, at: int, lead: float) -> Meant:
-        first = int(self._first[at])
-        last = int(self._first[at + 1]) if at + 1 < len(self._first) else len(self._names)
-        nearest = first + int(np.argmax(by_name[first:last]))
-        name, begin = float(by_name[nearest]), float(by_beginning[at])
-        passage = self._names[nearest] if name >= begin else self._beginnings[at]
-        return Meant(self._paths[at], self._names[nearest], name, begin, lead, passage)
 
     def _embed(self, texts: Sequence[str], progress: Progress) -> Vectors:
         return embed_all(self._embedder, texts, self._cache, progress)

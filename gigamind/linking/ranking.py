@@ -18,19 +18,15 @@ from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 _FAR = 4  # folders; longer distances count the same
 
 
-def _is_distinct(features: NamedFeatures) -> bool:
-    """Return whether the words alone show that a note is meant; one common word that is no title does not."""
-    return features.words > 1 or (
-        features.spelled_as_name and features.kind in {"title", "heading"}
-    )
-
-
 _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
     "link_probability": lambda f: log(f.link_probability / (1 - f.link_probability)),
     "commonness": lambda f: log(f.commonness),
     # A single word linked once or twice is often a word.
     "named": lambda f: float(f.kind != "text" or f.words > 1),
-    "distinct": lambda f: float(_is_distinct(f)),
+    # One common word that is no title does not show alone that a note is meant.
+    "distinct": lambda f: float(
+        f.words > 1 or (f.spelled_as_name and f.kind in {"title", "heading"})
+    ),
     "rarely_said": lambda f: -log1p(f.saying_notes),
     "spelled_as_name": lambda f: float(f.spelled_as_name),
 }

@@ -170,7 +170,13 @@ class LinkSuggester:
         chosen = options or SuggestOptions()
         known = self._known(note, chosen)
         if known is None:
-            known = self._rated(note, chosen)
+            linked = self.finder.linked(note) if chosen.exclude_existing else frozenset[str]()
+            known = [
+                RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
+                for meaning in _chosen(note, self._places(note, chosen), linked, self.habits)
+                if (confidence := logistic(meaning.odds))
+                >= chosen.least(meaning.candidate.features)
+            ]
             if self._is_kept(note, chosen):
                 self._kept.put(_query_key(chosen), note.path, known)
         return [self._suggestion(note, rated, chosen) for rated in known[: chosen.max_suggestions]]
@@ -187,15 +193,6 @@ class LinkSuggester:
     def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
         is_kept = self._is_kept(note, options)
         return self._kept.get(_query_key(options), note.path) if is_kept else None
-
-    def _rated(self, note: Note, options: SuggestOptions) -> list[RatedCandidate]:
-        linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
-        best = _chosen(note, self._places(note, options), linked, self.habits)
-        return [
-            RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
-            for meaning in best
-            if (confidence := logistic(meaning.odds)) >= options.least(meaning.candidate.features)
-        ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Return the paths of the notes that the note at `path` links to."""

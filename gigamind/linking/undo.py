@@ -46,26 +46,21 @@ class UndoRow(BaseModel):
 
 def undo_row(linked: LinkedNote) -> UndoRow:
     """Return the row to record before the note is written."""
-    return UndoRow(
-        note=linked.note.path,
-        before=linked.note.content_hash,
-        after=content_hash(linked.text.encode()),
-        edits=tuple(_edits(linked)),
-    )
-
-
-def _edits(linked: LinkedNote) -> Iterator[UndoEdit]:
     units = Utf16(linked.text)
+    edits: list[UndoEdit] = []
     grown = 0
     for insertion in linked.insertions:
         start = insertion.span.start + grown
         grown += len(insertion.link) - len(insertion.span)
         first, end = units.span_from_code_points(Span(start, start + len(insertion.link)))
-        yield UndoEdit(
-            range=AnchorRange(start=first, end=end),
-            link=insertion.link,
-            anchor=insertion.suggestion.anchor,
-        )
+        place, anchor = AnchorRange(start=first, end=end), insertion.suggestion.anchor
+        edits.append(UndoEdit(range=place, link=insertion.link, anchor=anchor))
+    return UndoRow(
+        note=linked.note.path,
+        before=linked.note.content_hash,
+        after=content_hash(linked.text.encode()),
+        edits=tuple(edits),
+    )
 
 
 class Undone(NamedTuple):

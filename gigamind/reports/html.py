@@ -204,7 +204,7 @@ class _Page:
 
     def table(self, block: Table) -> Markup:
         cells: Iterable[tuple[Cell, ...]] = zip(*block.rows, strict=True)
-        kinds = [next(filter(None, map(_kind, column)), "") for column in cells]
+        kinds = [min({*map(_kind, column)} - {""}, default="") for column in cells]
         scale = max((_extent(cell) for row in block.rows for cell in row), default=0.0)
         heads = Markup("").join(
             Markup('<th scope="col" class="{} {}">{}</th>').format(

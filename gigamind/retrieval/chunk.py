@@ -16,6 +16,7 @@ from gigamind.vault.notes import Note
 
 # Part of the name of every index, so that changed rules never meet an old index.
 CHUNKING_VERSION = 1
+_BLANK = " \t\r\n\ufeff"
 _SMALL = 0.3  # share of a chunk: a shorter section is merged with the next, because one line is hard to find
 _WHOLE = frozenset({"code", "table", "math"})
 _WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same inside other blocks
@@ -30,9 +31,11 @@ def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
     """Return the chunks of one note in order; at least one, so that a note with only a title can be found."""
     chunks: list[Chunk] = []
     for headings, span in _pieces(note, chars):
-        trimmed = _trim(note.text, span)
-        if len(trimmed):
-            passage = Passage(note.path, trimmed.slice(note.text), trimmed)
+        piece = span.slice(note.text)
+        text = piece.strip(_BLANK)
+        if text:
+            start = span.start + len(piece) - len(piece.lstrip(_BLANK))
+            passage = Passage(note.path, text, Span(start, start + len(text)))
             chunks.append(Chunk(passage, " › ".join((note.title, *headings))))
     if not chunks:
         start = note.document.body_start
@@ -109,13 +112,3 @@ def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
             yield from (offset + sentence.end for sentence in sentences(line))
         offset += len(line)
         yield offset
-
-
-def _trim(text: str, span: Span) -> Span:
-    blank = " \t\r\n\ufeff"
-    start, end = span.start, span.end
-    while start < end and text[start] in blank:
-        start += 1
-    while end > start and text[end - 1] in blank:
-        end -= 1
-    return Span(start, end)

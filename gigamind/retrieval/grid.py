@@ -37,7 +37,10 @@ class Grid:
             best = _best(np.minimum(1.0, words) * self._boosts[self._by_words], self._topk)
             by_row |= {row: places[own] for row, own in zip(self._by_words, best, strict=True)}
         if leg is not None and self._joined:
-            lexical = self._lexical(query, words)
+            lexical = (1 - self._fusion.alpha) * words
+            balance = self.retriever.balance
+            if balance is not None and self._balanced:
+                lexical[self._balanced] = balance.read(query).order_points(self._titles)
             cosines, known = nearest_notes(
                 lexical,
                 self.retriever.layout,
@@ -53,14 +56,6 @@ class Grid:
         return [
             [notes[place] for place in by_row[row].tolist()] for row in range(len(self.settings))
         ]
-
-    def _lexical(self, query: str, words: Floats) -> Floats:
-        lexical = (1 - self._fusion.alpha) * words
-        balance = self.retriever.balance
-        if balance is not None and self._balanced:
-            word_points = balance.read(query)
-            lexical[self._balanced] = word_points.order_points(self._titles)
-        return lexical
 
     @property
     def _topk(self) -> int:

@@ -146,6 +146,8 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     if covered is None:
         covered = _read(words, retriever.chunks[chunk])
     text = retriever.chunks[chunk].indexed_text[:_LANGUAGE_CHARS]
+    rest = [cosine for _, cosine in nearest[1 : _RUNNERS_UP + 1]]
+    found = [int(retriever.layout.note_of[chunk]) for chunk, _ in nearest]
     languages = {known_language(query), known_language(text)}
     return Signals(
         matched=candidates > 0 or cosine > 0,
@@ -153,8 +155,10 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
         candidates=candidates,
         cross_lingual=len(languages - {None}) > 1,
         nearest_coverage=covered,
+        cosine_top=cosine,
+        cosine_lead=cosine - sum(rest) / len(rest) if rest else 0.0,
+        agreement=1 / (1 + found.index(leader)) if leader in found else 0.0,
         **keyword,
-        **_semantic_signals(retriever.layout, nearest, leader),
     )
 
 
@@ -188,16 +192,3 @@ def _nearest(
     for chunk, cosine in shortlist:
         first.setdefault(int(layout.note_of[chunk]), (chunk, cosine))
     return list(first.values())
-
-
-def _semantic_signals(
-    layout: ChunkLayout, nearest: Sequence[tuple[int, float]], keyword_top: int
-) -> dict[str, float]:
-    top = nearest[0][1]
-    rest = [cosine for _, cosine in nearest[1 : _RUNNERS_UP + 1]]
-    notes = [int(layout.note_of[chunk]) for chunk, _ in nearest]
-    return {
-        "cosine_top": top,
-        "cosine_lead": top - sum(rest) / len(rest) if rest else 0.0,
-        "agreement": 1 / (1 + notes.index(keyword_top)) if keyword_top in notes else 0.0,
-    }

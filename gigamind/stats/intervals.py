@@ -259,28 +259,21 @@ def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float
     """Return the ends of the interval of the mean of one column of `summable` values, all at least 0."""
     if not values.any():
         return 0.0, 0.0
-    bias, acceleration = _bias(values, sums), _acceleration(values)
+    # The standard deviations between the observed sum and the median of the resampled; ties count half.
+    total = values.sum()
+    below = float((sums < total).mean() + (sums <= total).mean()) / 2
+    # With few resamples all may be on one side, with an infinite normal deviate.
+    edge = 0.5 / sums.size
+    bias = _NORMAL.inv_cdf(min(max(below, edge), 1 - edge))
+    # The jackknife acceleration of a mean, skewness / (6 sqrt n), in (-1/6, 1/6).
+    relative = values / values.max()  # cubes of very small values would vanish
+    centred = relative - relative.mean()
+    acceleration = float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
     half = _NORMAL.inv_cdf((1 + confidence) / 2)
     shifted = (bias + z for z in (-half, half))
     tails = [100 * _NORMAL.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
     low, high = np.percentile(sums, tails, method="linear") / len(values)
     return float(low), float(high)
-
-
-def _bias(values: Matrix, sums: Matrix) -> float:
-    """Return the standard deviations between the observed sum and the median of the resampled; ties count half."""
-    total = values.sum()
-    below = ((sums < total).mean() + (sums <= total).mean()) / 2
-    # With few resamples all may be on one side, with an infinite normal deviate.
-    edge = 0.5 / sums.size
-    return _NORMAL.inv_cdf(min(max(float(below), edge), 1 - edge))
-
-
-def _acceleration(values: Matrix) -> float:
-    """Return the jackknife acceleration of a mean, skewness / (6 sqrt n), in (-1/6, 1/6)."""
-    relative = values / values.max()  # cubes of very small values would vanish
-    centred = relative - relative.mean()
-    return float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
 
 
 _FEW = 5  # hits or misses

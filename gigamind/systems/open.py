@@ -84,7 +84,18 @@ def describe_run(path: Path) -> SystemReport:
     Raises:
         InputError: the file cannot be read.
     """
-    return _report("run", path.name, "run", file_hash=_file_hash(path))
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(
+            _(
+                "--system run:{file}: cannot be read ({reason}). Check the path.",
+                file=path,
+                reason=reason_of(error),
+            )
+        ) from error
+    return _report("run", path.name, "run", file_hash=digest)
 
 
 def open_system(
@@ -152,20 +163,6 @@ def _report(kind: str, target: str, identity: str, **others: str | None) -> Syst
     return SystemReport.model_validate(
         {"kind": kind, "target": target, "fingerprint": digest, **others}
     )
-
-
-def _file_hash(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(
-            _(
-                "--system run:{file}: cannot be read ({reason}). Check the path.",
-                file=path,
-                reason=reason_of(error),
-            )
-        ) from error
 
 
 def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Message, ...]:

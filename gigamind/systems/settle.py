@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,22 +18,18 @@ def settle(
     for hit in ranking.hits:
         if len(hits) == topk:
             break
-        known = identify(hit.note)
-        note = hit.note if known is None else known
+        name = identify(hit.note)
+        note = hit.note if name is None else name
         if note in hits:
             odd["repeated_notes"] += 1
             continue
         bad = hit.base_score is not None and not math.isfinite(hit.base_score)
         odd["bad_scores"] += bad
-        odd["unknown_notes"] += known is None
+        odd["unknown_notes"] += name is None
         score = None if bad else hit.base_score
         hits[note] = replace(hit, note=note, base_score=score)
-    _compare_scores([hit.base_score for hit in hits.values()], odd)
-    odd["fewer_hits"] += topk - len(hits)
-    return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})
-
-
-def _compare_scores(scores: Sequence[float | None], odd: Counter[Oddity]) -> None:
-    known = [score for score in scores if score is not None]
+    known = [hit.base_score for hit in hits.values() if hit.base_score is not None]
     odd["rising_scores"] += sum(after > before for before, after in pairwise(known))
     odd["tied_scores"] += sum(after == before for before, after in pairwise(known))
+    odd["fewer_hits"] += topk - len(hits)
+    return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})

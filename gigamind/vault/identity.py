@@ -94,9 +94,11 @@ class Identities:
         """Return the note that `name` means, searching first in the folder of the note at path `source`, if given."""
         name = unicodedata.normalize("NFC", name).replace("\\", "/")
         if source is not None:
-            beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
-            if resolution := self._by_path(beside):
-                return resolution
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
+            note = self._paths.get(path) or self._paths.get(path + ".md")
+            notes = [note] if note else self._path_keys.get(key(path))
+            if notes:
+                return Resolution(key(path), notes[0], tuple(notes[1:]))
         name = name.removeprefix("./").removeprefix("/")
         if not name:
             return None
@@ -124,13 +126,6 @@ class Identities:
                 ignored = tuple(note.path for note in notes if note is not resolution.note)
                 met.append(Collision(identifier, resolution.note.path, ignored))
         return tuple(met)
-
-    def _by_path(self, path: str) -> Resolution | None:
-        note = self._paths.get(path) or self._paths.get(path + ".md")
-        if note is not None:
-            return Resolution(key(path), note)
-        notes = self._path_keys.get(key(path), ())
-        return Resolution(key(path), notes[0], tuple(notes[1:])) if notes else None
 
     def _candidates(self, name: str, identifier: str) -> Iterator["list[Note]"]:
         """Yield the notes that match each rule, in path order, the strongest rule first."""

@@ -24,7 +24,7 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, Support, is_row
+from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, is_row
 from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import (
     RULES,
@@ -47,6 +47,15 @@ _RULES_OF_WORDS = 5
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
 )
+# Why a claim is not believed without a second check although its source has similar words, by fields of `Support`.
+_DOUBTS: Mapping[str, Doubt] = {
+    "new_names": "new_name",
+    "far_number": "new_number",
+    "added": "added",
+    "only_possible": "only_possible",
+    "other_limits": "other_limits",
+    "substitution": "other_word",
+}
 # Doubts that the neighbouring sentence may resolve.
 _OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number"})
 
@@ -146,28 +155,13 @@ def _judged(
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
     support = claim.support
     if claim.verdict == "supported" and support and not support.foreign:
-        doubt = _doubt_of_words(support)
+        doubt = next((own for name, own in _DOUBTS.items() if getattr(support, name)), None)
         return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
     is_against = not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
     if support and not support.sparse and is_against and claim.evidence:
         note = claim.evidence.quote.source_index + 1
         return replace(claim, verdict="contradicted", note=note)
     return replace(claim, verdict="not_found", note=None)
-
-
-def _doubt_of_words(support: Support) -> Doubt | None:
-    """Return why a claim is not believed without a second check although its source has similar words."""
-    if support.new_names:
-        return "new_name"
-    if support.far_number:
-        return "new_number"
-    if support.added:
-        return "added"
-    if support.only_possible:
-        return "only_possible"
-    if support.other_limits:
-        return "other_limits"
-    return "other_word" if support.substitution else None
 
 
 _FEWEST_OF_TWO = 4  # words of a claim that connects two sentences

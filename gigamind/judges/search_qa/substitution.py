@@ -49,7 +49,7 @@ class _Content(Reading):
 def _substitution(claim: Reading, source: Reading, copied: float) -> Substitution | None:
     gaps = list(_gaps(claim, source))
     equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
-    gaps = [gap for gap in gaps if not _names_pronoun(gap)]
+    gaps = [gap for gap in gaps if not (gap.in_claim and _is_pronoun(gap.in_source))]
     whole = equal + sum(max(len(gap.in_claim), len(gap.in_source)) for gap in gaps)
     lone = [gap for gap in gaps if len(gap.in_claim) == len(gap.in_source) == 1]
     turned = _exchanged(lone, claim)
@@ -83,10 +83,9 @@ _PRONOUNS = frozenset(
 )
 
 
-def _names_pronoun(gap: Change) -> bool:
-    in_source = {word.text for word in gap.in_source}
-    named = bool(gap.in_claim) and not _PRONOUNS.isdisjoint(in_source)
-    return named and not any(is_content(key_of(word)) for word in in_source)
+def _is_pronoun(words: Sequence[Word]) -> bool:
+    texts = {word.text for word in words}
+    return not (_PRONOUNS.isdisjoint(texts) or any(is_content(key_of(text)) for text in texts))
 
 
 def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:

@@ -96,8 +96,11 @@ def support(
     # A negation only in the claim usually adds detail: "even without a port".
     denies_less = verdicts.get("negation") is False and not claim.denials
     limits = differs_in_limits(claim, source, changes, keys, denies_less=denies_less)
-    other_mode = bool(changes) and _is_of_other_mode(claim, source)
-    doubtful = doubtful or limits is not None or other_mode
+    # Permission that becomes duty or fact, or duty that becomes permission.
+    must, there_must = (bool(_MUST.search(reading.text)) for reading in (claim, source))
+    may, there_may = (bool(_MAY.search(reading.text)) for reading in (claim, source))
+    other_mode = not may if there_may else may and there_must and not must
+    doubtful = doubtful or limits is not None or (bool(changes) and other_mode)
     names = (name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw))
     new_names = any(name not in around and name not in note.casefold() for name in names)
     added = own >= _SAME_MATTER and adds(claim, keys, note.casefold())
@@ -263,13 +266,6 @@ def _has_opposites(claim: Reading, source: Reading, changes: Sequence[Change]) -
 
 _MUST = re.compile(r"[해되아어]야 |\b(?:must|shall|should|ha(?:ve|s|d) to|required)\b")
 _MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|might|can|could)\b")
-
-
-def _is_of_other_mode(claim: Reading, source: Reading) -> bool:
-    """Return whether a claim turns permission into duty or fact, or duty into permission."""
-    must, there_must = (bool(_MUST.search(reading.text)) for reading in (claim, source))
-    may, there_may = (bool(_MAY.search(reading.text)) for reading in (claim, source))
-    return (there_may and not may) or (may and there_must and not must and not there_may)
 
 
 # Markers of possibility: before the verb in English, after it in Korean.
