@@ -10,8 +10,8 @@ from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import about
+from gigamind.metrics.spec import OWN, units_of
+from gigamind.metrics.table import about, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
@@ -154,7 +154,7 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     ):
         return release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
-        unjudged = (error for error in record.errors if error.kind in {"verdict", "check"})
+        unjudged = (error for error in record.errors if error.kind == "verdict")
         left = view.not_run(record.summary) + len(by_item(unjudged))
         sentence = n_(
             "Interrupted: {n} of the {units} was not evaluated. The figures cover the others.",
@@ -259,10 +259,10 @@ def _distinct(figures: Sequence[Figure]) -> list[Figure]:
     """Return the metrics without those that coincide with an earlier one, as hit@1 and recall@1 may."""
     seen: dict[tuple[object, ...], Figure] = {}
     for figure in figures:
-        interval = figure.interval
-        seen.setdefault(
-            (figure.block, figure.value, interval.low, interval.high, interval.n), figure
-        )
+        interval, metric = figure.interval, metric_of(figure.key)
+        own = figure.key if metric is None or metric.key in OWN else ""
+        values = figure.block, figure.value, interval.low, interval.high, interval.n
+        seen.setdefault((own, *values), figure)
     return list(seen.values())
 
 

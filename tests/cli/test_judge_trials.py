@@ -58,7 +58,9 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
         50,
     )
     assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
-    assert report.overall.reported_fooled.of == 7  # it calls everything answerable: only 3 denials, 4 leaks
+    assert (
+        report.overall.reported_fooled.of == 7
+    )  # it calls everything answerable: only 3 denials, 4 leaks
     rows = rows_of(ended.stdout)
     assert rows["all"][:4] == ["0.000", "0.000", "–", "0.076"]
     assert "0.000000 USD" in ended.stderr  # on loopback

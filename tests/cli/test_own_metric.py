@@ -27,4 +27,4 @@ def test_one_that_says_that_it_is_main_stands_in_the_table(search, use, stands):
     assert ended.code == 0
     rows = [line for line in ended.stdout.splitlines() if line.startswith("own first ")]
     assert len(rows) == stands
-    assert "MRR" in ended.stdout
+    assert "hit@1" in ended.stdout

@@ -85,7 +85,9 @@ def test_a_claim_of_no_sentence_has_a_reason_of_its_own():
 def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
     told, rejected, phrase
 ):
-    sentence = rejected_support(SimpleNamespace(told=told, not_believed=rejected, loose=0))
+    sentence = rejected_support(
+        SimpleNamespace(reported_verdicts=told, not_believed=rejected, loose=0)
+    )
     assert phrase in sentence
     assert bool(phrase) == bool(sentence)
     if rejected:  # the commonest reason comes first

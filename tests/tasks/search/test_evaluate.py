@@ -68,7 +68,8 @@ def _without_times(text):
 
 def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options, lines):
     bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
-    summary, out, _, page = evaluate(make_options([*_rows(), bad]))
+    finished = evaluate(make_options([*_rows(), bad]))
+    (summary, out, _), page = finished, finished.page
     errors = lines(out, "errors.jsonl")
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
@@ -158,9 +159,10 @@ def test_figures_are_written_as_files_where_asked_for(make_options):
 
 def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
     evaluate(make_options(out=tmp_path / "base"))
-    _, out, verdict, page = evaluate(
+    finished = evaluate(
         make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
     )
+    (_, out, verdict), page = finished, finished.page
     assert verdict is not None
     assert verdict.gate.verdict == "passed"
     assert {"compare.md", "compare.json", "snapshot.json"} <= {file.name for file in out.iterdir()}
