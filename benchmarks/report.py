@@ -17,7 +17,10 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
+from gigamind.i18n import translator
 from gigamind.release.snapshot import read_run
+from gigamind.reports.html import render_html
+from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -52,9 +55,9 @@ def main() -> None:
             for number in range(arguments.items)
         ]
         start = time.process_time()
-        text = TASKS["search"].view.page(
-            replace(record, items=items), lang="en", baseline=None, gate=None
-        )
+        say = translator("en")
+        many = replace(record, items=items)
+        text = render_html(run_document(TASKS["search"].view, many, Outcome(), say), say)
         figures: dict[str, object] = {
             "items": len(items),
             "made_cpu_s": time.process_time() - start,

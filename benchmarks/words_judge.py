@@ -22,13 +22,15 @@ from swaps import RETOLD, SWAPS
 from gigamind.assets import asset
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.by_words import judged_by_words
+from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
 from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.segments.claims import comparable
 from gigamind.llm.fences import Source
 from gigamind.stats.agreement import binary_agreement
 
-FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
+_judge = load_answer_judge(asset("judges") / "words.toml", "auto")
+assert isinstance(_judge, WordsJudge)
+FILE = _judge.file
 CLAIMS = Path(__file__).with_name("claims.jsonl")
 Found = Sequence[tuple[bool, bool]]  # by people, by the judge
 

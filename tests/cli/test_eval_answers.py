@@ -71,8 +71,6 @@ def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answe
     assert "1 of 1" in lines[0]
     assert "`--resume out`" in lines[0]
     assert "baseline promote" not in ended.stdout
-    (warning,) = [line for line in lines if line.startswith("  ! ")]
-    assert "out/errors.jsonl" in warning
 
 
 def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):

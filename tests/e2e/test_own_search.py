@@ -29,7 +29,7 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
     first, _, gate = evaluated_compared_and_gated(tmp_path, asked, gates, SEARCH, (SEARCH, damaged))
     assert "search.mrr" in json.dumps(gate)
     page = (first / "report.html").read_text("utf-8")
-    assert "searched by http://127.0.0.1:" in page
+    assert "http://127.0.0.1:" in page
 
 
 @pytest.mark.prefect
