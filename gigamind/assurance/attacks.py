@@ -307,7 +307,9 @@ def _group(name: str, results: Sequence[AttackResult]) -> AttackGroup:
     outcomes = [result.outcome for result in results]
 
     def fooled(outcomes: Sequence[str]) -> Share:
-        return Share.among([one == "fooled" for one in outcomes if one in {"fooled", "held"}])
+        return Share.among(
+            [outcome == "fooled" for outcome in outcomes if outcome in {"fooled", "held"}]
+        )
 
     return AttackGroup(
         name=name,

@@ -480,7 +480,9 @@ def _show_tests(report: "UnitTestReport") -> None:
         for group in (report.overall, *report.by_failure, *report.by_language)
     )
     heads = _("tests"), _("pass rate"), _("95% CI"), _("with a verdict")
-    failed = (joined((one.id, joined(one.misses)), ": ") for one in report.tests if not one.passed)
+    failed = (
+        joined((test.id, joined(test.misses)), ": ") for test in report.tests if not test.passed
+    )
     show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))
 
 

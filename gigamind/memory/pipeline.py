@@ -128,7 +128,9 @@ def graduate(
     """
     entries, name = extraction.entries, {"session_id": session.session_id}
     # The hashes of the messages: enough to recognise them, without copying a private conversation.
-    messages = [{"role": one.role, "sha256": text_hash(one.content)} for one in session.messages]
+    messages = [
+        {"role": message.role, "sha256": text_hash(message.content)} for message in session.messages
+    ]
     ingested = log.append("session_ingested", name | {"messages": messages})
     source = {"source_event_id": ingested.event_id}
     dumped = [entry.model_dump() for entry in entries]

@@ -172,9 +172,9 @@ def _cause(*runs: RunReport) -> dict[str, tuple[str, str]]:
     return {name: (old[name], new[name]) for name in new}
 
 
-def history_document(found: Histories, say: Translator) -> Document:
+def history_document(histories: Histories, say: Translator) -> Document:
     """Return the page: the latest change point, all of them, and the trends."""
-    all_runs = [run for history in found.histories for run in history.runs]
+    all_runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in all_runs)
     span = n_(
         "{n} run, {first} to {last}",
@@ -183,24 +183,24 @@ def history_document(found: Histories, say: Translator) -> Document:
         first=days[0],
         last=days[-1],
     )
-    several = len(found.histories) > 1
-    shifts = [(history, change) for history in found.histories for change in history.changes]
+    several = len(histories.histories) > 1
+    shifts = [(history, change) for history in histories.histories for change in history.changes]
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
     columns = (_("since"), _("metric"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
     groups = tuple(
         Group(tuple(_shift_rows(history)), _subject(history) if several else "")
-        for history in found.histories
+        for history in histories.histories
     )
     return shaped(
         _("History of runs"),
-        joined((found.folder, span), " · "),
-        verdict=_verdict(found, shifts),
-        warnings=_warnings(found, several=several),
-        steps=_steps(found, shifts),
+        joined((histories.folder, span), " · "),
+        verdict=_verdict(histories, shifts),
+        warnings=_warnings(histories, several=several),
+        steps=_steps(histories, shifts),
         table=Table(tuple(map(Column, columns)), groups),
         sections=[
             section
-            for place, history in enumerate(found.histories, 1)
+            for place, history in enumerate(histories.histories, 1)
             for section in _sections(history, place, say, several=several)
         ],
         version=max(all_runs, key=lambda run: run.created_at).app_version,
@@ -213,15 +213,15 @@ def _subject(history: RunHistory) -> Message:
     return joined((TASKS[history.task], *places), " · ")
 
 
-def _verdict(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
+def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
     results = [
         _("{subject}: {result}", subject=_subject(history), result=_result(history))
-        for history in found.histories
+        for history in histories.histories
     ]
-    distinct = {str(_result(history)) for history in found.histories}
+    distinct = {str(_result(history)) for history in histories.histories}
     leads = tuple(results) if len(distinct) > 1 else ()
     if not shifts:
-        longest = max(found.histories, key=lambda history: history.comparable)
+        longest = max(histories.histories, key=lambda history: history.comparable)
         enough = longest.comparable >= ENOUGH
         return Verdict("measured" if enough else "inconclusive", _result(longest), leads)
     history, change = shifts[0]
@@ -290,8 +290,8 @@ def _cause_text(change: LevelShift) -> Text:
     return joined(causes, ", ") if causes else _("none recorded")
 
 
-def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
-    for history in found.histories:
+def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
+    for history in histories.histories:
         texts: list[Text] = []
         if unlike := len(history.runs) - history.comparable:
             texts.append(
@@ -314,15 +314,15 @@ def _warnings(found: Histories, *, several: bool) -> Iterator[Text]:
         subject = _subject(history)
         for text in texts:
             yield _("{subject}: {result}", subject=subject, result=text) if several else text
-    if found.skipped:
+    if histories.skipped:
         yield n_(
             "{n} folder without a complete run was skipped.",
             "{n:,} folders without a complete run were skipped.",
-            n=found.skipped,
+            n=histories.skipped,
         )
 
 
-def _steps(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
+def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
     """Yield the comparison across the latest change, or of the last two comparable runs."""
     if shifts:
         history, change = shifts[0]
@@ -332,11 +332,11 @@ def _steps(found: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) ->
             _("Compare the runs before and after the change"),
         )
     else:
-        longest = max(found.histories, key=lambda history: history.comparable)
+        longest = max(histories.histories, key=lambda history: history.comparable)
         runs = [run for run in longest.runs if run.alike][-2:]
         label = _("Compare the last two comparable runs")
     if len(runs) == 2:  # noqa: PLR2004
-        paths = (shlex.quote(str(Path(found.folder, run.folder))) for run in runs)
+        paths = (shlex.quote(str(Path(histories.folder, run.folder))) for run in runs)
         yield Step(label, " ".join(("gigamind compare", *paths)))
 
 

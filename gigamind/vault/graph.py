@@ -23,7 +23,7 @@ def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...
 def linked_paths(note: Note, identities: Identities) -> frozenset[str]:
     """Return the paths of the other notes that a note links to or embeds."""
     resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
-    return frozenset(found.note.path for found in resolutions if found) - {note.path}
+    return frozenset(target.note.path for target in resolutions if target) - {note.path}
 
 
 def centrality(graph: Mapping[str, tuple[str, ...]]) -> dict[str, float]:

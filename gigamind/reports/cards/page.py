@@ -165,7 +165,7 @@ def _steps(missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
             command = f"gigamind compare BASELINE RUN --judge-card {out}"
             yield Step(_("Use this report in the gates of a run with this judge"), command)
         return
-    if not missing[0].failed and any(one.rule == "agreement" for one in missing):
+    if not missing[0].failed and any(shortfall.rule == "agreement" for shortfall in missing):
         text = _("Label more items of the run, and certify the judge again")
     else:
         text = _("Change the judge or its model, evaluate again, and certify the new run")
@@ -179,8 +179,10 @@ def _requirements(
     need, rows = checked.requirements, list[tuple[Text, CardFigure, str, State]]()
 
     def add(label: Text, figure: CardFigure, limit: str, rule: str, scale: str = "") -> None:
-        found = [one for one in missing if (one.rule, one.scale) == (rule, scale)]
-        rows.append((label, figure, limit, _state(found)))
+        own = [
+            shortfall for shortfall in missing if (shortfall.rule, shortfall.scale) == (rule, scale)
+        ]
+        rows.append((label, figure, limit, _state(own)))
 
     for scale in scales:
         if scale.overall.items:
@@ -200,7 +202,7 @@ def _requirements(
     if attacks and attacks.rate.value is not None:
         label = _("successful prompt injections")
         add(label, attacks.rate, f"≤ {share(need.max_attack_rate)}", "attacks")
-    figures = [figure for _label, figure, _limit, _found in rows]
+    figures = [figure for _label, figure, _limit, _missing in rows]
     return table(
         (_("requirement"), *_heads(figures), _("limit"), _("result")),
         (
@@ -218,7 +220,7 @@ def _heads(figures: Sequence[CardFigure]) -> tuple[Text, ...]:
 def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[Cell, ...]:
     """Return the cells of a figure; the number of answers only if any of the figures has one."""
     cells = Proportion(figure.value), Interval(figure.low, figure.high), Count(figure.n)
-    clustered = any(one.clusters is not None for one in figures)
+    clustered = any(figure.clusters is not None for figure in figures)
     return (*cells, Count(figure.clusters)) if clustered else cells
 
 
@@ -245,7 +247,7 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
                 " this language.",
                 language=LANGUAGES.get(language, language),
             )
-    classes = [found for scale in card.scales for found in _classes(scale)]
+    classes = [counts for scale in card.scales for counts in _classes(scale)]
     for scale, what, figure in classes:
         if size(figure) < _ENOUGH <= size(scale.overall):  # few labels in all are a shortfall
             yield _few(what, figure)
@@ -406,7 +408,7 @@ def _scale_section(
     blocks = [
         *_confusion(scale.overall),
         *_metrics(scale),
-        *_calibration([one for one in scale.overall.bins if one.right.n], say),
+        *_calibration([entry for entry in scale.overall.bins if entry.right.n], say),
     ]
     if not scale.misses:
         blocks.append(Prose(_("No verdict is far from its label.")))
@@ -470,25 +472,25 @@ def _calibration(bins: Sequence[CardBin], say: Translator) -> Iterator[Block]:
     title = _("Calibration of the judge's confidence")
     labels = _("judge's stated confidence"), _("share of correct verdicts")
     points = [
-        (one.confidence, one.right.value, one.right.n)
-        for one in bins
-        if one.confidence is not None and one.right.value is not None
+        (entry.confidence, entry.right.value, entry.right.n)
+        for entry in bins
+        if entry.confidence is not None and entry.right.value is not None
     ]
     caption = _(
         "Verdicts are grouped by the confidence that the judge stated. On the diagonal line, confidence equals"
         " accuracy. Below the line, the judge is overconfident."
     )
     yield Plot(Scatter(say(title), say(labels[0]), say(labels[1]), points), caption)
-    figures = [one.right for one in bins]
+    figures = [entry.right for entry in bins]
     yield table(
         (labels[0], _("mean confidence"), labels[1], *_heads(figures)[1:]),
         (
             (
-                f"{one.low:.1f} – {one.high:.1f}",
-                Proportion(one.confidence),
-                *_cells(one.right, figures),
+                f"{entry.low:.1f} – {entry.high:.1f}",
+                Proportion(entry.confidence),
+                *_cells(entry.right, figures),
             )
-            for one in bins
+            for entry in bins
         ),
         title,
     )

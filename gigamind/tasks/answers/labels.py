@@ -162,8 +162,8 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
     both = [(item.evaluation, item.labels) for item in items if item.evaluation and item.labels]
     if not both:
         return None
-    correct = _distances((found.correctness, labels.correctness) for found, labels in both)
-    useful = _distances((found.utility, labels.utility) for found, labels in both)
+    correct = _distances((judged.correctness, labels.correctness) for judged, labels in both)
+    useful = _distances((judged.utility, labels.utility) for judged, labels in both)
     abstained = [
         evaluation.abstains is labels.abstains
         for evaluation, labels in both

@@ -197,11 +197,11 @@ def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
 def _worst(record: AnswerRunRecord, most: int) -> Examples:
     """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
     if own := _own(record.run.judge):
-        found = _worst_by(own[0], record.items)
+        examples = _worst_by(own[0], record.items)
     else:
         bad = [item for item in record.items if item.left_out or _failing(item)]
-        found = [_example(item) for item in sorted(bad, key=_goodness)]
-    return Examples(_("Worst answers"), tuple(found[:most]), len(found))
+        examples = [_example(item) for item in sorted(bad, key=_goodness)]
+    return Examples(_("Worst answers"), tuple(examples[:most]), len(examples))
 
 
 def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
@@ -254,11 +254,11 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[E
         if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
     ]
     scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
-    found: list[Example] = []
+    examples: list[Example] = []
     for value, item in scored:
         texts = [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""]
-        found.append(Example(item.id, item.question, joined(filter(None, texts), ": ")))
-    return found
+        examples.append(Example(item.id, item.question, joined(filter(None, texts), ": ")))
+    return examples
 
 
 def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:

@@ -99,12 +99,12 @@ def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSum
         sweep=tuple(map(schema.SweepPointReport.like, links.sweep_links(notes, topk))),
         reliability=tuple(
             schema.ReliabilityBinReport.like(
-                one,
-                n=one.outcome.n,
-                mean_confidence=one.confidence or 0.0,
-                precision=one.outcome.value or 0.0,
+                entry,
+                n=entry.outcome.n,
+                mean_confidence=entry.confidence or 0.0,
+                precision=entry.outcome.value or 0.0,
             )
-            for one in bins
+            for entry in bins
         ),
         calibration_error=expected_calibration_error(bins),
         performance=schema.LinkPerformance(
@@ -320,8 +320,8 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     excluded = linked if options.exclude_linked else frozenset[str]()
-    found = {suggestion.target for suggestion in shown}
-    missed = [r for r in rows if r.item.label != "reject" and found.isdisjoint(r.targets)]
+    targets = {suggestion.target for suggestion in shown}
+    missed = [r for r in rows if r.item.label != "reject" and targets.isdisjoint(r.targets)]
     places = list(enumerate(ranked, start=1))
     misses = tuple(_miss(row, shown, places, excluded, evaluation) for row in missed)
     oddities = dict(suggester.oddities(note))

@@ -197,10 +197,10 @@ def _example(item: LinkItemReport) -> Example:
 
 def _misses(record: LinkRunRecord) -> Section | None:
     """Return the missed links by cause, each cause with its count and its first links."""
-    found = [(item.note, row, miss) for item in record.items for row, miss in item.explained]
+    misses = [(item.note, row, miss) for item in record.items for row, miss in item.explained]
     groups: list[Group] = []
     for cause, (count, meaning) in miss_causes(record).items():
-        shown = [entry for entry in found if entry[2].cause == cause][:_MISSES_SHOWN]
+        shown = [entry for entry in misses if entry[2].cause == cause][:_MISSES_SHOWN]
         title = _(
             "{cause} ({count}). {meaning}",
             cause=CAUSES[cause],

@@ -130,8 +130,8 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     ) -> Iterator[Section]:
         failed = failed_items(record.items)
         rows = [
-            (one.query, Code(one.id), failure_text(one), ", ".join(one.expected_notes))
-            for one in failed[:_FAILURES]
+            (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
+            for item in failed[:_FAILURES]
         ]
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
         listed = table(heads, rows, more_text(len(rows), len(failed)))
