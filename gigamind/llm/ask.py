@@ -17,7 +17,8 @@ from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Client, Message, Request
+from gigamind.llm.client import Message, Request
+from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.conversation import Conversation, Reply
 from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
@@ -28,8 +29,6 @@ from gigamind.llm.sender import Sender
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
-from gigamind.llm.through_litellm import LitellmClient, taken
-from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
 from gigamind.llm.usage import Price
 
 
@@ -40,7 +39,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Client | Batches,
+        client: Completions | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,
@@ -177,7 +176,7 @@ def connect(
     batches: Batches | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> LanguageModel:
-    """Return a model by name: called directly if it speaks OpenAI's protocol, else through litellm; or in batches.
+    """Return a model by its litellm name, called one request at a time or in batches.
 
     Raises:
         InputError: The price is unknown and the budget is limited in dollars, or the provider has no batches.
@@ -185,11 +184,10 @@ def connect(
         ModuleNotFoundError: gigamind was installed without its extra `llm`.
     """
     check_installed()
-    directly = speaks_openai(settings.model)
     return LanguageModel(
         settings,
-        client=batches or (OpenAIClient(settings) if directly else LitellmClient(settings)),
-        parameters=wanted(settings) if directly else taken(settings, wanted(settings)),
+        client=batches or Completions(settings),
+        parameters=accepted(settings),
         price=price_of(
             settings.model, prices or {}, api_base=settings.api_base, batch=batches is not None
         ),

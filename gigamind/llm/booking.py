@@ -90,6 +90,11 @@ class Booking(ABC):
             self.ledger.append(replace(call.open_row, status=status))
             call.open_row = None
 
+    def mark_repaired(self, call: Call, *, is_repaired: bool) -> None:
+        """Record whether the JSON of the last answer had to be repaired."""
+        if call.open_row and is_repaired:
+            call.open_row = replace(call.open_row, repaired=1)
+
     async def _attempt(self, request: Request, call: Call) -> Answer:
         most = Usage(tokens.most(request), request.max_tokens)
         number, model = call.attempts + 1, self.settings.model

@@ -1,4 +1,4 @@
-"""Interfaces of a language model: `Asked` gives validated replies, `Client` sends one request without retries."""
+"""A request to a language model, its answer, and the interface that judges depend on."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ class Request:
     """One request as sent, without key and address."""
 
     messages: tuple[Message, ...]
-    response_format: Mapping[str, Any] | None  # a JSON schema as for OpenAI; None: see the messages
+    form: (
+        Mapping[str, Any] | None
+    )  # as instructor sends it: `response_format`, or `tools` and `tool_choice`
     parameters: Mapping[str, int | float]  # always `max_tokens`; `temperature`, `seed` if accepted
     timeout_s: float | None = None  # None for that of the settings
     on_text: Callable[[str], Awaitable[None]] | None = None  # awaited for each piece of text
@@ -27,6 +29,14 @@ class Request:
     def max_tokens(self) -> int:
         """Upper limit of tokens in the answer."""
         return int(self.parameters["max_tokens"])
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema of the answer; None if the messages alone ask for it."""
+        form = self.form or {}
+        if tools := form.get("tools"):
+            return tools[0]["function"]["parameters"]
+        return form.get("response_format", {}).get("json_schema", {}).get("schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +52,7 @@ class Answer:
 
 
 class ParameterRefusedError(LlmError):
-    """The model rejects a parameter.  The client omits it from now on, so the request can be sent again."""
+    """The model rejects or requires a parameter.  The client follows from now on; the request can be sent again."""
 
     def __init__(self, error: LlmError, parameter: str) -> None:
         LlmError.__init__(self, *error.args)
@@ -67,21 +77,4 @@ class Asked(Protocol):
         max_tokens: int | None = None,
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
-        ...
-
-
-class Client(Protocol):
-    """Sends requests to one model."""
-
-    async def send(self, request: Request) -> Answer:
-        """Send one request over the network.
-
-        Raises:
-            LlmError: No answer came.
-            ParameterRefusedError: The model rejects a parameter, which this client omits from now on.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
         ...

@@ -1,16 +1,16 @@
-"""The exchange for one reply: instructor parses the answer, and requests it again if it is invalid.
+"""The exchange for one reply: instructor validates the answer, and requests it again if it is invalid.
 
-A truncated answer is requested again with twice the tokens.
+instructor calls `Conversation.send` for each request, as it would call litellm.  A truncated answer is requested again
+with twice the tokens.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import GigamindError, LlmError
 from gigamind.i18n import _
@@ -18,26 +18,28 @@ from gigamind.llm.booking import Booking, Call
 from gigamind.llm.client import Answer, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.loading import load_instructor
-from gigamind.llm.reading import cut_off, own_object
+from gigamind.llm.reading import cut_off, readable
 from gigamind.llm.sent_schema import sent_schema
 from gigamind.llm.settings import Mode
 from gigamind.loading import first_problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
+_FORMS = ("response_format", "tools", "tool_choice")  # how instructor asks for JSON
 # Usage is counted below instructor.  Without usage, it searches for Anthropic's package in every folder on each call.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(slots=True)
 class Conversation:
-    """The requests of one logical call, and the last answer."""
+    """The requests of one logical call."""
 
     sender: Booking
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
     refused: set[str]  # parameters that the model rejected; shared by all conversations with it
-    _last_text: str = ""
+    fields: frozenset[str] = frozenset()  # of the reply
+    on_text: Callable[[str], Awaitable[None]] | None = None
     _longer: bool = False
 
     async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -45,40 +47,33 @@ class Conversation:
         # instructor repeats a request only if the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
-        schema = _strict(request.get("response_format"), self.sender.settings.api_base)
+        form = _strict({k: request[k] for k in _FORMS if k in request}, self._api_base)
+        if not self.fields:
+            return self._completion(await self._send(messages, None), form)
         try:
-            answer = await self._send(messages, schema)
+            answer = await self._send(messages, form)
         except LlmError as error:
             if error.code != "truncated" or self._longer:
                 raise
         else:
             if self._longer or not cut_off(answer.text):
-                return self._completion(answer)
+                return self._completion(answer, form)
             self.sender.close_row(self.call, "truncated")
         self._longer = True
         self.parameters["max_tokens"] *= 2
-        return self._completion(await self._send(messages, schema))
+        return self._completion(await self._send(messages, form), form)
 
     async def ask(self, reply: type[Reply]) -> Reply:
         """Return a validated reply; raise LlmError if the model, the budget or the store gave none."""
-        from instructor.core.exceptions import InstructorRetryException
-
-        _conversation.set(self)
-        settings = self.sender.settings
+        self.fields = frozenset(reply.model_fields) | {
+            field.alias for field in reply.model_fields.values() if field.alias
+        }
         try:
-            response = await _instructed(settings.mode).chat.completions.create(
-                model=settings.model,
-                messages=[dict(message) for message in self.messages],
-                response_model=_shape(reply),
-                max_retries=settings.reasks,
-            )
-        except InstructorRetryException as error:
-            raise _reason(error) from None  # the exception chain contains the whole conversation
-        else:
-            self.sender.close_row(self.call, "ok")
-            return response.reply
+            response = await self._instruct(_response_model(reply))
         finally:
             self.sender.close_row(self.call, "invalid_output")
+        values = {name: getattr(response, name) for name in reply.model_fields}
+        return reply.model_construct(response.model_fields_set, **values)
 
     async def tell(self, on_text: Callable[[str], Awaitable[None]]) -> str:
         """Return a free-form answer and pass it on in pieces; after the first piece there are no retries."""
@@ -87,33 +82,39 @@ class Conversation:
             self.call.hopeless = True
             await on_text(text)
 
-        messages = tuple(_sendable(message) for message in self.messages)
-        answer = await self._send(messages, None, relay)
-        self.sender.close_row(self.call, "ok")
-        if answer.text and not self.call.hopeless:  # the server does not stream
-            await on_text(answer.text)
-        return answer.text or ""
+        self.on_text = relay
+        completion = await self._instruct(None)
+        text: str = completion.choices[0].message.content or ""
+        if text and not self.call.hopeless:  # the server does not stream
+            await on_text(text)
+        return text
 
-    def read(self, reply: type[Reply]) -> Reply:
-        """Parse the last answer strictly (a number in quotes is invalid); raise ValidationError."""
+    async def _instruct(self, response_model: type[BaseModel] | None) -> Any:  # noqa: ANN401
+        from instructor.core.exceptions import InstructorRetryException
+
+        _conversation.set(self)
+        settings = self.sender.settings
         try:
-            return reply.model_validate_json(self._last_text, strict=True)
-        except ValidationError:
-            own = own_object(self._last_text, self.messages)
-            if own is None:
-                raise
-        return reply.model_validate_json(own, strict=True)
+            response = await _instructed(settings.mode).chat.completions.create(
+                model=settings.model,
+                messages=[dict(message) for message in self.messages],
+                response_model=response_model,
+                max_retries=settings.reasks,
+            )
+        except InstructorRetryException as error:
+            raise _reason(error) from None  # the exception chain contains the whole conversation
+        self.sender.close_row(self.call, "ok")
+        return response
 
-    async def _send(
-        self,
-        messages: tuple[Message, ...],
-        schema: Mapping[str, Any] | None,
-        on_text: Callable[[str], Awaitable[None]] | None = None,
-    ) -> Answer:
+    @property
+    def _api_base(self) -> str | None:
+        return self.sender.settings.api_base
+
+    async def _send(self, messages: tuple[Message, ...], form: Mapping[str, Any] | None) -> Answer:
         """Send a request, again for each parameter that the model rejects, and return the answer."""
         refused: set[str] = set()
         while True:
-            request = Request(messages, schema, dict(self.parameters), on_text=on_text)
+            request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
             try:
                 return await self.sender.send(request, self.call)
             except ParameterRefusedError as error:
@@ -122,17 +123,26 @@ class Conversation:
                 refused.add(error.parameter)
                 self.refused.add(error.parameter)
 
-    def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
+    def _completion(self, answer: Answer, form: Mapping[str, Any]) -> Any:  # noqa: ANN401
         from openai.types.chat import ChatCompletion
 
-        self._last_text = answer.text or ""
-        message = {"role": "assistant", "content": self._last_text}
+        text = answer.text or ""
+        if self.fields:
+            text, is_repaired = readable(text, self.messages, self.fields)
+            self.sender.mark_repaired(self.call, is_repaired=is_repaired)
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if "tools" in form:
+            function = {"name": form["tools"][0]["function"]["name"], "arguments": text}
+            message = {
+                **message,
+                "tool_calls": [{"id": "call", "type": "function", "function": function}],
+            }
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
         return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
 
 
-# instructor passes on only an answer or its last JSON object; the current task knows the whole text.
+# instructor passes only keyword arguments on; the current task knows whose they are.
 _conversation: ContextVar[Conversation] = ContextVar("_conversation")
 
 
@@ -143,46 +153,29 @@ def _sendable(message: Message) -> Message:
     return {**message, "content": content.encode("utf-8", "replace").decode()}
 
 
-def _strict(
-    response_format: Mapping[str, Any] | None, api_base: str | None
-) -> Mapping[str, Any] | None:
-    if not response_format or "json_schema" not in response_format:
-        return response_format
-    requested = response_format["json_schema"]
+def _strict(form: dict[str, Any], api_base: str | None) -> dict[str, Any]:
+    if "json_schema" not in form.get("response_format", {}):
+        return form
+    requested = form["response_format"]["json_schema"]
     schema = sent_schema(requested["schema"], api_base)
-    return {**response_format, "json_schema": {**requested, "schema": schema, "strict": True}}
+    strict = {**requested, "schema": schema, "strict": True}
+    return {**form, "response_format": {**form["response_format"], "json_schema": strict}}
 
 
 @cache
 def _instructed(mode: Mode) -> Any:  # noqa: ANN401
     instructor = load_instructor()
-    modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
 
     async def create(**request: Any) -> Any:  # noqa: ANN401
         return await _conversation.get().send(request)
 
-    return instructor.from_litellm(create, mode=modes[mode], async_client=True)
+    return instructor.from_litellm(create, mode=instructor.Mode[mode.upper()], async_client=True)
 
 
 @cache
-def _shape(reply: type[BaseModel]) -> type[BaseModel]:
-    """Return the class that instructor uses: the schema of a reply, and how to parse it.
-
-    It is a separate class without the fields, because instructor walks through the fields five times a call and adds
-    attributes to its results.
-    """
-    schema = json.dumps(reply.model_json_schema())
-
-    def model_json_schema() -> dict[str, Any]:
-        return json.loads(schema)  # a new copy each time, because litellm may change it
-
-    def model_validate_json(*_given: object, **_named: object) -> BaseModel:
-        return shape.model_construct(reply=_conversation.get().read(reply))
-
-    shape = create_model(reply.__name__, __base__=load_instructor().OpenAISchema, reply=(Any, None))
-    mutable: Any = shape
-    mutable.model_json_schema, mutable.model_validate_json = model_json_schema, model_validate_json
-    return shape
+def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
+    """Return the class that instructor would otherwise make anew for each call."""
+    return load_instructor().openai_schema(reply)
 
 
 def _reason(error: BaseException) -> BaseException:

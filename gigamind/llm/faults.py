@@ -85,7 +85,7 @@ def error_of_status(
     return LlmError(message, code, status, _retry_after_s(retry_after), may_cost)
 
 
-def code_of(status: int, text: str) -> LlmCode:
+def code_of(status: int, text: str) -> LlmCode:  # noqa: PLR0911  one per case
     """Return the code of an error from its HTTP status and text."""
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return "timeout"
@@ -93,6 +93,8 @@ def code_of(status: int, text: str) -> LlmCode:
         return "quota_exhausted" if _QUOTA.search(text) else "rate_limited"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return "auth_failed"
+    if status in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY}:
+        return "server_error"  # retried, as by the SDKs of the providers
     if _TOO_LONG.search(text):
         return "context_too_long"
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -103,7 +105,9 @@ def code_of(status: int, text: str) -> LlmCode:
 _CANNOT_CONNECT = _("cannot connect to the server")
 
 
-def unreached(model: str, address: str, why: str = _CANNOT_CONNECT) -> LlmError:
+def unreached(
+    model: str, address: str, why: str = _CANNOT_CONNECT, code: LlmCode = "server_error"
+) -> LlmError:
     """Return the error for a request that reached no server, so nothing was generated."""
     message = _(
         "{model}: {reason}. Check that a server is running at {address}.",
@@ -111,13 +115,15 @@ def unreached(model: str, address: str, why: str = _CANNOT_CONNECT) -> LlmError:
         reason=scrub(why),
         address=without_password(address),
     )
-    return LlmError(message, "server_error")
+    return LlmError(message, code)
 
 
-def lost(model: str, why: str, code: LlmCode = "server_error") -> LlmError:
+def lost(
+    model: str, why: str, code: LlmCode = "server_error", *, may_cost: bool = True
+) -> LlmError:
     """Return the error for an answer that may have been generated but did not come or cannot be read."""
     message = _("{model}: {reason}", model=model, reason=scrub(why))
-    return LlmError(message, code, None, None, may_cost=True)
+    return LlmError(message, code, None, None, may_cost=may_cost)
 
 
 def missing_provider(name: str, api_base: str | None) -> Message:

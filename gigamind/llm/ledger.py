@@ -38,8 +38,8 @@ class Attempt:
         status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
         key: Key of the logical call in the store.
         cost_pico_usd: None if the model has no price.
-        cost_source: `estimated` if the server reported no tokens.  An answer that may have been generated and never
-            arrived is charged with its upper bound.
+        cost_source: `table` if the server reported plausible tokens.  `estimated` else: the amount is reserved, and for
+            an answer that may have been generated and never arrived it is the upper bound.
         latency_ms: Time of the HTTP request.
         wait_ms: Time before it in the limiter.
         http_status: None without an HTTP error status.
@@ -48,6 +48,7 @@ class Attempt:
         role: Purpose of the request; empty if a command has only one.
         custom_id: Id of a request in a batch file, which has one row, the latest.
         written_tokens: See `Usage`.
+        repaired: 1 if the JSON of the answer had to be repaired.
     """
 
     call: str
@@ -70,6 +71,7 @@ class Attempt:
     role: str = ""
     custom_id: str = ""
     written_tokens: int = 0
+    repaired: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
         """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""
@@ -99,8 +101,10 @@ class Totals:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
-    pico_usd: int
-    micro_usd: int | None  # None if any paid call has no price
+    pico_usd: int  # reported and reserved
+    micro_usd: int | None  # of `pico_usd`; None if any paid call has no price
+    reserved_micro_usd: int | None  # the part for which the server reported no plausible usage
+    repaired: int  # answers with repaired JSON
     cost_source: CostSource  # the least reliable source of its rows
     by_status: Mapping[str, int]  # HTTP attempts by status
 
@@ -213,6 +217,7 @@ def totals(rows: Iterable[Attempt]) -> Totals:
     unpriced = any(row.cost_pico_usd is None and row.prompt_tokens for row in paid)
     pico_usd = sum(row.cost_pico_usd or 0 for row in paid)
     sources = {row.cost_source for row in paid}
+    reserved = sum(row.cost_pico_usd or 0 for row in paid if row.cost_source == "estimated")
     estimated: CostSource = "estimated" if "estimated" in sources else "table"
     return Totals(
         http_calls=len(paid),
@@ -222,6 +227,8 @@ def totals(rows: Iterable[Attempt]) -> Totals:
         cached_tokens=sum(row.cached_tokens for row in paid),
         pico_usd=pico_usd,
         micro_usd=None if unpriced else micro_usd(pico_usd),
+        reserved_micro_usd=None if unpriced else micro_usd(reserved),
+        repaired=sum(row.repaired for row in paid),
         cost_source="unpriced" if unpriced else estimated,
         by_status=dict(Counter(row.status for row in paid)),
     )

@@ -10,12 +10,12 @@ from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
 
-_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx")
+_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx", "openai")
 
 
 def check_installed() -> None:
     """Raise ModuleNotFoundError if the extra `llm` is not installed; nothing is imported."""
-    for name in ("aiohttp", "instructor", "litellm"):
+    for name in ("instructor", "json_repair", "litellm", "openai"):
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
@@ -30,7 +30,6 @@ def load_litellm() -> ModuleType:
     _silence()
     import litellm
 
-    litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = False  # parameters that a model rejects are dropped here, and recorded
     litellm.disable_hf_tokenizer_download = True  # its token counter can wait 47 s for a hub
@@ -38,6 +37,8 @@ def load_litellm() -> ModuleType:
         # Its first reply builds pydantic models, with warnings that do not concern users.
         warnings.simplefilter("ignore")
         litellm.ModelResponse()
+    # A server can send values of any type.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
     return litellm
 
 

@@ -45,8 +45,8 @@ class ModelOptions(Determinism):
     structured: Mode = Field(
         "json_schema",
         description=(
-            "how gigamind gets JSON replies from the model: json_schema uses the server's structured output, md_json"
-            " only the prompt"
+            "how gigamind gets JSON replies from the model: json_schema uses the server's structured output, tools a"
+            " tool call, md_json only the prompt"
         ),
     )
     model_timeout_s: float | None = Field(

@@ -13,6 +13,8 @@ and a note can contain an object that imitates the verdict, so the words around 
 import json
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, cast
 
 from gigamind.llm.client import Message
 
@@ -26,9 +28,7 @@ _MOST_CHARS = 100_000  # of a searched reply; a broken object can make the searc
 
 def own_object(text: str, request: Sequence[Message]) -> str | None:
     """Return the only JSON object of a reply that is certainly its answer; None if there is none."""
-    answer = _after_thought(text)
-    block = _BLOCK.fullmatch(answer)
-    bare = block[1] if block else answer
+    answer, bare = _after_thought(text), _bare(text)
     objects = _objects(bare if _is_object(bare) else answer)
     if not _is_object(bare):
         objects = _without_quotes(objects, request)
@@ -39,6 +39,50 @@ def own_object(text: str, request: Sequence[Message]) -> str | None:
     except RecursionError:
         return None
     return next(iter(different.values())) if len(different) == 1 else None
+
+
+def readable(text: str, request: Sequence[Message], fields: AbstractSet[str]) -> tuple[str, bool]:
+    """Return the JSON object of a reply with these fields, and whether it had to be repaired.
+
+    A reply is repaired only if it is one broken object: a trailing comma, comments, `True`, typographic quotes, raw
+    line breaks, lone surrogates, or one object around it.  A reply without such an object is returned unchanged.
+    """
+    own = own_object(text, request)
+    value: Any = json.loads(own) if own is not None else _repaired(_bare(text))
+    if not isinstance(value, dict):
+        return text, False
+    found = cast("dict[str, Any]", value)
+    (key, inner), *others = found.items() or [("", None)]
+    is_wrapped = not others and key not in fields and isinstance(inner, dict)
+    whole = json.dumps(inner if is_wrapped else found, ensure_ascii=False)
+    sound = whole.encode("utf-8", "replace").decode()
+    if own is not None and not is_wrapped and sound == whole:
+        return own, False
+    return sound, True
+
+
+def _repaired(text: str) -> object:
+    """Return the value of a broken JSON object; None for any other text."""
+    if not (text.startswith("{") and text.endswith("}")) or len(text) > _MOST_CHARS:
+        return None
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except json.JSONDecodeError:
+        from json_repair import repair_json
+
+        try:
+            return repair_json(text, return_objects=True, skip_json_loads=True)
+        except (ValueError, RecursionError):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    return None  # a whole object and more: which one is the answer is unknown
+
+
+def _bare(text: str) -> str:
+    answer = _after_thought(text)
+    block = _BLOCK.fullmatch(answer)
+    return block[1] if block else answer
 
 
 def cut_off(text: str | None) -> bool:

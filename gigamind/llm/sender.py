@@ -14,7 +14,8 @@ from gigamind.i18n import _, n_
 from gigamind.llm import tokens
 from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.completion import Completions
 from gigamind.llm.faults import with_retries
 from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
@@ -32,7 +33,7 @@ class Sender(Booking):
     def __init__(
         self,
         settings: ModelSettings,
-        client: Client,
+        client: Completions,
         budget: Budget,
         ledger: Ledger,
         price: Price | None,

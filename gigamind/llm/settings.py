@@ -5,7 +5,7 @@ from typing import Literal
 
 from gigamind.i18n import _
 
-Mode = Literal["json_schema", "md_json"]
+Mode = Literal["json_schema", "tools", "md_json"]  # of instructor
 StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store`
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_IN_FLIGHT = 16

@@ -68,17 +68,15 @@ STAYING = {
 }
 FATAL = {"quota", "401", "echo", "404", "400ctx", "400rf", "redirect", "refusal", "content_filter"}
 UNTOLD = {"no_usage", "usage_null", "zero_usage"}
-LIES = {
-    *("negative_usage", "fraction_usage", "zero_completion", "no_completion"),
-    *("cached_above", "cached_negative"),
-}
+LIES = {"negative_usage", "fraction_usage", "big_usage", "cached_above", "cached_negative"}
+IN_TOTAL = {"zero_completion", "no_completion"}  # see test_lies.py
 UNKNOWN = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
 SECRETS = ("sk-secret-12345", "sk-own-key-98765")
 
 
 def patience(fault):
     """Seconds until a request is given up: soon only where no answer comes."""
-    return 0.4 if fault == "timeout" else 20
+    return 1.0 if fault == "timeout" else 20
 
 
 def test_every_fault_of_the_server_is_in_the_table():
@@ -108,7 +106,7 @@ def test_a_fault_of_one_answer_is_mended_by_one_more_request_or_none(
     assert (asked.reply is None) == (fault in FATAL)
 
 
-@pytest.mark.parametrize("fault", sorted(FAULTS - UNTOLD - LIES - UNKNOWN))
+@pytest.mark.parametrize("fault", sorted(FAULTS - UNTOLD - LIES - UNKNOWN - IN_TOTAL))
 @pytest.mark.parametrize("times", [1, 9])
 def test_the_cost_is_that_of_the_tokens_served_failed_answers_included(
     fault, times, ask, fake_server
@@ -247,15 +245,13 @@ def test_a_scripted_answer_comes_out_as_it_is(ask, fake_server):
     assert not hasattr(reply, "_raw_response")
 
 
-def test_an_answer_with_half_a_character_is_sent_back_and_ends_as_any_other_bad_one(
-    ask, fake_server
-):
-    fake_server.script.extend([{"unanswerable": True, "confidence": 0.5, "reason": "\ud800"}] * 2)
+def test_half_a_character_in_an_answer_is_replaced_and_counted_as_a_repair(ask, fake_server):
+    fake_server.script.append({"unanswerable": True, "confidence": 0.5, "reason": "\ud800"})
 
     asked = ask()
 
-    assert asked.error.code == BAD
-    assert asked.statuses == [BAD, BAD]
+    assert (asked.reply.unanswerable, asked.reply.reason) == (True, "?")
+    assert asked.totals.repaired == 1
 
 
 def test_the_rows_tell_who_answered_and_how_long_it_took(ask):
@@ -263,5 +259,5 @@ def test_the_rows_tell_who_answered_and_how_long_it_took(ask):
 
     assert (row.call, row.number, row.source, row.answered_by) == ("q1", 1, "http", "judge")
     assert row.fingerprint == "fp_fake_1"
-    assert 50 <= row.latency_ms < 500
+    assert 50 <= row.latency_ms < 5_000
     assert row.at > 1_700_000_000

@@ -14,7 +14,7 @@ NOTE = (
 )
 LIES = (
     *("no_usage", "usage_null", "zero_usage", "negative_usage", "fraction_usage"),
-    *("zero_completion", "no_completion", "cached_above", "cached_negative"),
+    *("cached_above", "cached_negative"),
 )
 LOST = ("timeout", "disconnect", "reset", "badjson", "empty_body")
 
@@ -65,7 +65,7 @@ def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_hold
         f";fault={fault};share={SHARE};hang=5;sid={fault}",
         budget=Budget(Limits(micro_usd=limit)),
         max_tokens=100,
-        timeout_s=0.4 if fault == "timeout" else 20,
+        timeout_s=1.0 if fault == "timeout" else 20,
     )
 
     assert "budget_exceeded" in asked_often(model, verdict, 200)
@@ -75,13 +75,26 @@ def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_hold
     assert totals.http_calls >= fake_server.seen.total  # one timed out before it was read, too
 
 
-def test_thoughts_beyond_max_tokens_count_as_told(connected, verdict):
+def test_a_usage_above_what_the_request_allows_is_charged_with_its_upper_bound(connected, verdict):
     model = connected(";fault=big_usage", max_tokens=50)
 
     asked_often(model, verdict, 1)
 
-    assert model.ledger.totals().completion_tokens == 10**6
-    assert model.ledger.totals().cost_source == "table"
+    assert model.ledger.totals().completion_tokens == 50
+    assert model.ledger.totals().cost_source == "estimated"
+
+
+@pytest.mark.parametrize("fault", ["zero_completion", "no_completion"])
+def test_completion_tokens_that_are_only_part_of_the_total_are_counted(
+    fault, connected, fake_server, verdict
+):
+    model = connected(f";fault={fault}")
+
+    asked_often(model, verdict, 3)
+
+    totals = model.ledger.totals()
+    assert totals.micro_usd == generated_micro_usd(fake_server)
+    assert (totals.cost_source, totals.reserved_micro_usd) == ("table", 0)
 
 
 def test_what_is_cancelled_is_booked_at_its_worst(connected, fake_server, verdict):

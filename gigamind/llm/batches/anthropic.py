@@ -69,8 +69,8 @@ class AnthropicBatches(Provider):
         }
         if system:
             params["system"] = system
-        if request.response_format and "json_schema" in request.response_format:
-            params |= _shape(self._model, request.response_format["json_schema"]["schema"])
+        if request.schema:
+            params |= _shape(self._model, request.schema)
         return params
 
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:

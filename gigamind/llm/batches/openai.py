@@ -4,9 +4,11 @@ See https://platform.openai.com/docs/guides/batch.  A batch has our tag in its m
 """
 
 import json
+import os
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _
@@ -19,9 +21,9 @@ from gigamind.llm.batches.provider import (
     code_of,
     table,
 )
-from gigamind.llm.client import Request
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.completion import usage_of
 from gigamind.llm.faults import scrub
-from gigamind.llm.transport import account_headers, answer_of
 
 _ENDPOINT = "/v1/chat/completions"
 _TAG = "gigamind"
@@ -48,8 +50,7 @@ class OpenAiBatches(Provider):
         body |= request.parameters
         if self._is_itself:  # newer models reject the older name, others may require it
             body["max_completion_tokens"] = body.pop("max_tokens")
-        if request.response_format:
-            body["response_format"] = request.response_format
+        body |= request.form or {}
         row = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
         return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
@@ -133,3 +134,46 @@ class OpenAiBatches(Provider):
         message = str(error.get("message") or "no reason given")
         kind = str(error.get("code") or error.get("type") or "")
         return line["custom_id"], self._error(kind, message, given.get("status_code"))
+
+
+_ACCOUNT = {  # of several names, the last one that is set counts
+    "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
+    "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+}
+
+
+def account_headers() -> dict[str, str]:
+    """Return the headers that name the paying account of OpenAI, for keys with several accounts."""
+    return {
+        header: os.environ[name]
+        for header, names in _ACCOUNT.items()
+        for name in names
+        if os.environ.get(name)
+    }
+
+
+def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
+    """Return the answer in a chat completion.
+
+    Raises:
+        ValueError, TypeError, AttributeError, LookupError: It is not a chat completion.
+    """
+    choices: list[Any] = reply["choices"]
+    usage = usage_of(reply.get("usage"))
+    if not choices:
+        return Answer(None, "none", usage=usage)
+    message: Any = choices[0]["message"]
+    return Answer(
+        text=_text(message.get("content")),
+        finish=choices[0].get("finish_reason") or "stop",
+        refusal=message.get("refusal"),
+        usage=usage,
+        model=str(reply.get("model") or ""),
+        fingerprint=str(reply.get("system_fingerprint") or ""),
+    )
+
+
+def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent
+    if content is None or isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if part["type"] == "text")

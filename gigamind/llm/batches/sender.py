@@ -77,7 +77,7 @@ class BatchSender(Booking):
 def _identity(request: Request, call: Call) -> str:
     return key_of({
         "messages": [dict(message) for message in request.messages],
-        "schema": request.response_format,
+        "schema": request.form,
         "parameters": dict(request.parameters),
         "item": call.item_id,
         "key": call.key,

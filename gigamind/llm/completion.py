@@ -1,0 +1,543 @@
+"""Send one request through litellm over our transport, without retries.
+
+Errors are classified by what the transport saw, because litellm gives status 500 to a broken connection, a refused port
+and a page of HTML alike.  Three facts about litellm are not on a page of its documentation and are held by tests: the
+argument `transport` of `AsyncHTTPHandler`, which class of client a provider accepts, and that a request runs in the
+task that asks.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from gigamind.errors import LlmCode, LlmError
+from gigamind.i18n import _
+from gigamind.llm.client import Answer, ParameterRefusedError, Request
+from gigamind.llm.faults import (
+    error_of_status,
+    lost,
+    missing_provider,
+    refused_parameter,
+    scrub,
+    unreached,
+    unset_key,
+)
+from gigamind.llm.loading import load_litellm
+from gigamind.llm.prefix import with_marked_prefix
+from gigamind.llm.redaction import keep_secret, keep_secret_of
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.transport import Exchange, Transport, exchange
+from gigamind.llm.usage import Usage
+
+_GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests
+_PREPARING_S = 0.1  # normally a few milliseconds
+_NO_PROVIDER = "LLM Provider NOT provided"  # text of litellm
+_SDK = {
+    "openai",
+    "custom_openai",
+    "lm_studio",
+    "llamafile",
+}  # litellm calls them by OpenAI's client
+_ADDRESSES = {  # variables that name a server, as litellm documents them
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
+    "lm_studio": ("LM_STUDIO_API_BASE",),
+}
+_PATH = "/chat/completions"
+_LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
+EVENT_STREAM = "text/event-stream"
+
+
+def accepted(settings: ModelSettings) -> dict[str, int | float]:
+    """Return the parameters of the settings that litellm documents for the model.
+
+    Its list includes some that the model then rejects; these are learnt from the error.
+
+    Raises:
+        LlmError: litellm does not know the provider in the name.
+    """
+    litellm = load_litellm()
+    model, provider, _key = _resolved(settings)
+    wanted = {"temperature": settings.temperature, "seed": settings.seed}
+    supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
+    if provider in {"openai", "azure"} and litellm.supports_reasoning(model=settings.model):
+        del wanted["temperature"]  # listed, but only its default is accepted
+    kept = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and (not supported or name in supported)
+    }
+    return {_LIMIT: settings.max_tokens, **kept}
+
+
+def _resolved(settings: ModelSettings) -> tuple[str, str, str | None]:
+    """Return name, provider and key of a model as litellm finds them."""
+    try:
+        name, provider, key, _address = load_litellm().get_llm_provider(
+            settings.model, api_base=settings.api_base
+        )
+    except Exception as error:  # noqa: BLE001  litellm does not know the provider in the name
+        reason = scrub(str(error))
+        if _NO_PROVIDER in str(error):
+            reason = missing_provider(settings.model, settings.api_base)
+        message = _("{model}: {reason}", model=settings.model, reason=reason)
+        raise LlmError(message, "bad_request") from None
+    return name, provider, key
+
+
+class Completions:
+    """One model by its litellm name.
+
+    Raises:
+        LlmError: There is no key, no address, or no such provider.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings = settings
+        self._litellm = load_litellm()
+        _name, self._provider, self._default_key = _resolved(settings)
+        self._address = self._find_address()
+        keep_secret(self._address)
+        keep_secret_of(settings.key_variable)
+        self._keyless = self._check_key()
+        self._left_out: set[str] = set()
+        self._limit = _LIMIT
+        self._streams = False  # whether the server sends only streams
+        self._kinds = [self._sdk_client, self._handler, lambda: None]
+        if self._provider not in _SDK:
+            self._kinds[:2] = self._kinds[1::-1]
+        self._transport = Transport()
+        self._client: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, request: Request) -> Answer:
+        """Send one request over the network.
+
+        Raises:
+            LlmError: No answer came.
+            ParameterRefusedError: The model rejects a parameter, which is left out from now on.
+        """
+        timeout_s = request.timeout_s or self._settings.timeout_s
+        sent = {
+            self._limit if name == _LIMIT else name: value
+            for name, value in request.parameters.items()
+            if name not in self._left_out
+        }
+        current = Exchange(timeout_s)
+        exchange.set(current)
+        try:
+            async with asyncio.timeout(timeout_s + _GRACE_S):
+                try:
+                    reply = await self._complete(request, sent, timeout_s, current)
+                    return _answer(reply, current)
+                except Exception:
+                    if current.status != HTTPStatus.OK or current.fault:
+                        raise
+                    current.replay = _essentials(bytes(current.body))
+                    if current.replay is None:
+                        raise
+                    # Without a usage of 1e308, for example, litellm can read the answer.
+                    reply = await self._complete(request, sent, timeout_s, current)
+                    return _answer(reply, current)
+        except LlmError:
+            raise
+        except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
+            # The exception chain can contain the key.
+            raise self._explained(error, current, request, sent, timeout_s) from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.end()
+        self._client = None
+
+    async def _complete(
+        self, request: Request, sent: Mapping[str, int | float], timeout_s: float, current: Exchange
+    ) -> Any:  # noqa: ANN401  litellm's reply is untyped
+        streams = (self._streams or request.on_text is not None) and current.replay is None
+        streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        self._connect()
+        while True:
+            try:
+                call = self._litellm.acompletion(
+                    model=self._settings.model,
+                    messages=with_marked_prefix(request.messages, self._settings.model),
+                    **(request.form or {}),
+                    **sent,
+                    **(streamed if streams else {}),
+                    client=self._client,
+                    api_base=self._address,
+                    api_key=self._key(),
+                    timeout=timeout_s,
+                    num_retries=0,
+                    max_retries=0,
+                )
+                reply = await _to_its_end(call)
+                break
+            except Exception as error:
+                if current.requests or not self._is_client_refused(error):
+                    raise
+                self._kinds.pop(0)
+                self._client = self._kinds[0]()
+        return await self._collected(reply, request) if streams else reply
+
+    async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
+        chunks: list[Any] = []
+        async for chunk in reply:
+            chunks.append(chunk)
+            text = chunk.choices[0].delta.content if chunk.choices else None
+            if text and request.on_text:
+                await request.on_text(text)
+        whole = self._litellm.stream_chunk_builder(chunks, messages=list(request.messages))
+        ended = any(chunk.choices and chunk.choices[0].finish_reason for chunk in chunks)
+        is_whole = exchange.get().headers.get("content-type", "").startswith("application/json")
+        if whole is None or not ended or is_whole:  # a server that does not stream is read again
+            raise ValueError(_("the answer broke off"))
+        return whole
+
+    def _is_client_refused(self, error: Exception) -> bool:
+        """Return whether an error before any request can mean that the provider needs another class of client."""
+        known = self._litellm.exceptions
+        ours = (known.BadRequestError, known.AuthenticationError, known.NotFoundError, ImportError)
+        return len(self._kinds) > 1 and not isinstance(error, ours)
+
+    def _connect(self) -> None:
+        """Make a client for this event loop; connections of a finished loop cannot be used."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._loop, self._transport = loop, Transport()
+            self._client = self._kinds[0]()
+
+    def _sdk_client(self) -> Any:  # noqa: ANN401
+        import httpx
+        from openai import AsyncOpenAI
+
+        connections: Any = httpx.AsyncClient(transport=self._transport, follow_redirects=False)
+        key = self._key() or self._default_key or os.environ.get("OPENAI_API_KEY") or "none"
+        return AsyncOpenAI(
+            api_key=key,
+            base_url=self._address,
+            http_client=connections,
+            max_retries=0,
+        )
+
+    def _handler(self) -> Any:  # noqa: ANN401
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+        return AsyncHTTPHandler(transport=self._transport, follow_redirects=False)
+
+    def _find_address(self) -> str | None:
+        """Return the address of the server without the path of a method; None for the provider's own."""
+        variables = _ADDRESSES.get(self._provider, ())
+        named = (self._settings.api_base, *(os.environ.get(name) for name in variables))
+        address = next(filter(None, named), None)
+        if address is None and variables and self._provider != "openai":
+            message = _(
+                "{model}: pass the server's address with --api-base, or set the environment variable {variable}",
+                model=self._settings.model,
+                variable=variables[0],
+            )
+            raise LlmError(message, "bad_request")
+        if address and urlsplit(address).scheme not in {"http", "https"}:
+            message = _(
+                "{model}: {address} is not a valid server address. Write the address as http://HOST:PORT/v1.",
+                model=self._settings.model,
+                address=scrub(address),
+            )
+            raise LlmError(message, "bad_request")
+        return address.rstrip("/").removesuffix(_PATH) if address else None
+
+    def _key(self) -> str | None:
+        if self._settings.key_variable:
+            return os.environ.get(self._settings.key_variable, "").strip()
+        # A self-hosted server needs no key, but litellm's clients do.
+        return "none" if self._keyless else None
+
+    def _check_key(self) -> bool:
+        """Return whether the model is called without a key; raise LlmError `auth_failed` if it needs one."""
+        settings = self._settings
+        environment = self._litellm.validate_environment(settings.model)
+        is_known = environment["keys_in_environment"]
+        missing: list[str] = [] if is_known else environment["missing_keys"]
+        own = settings.key_variable
+        needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
+        needed = [name for name in needed if not os.environ.get(name)]
+        if needed and (own or not self._address):
+            raise LlmError(unset_key(settings.model, " or ".join(needed)), "auth_failed")
+        return bool(self._address and missing)
+
+    def _explained(
+        self,
+        error: Exception,
+        current: Exchange,
+        request: Request,
+        sent: Mapping[str, int | float],
+        timeout_s: float,
+    ) -> LlmError:
+        """Return our error for an exception of litellm; learn which parameter the model rejects."""
+        explained = self._fault(error, current, timeout_s)
+        is_streamed = self._streams or request.on_text is not None
+        if current.status == HTTPStatus.OK and _is_stream(current) and not is_streamed:
+            self._streams = True
+            return ParameterRefusedError(explained, "stream")
+        text = explained.args[0] if current.status else str(error)
+        parameter = refused_parameter(str(text), sent) if explained.code == "bad_request" else None
+        if parameter is None:
+            return explained
+        if parameter in {_LIMIT, _NEWER_LIMIT}:
+            self._limit = _NEWER_LIMIT if parameter == _LIMIT else _LIMIT
+        else:
+            self._left_out.add(parameter)
+        return ParameterRefusedError(explained, parameter)
+
+    def _fault(  # noqa: PLR0911  one per fault
+        self, error: Exception, current: Exchange, timeout_s: float
+    ) -> LlmError:
+        model, address, status = self._settings.model, current.address, current.status
+        is_late = isinstance(error, TimeoutError) or current.fault == "late"
+        if is_late and not current.has_left and current.requests:
+            return unreached(model, address, _no_connection_within(timeout_s), "timeout")
+        if is_late:
+            reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
+            return lost(model, reason, "timeout")
+        match current.fault:
+            case "unreached":
+                return unreached(model, address, _why_unreached(current))
+            case "proxy":
+                reason = _("the proxy refused the connection: {reason}", reason=current.reason)
+                return unreached(model, address, reason)
+            case "redirect":
+                # Redirects are not followed: key and notes go only to the given address.
+                location = current.headers.get("location", "")
+                text = _(
+                    "the server redirects to {address}, but gigamind does not follow redirects",
+                    address=location,
+                )
+                return error_of_status(model, status or 0, text)
+            case "too_large" | "encoding":
+                reason = _("the server's response is too large or has an unknown encoding")
+                return lost(model, reason, "malformed_response")
+            case "broken":
+                reason = _(
+                    "the connection to the server broke: {reason}",
+                    reason=current.reason,
+                )
+                return lost(model, reason, may_cost=current.has_left)
+            case _other:
+                return self._of_status(error, current)
+
+    def _of_status(self, error: Exception, current: Exchange) -> LlmError:
+        model, text = self._settings.model, str(error)
+        if not current.requests:  # litellm raised it before sending, or used connections of its own
+            return error_from(error, model)
+        if current.status is None:
+            return lost(model, text)
+        said = error_text(bytes(current.body))
+        if current.status != HTTPStatus.OK:
+            retry_after = current.headers.get("retry-after")
+            return error_of_status(
+                model,
+                current.status,
+                said or f"status {current.status}",
+                code=_code_by_class(error),
+                retry_after=retry_after,
+            )
+        inner = _error_inside(bytes(current.body))
+        if inner:
+            explained = error_of_status(model, inner, said)
+            return lost(model, said, explained.code)
+        reason = _("the server's response is not a model reply: {reason}", reason=said)
+        return lost(model, reason, "malformed_response")
+
+
+def _essentials(body: bytes) -> bytes | None:
+    """Return a response of OpenAI's protocol without fields that can be wrong; None if it contains no answer."""
+    try:
+        payload = json.loads(body)
+        choice = payload["choices"][0]
+        message = {name: choice["message"].get(name) for name in ("content", "tool_calls")}
+        message |= {"role": "assistant", "refusal": _refusal_text(choice["message"].get("refusal"))}
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": str(choice.get("finish_reason") or "stop"),
+        }
+        model = str(payload.get("model") or "")
+        whole = {"id": "", "object": "chat.completion", "created": 0, "model": model}
+        return json.dumps({**whole, "choices": [choice]}).encode()
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return None
+
+
+def _no_connection_within(timeout_s: float) -> str:
+    return _("the server accepted no connection within {seconds:.3g} s", seconds=timeout_s)
+
+
+async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    """Await a call of litellm; if cancelled, wait until litellm can be, so that Python prints no warning."""
+    task = asyncio.ensure_future(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_PREPARING_S)
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # otherwise Python warns that it was never retrieved
+        raise
+
+
+def _why_unreached(current: Exchange) -> str:
+    if current.stage == "securing" or "SSL" in current.reason or "CERT" in current.reason:
+        return _(
+            "no secure (TLS) connection to the server is possible: {reason}", reason=current.reason
+        )
+    return _("cannot connect to the server")
+
+
+def error_from(exception: Exception, model: str) -> LlmError:
+    """Return our error for what litellm raises without using our transport."""
+    text = str(exception)
+    if isinstance(exception, ImportError) or "No module named" in text:
+        # litellm disguises it as a connection error, which would be retried.
+        message = _(
+            "{model}: a required Python package cannot be imported: {reason}",
+            model=model,
+            reason=scrub(text),
+        )
+        return LlmError(message, "bad_request")
+    status = getattr(exception, "status_code", None)
+    if status is None or status < HTTPStatus.BAD_REQUEST:
+        return lost(model, text)
+    return error_of_status(
+        model,
+        status,
+        text,
+        code=_code_by_class(exception),
+        answered=status < HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
+
+
+def _code_by_class(exception: Exception) -> LlmCode | None:
+    known = load_litellm().exceptions
+    if isinstance(exception, known.ContextWindowExceededError):
+        return "context_too_long"
+    return "content_filtered" if isinstance(exception, known.ContentPolicyViolationError) else None
+
+
+def _is_stream(current: Exchange) -> bool:
+    return current.headers.get("content-type", "").startswith(EVENT_STREAM)
+
+
+def error_text(body: bytes) -> str:
+    """Return the message of an error response."""
+    text = body.decode("utf-8", "replace")
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    error = _field(payload, "error") or payload
+    message = _field(error, "message") or _field(error, "detail") or text
+    code = _field(error, "code")
+    return f"{message} ({code})" if isinstance(code, str) and code else str(message)
+
+
+def _error_inside(body: bytes) -> int | None:
+    """Return the status of an error object in a response with status 200; None if there is none."""
+    for payload in _payloads(body):
+        if error := _field(payload, "error"):
+            codes = [_field(error, name) for name in ("code", "status", "type")]
+            status = next((code for code in codes if isinstance(code, int)), 0)
+            if any("rate_limit" in code for code in codes if isinstance(code, str)):
+                status = HTTPStatus.TOO_MANY_REQUESTS
+            is_status = HTTPStatus.BAD_REQUEST <= status < 600  # noqa: PLR2004
+            return status if is_status else HTTPStatus.INTERNAL_SERVER_ERROR
+    return None
+
+
+def _payloads(body: bytes) -> list[Any]:
+    """Return the JSON values of a body, whole or as server-sent events, the last one first."""
+    lines = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+    payloads: list[Any] = []
+    for text in reversed(lines or [body]):
+        try:
+            payloads.append(json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+    return payloads
+
+
+def _answer(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm's reply is untyped
+    choice = reply.choices[0] if reply.choices else None
+    message = choice.message if choice else None
+    calls = getattr(message, "tool_calls", None)
+    return Answer(
+        text=calls[0].function.arguments if calls else getattr(message, "content", None),
+        finish=choice.finish_reason or "stop" if choice else "none",
+        refusal=_refusal(message),
+        usage=_usage(reply, current),
+        model=str(reply.model or ""),
+        fingerprint=str(getattr(reply, "system_fingerprint", None) or ""),
+    )
+
+
+def _refusal(message: Any) -> str | None:  # noqa: ANN401
+    fields: dict[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    return _refusal_text(getattr(message, "refusal", None) or fields.get("refusal"))
+
+
+def _refusal_text(refusal: object) -> str | None:
+    return str(refusal) if refusal else None
+
+
+_USAGE_NAMES = ("usage", "usageMetadata", "eval_count")  # of OpenAI and Anthropic, Gemini, Ollama
+
+
+def _usage(reply: Any, current: Exchange) -> Usage | None:  # noqa: ANN401
+    """Return the reported tokens; None if the response has none, which litellm turns into zeros or an estimate."""
+    payloads = _payloads(bytes(current.body))
+    for payload in payloads:
+        exact = usage_of(_field(payload, "usage"))
+        if exact is not None:
+            return exact
+    usage = getattr(reply, "usage", None)
+    reported = not current.requests or any(
+        _field(payload, name) is not None for payload in payloads for name in _USAGE_NAMES
+    )
+    if not reported or usage is None:
+        return None
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = _count(getattr(details, "cached_tokens", None))
+    written = _count(getattr(details, "cache_creation_tokens", None))
+    prompt, completion = _count(usage.prompt_tokens), _count(usage.completion_tokens)
+    total = _count(usage.total_tokens)
+    return Usage(prompt, max(completion, total - prompt), cached, written)
+
+
+def usage_of(usage: object) -> Usage | None:
+    """Return the tokens that a server with OpenAI's protocol reports; None without them.
+
+    Tokens of reasoning that are only part of `total_tokens` count as completion.
+    """
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    prompt, completion, total = (_count(_field(usage, name)) for name in names)
+    if not prompt and not completion:
+        return None
+    cached = _count(_field(_field(usage, "prompt_tokens_details"), "cached_tokens"))
+    return Usage(prompt, max(completion, total - prompt), cached)
+
+
+def _count(count: object) -> int:
+    """Return a number of tokens; 0 if it is missing, -1 for anything else."""
+    if count is None:
+        return 0
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else -1
+
+
+def _field(payload: object, name: str) -> Any:  # noqa: ANN401  what a server sent
+    return cast("dict[str, Any]", payload).get(name) if isinstance(payload, dict) else None
