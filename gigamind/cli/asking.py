@@ -63,8 +63,11 @@ def printing_gates() -> Gates:
 def print_cost(spent: Totals, model: str = "") -> None:
     """Print requests and cost in one line to standard error."""
     cost = _("unknown")
-    if spent.micro_usd is not None:
-        cost = _("{usd:.6f} USD", usd=spent.micro_usd / 1e6)
+    if spent.micro_usd is not None and spent.reserved_micro_usd is not None:
+        reserved = spent.reserved_micro_usd
+        cost = _("{usd:.6f} USD", usd=(spent.micro_usd - reserved) / 1e6)
+        if reserved:
+            cost = _("{cost}, and {usd:.6f} USD reserved", cost=cost, usd=reserved / 1e6)
     calls, stored = spent.http_calls, spent.store_hits
     line = _(
         "requests sent: {n:,}, stored replies reused: {stored:,}, cost: {cost}",

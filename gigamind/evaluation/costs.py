@@ -82,6 +82,7 @@ def usage(rows: Sequence[Attempt]) -> UsageReport:
         cache_hits=sums.store_hits,
         usd=None if sums.micro_usd is None else sums.micro_usd / 1e6,
         usd_source=sums.cost_source,
+        reserved_usd=None if sums.reserved_micro_usd is None else sums.reserved_micro_usd / 1e6,
         answered_by=tuple(sorted({row.answered_by for row in rows if row.answered_by})),
     )
 

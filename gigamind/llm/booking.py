@@ -113,7 +113,8 @@ class Booking(ABC):
             call.open_row = row
         else:
             self.ledger.append(row)
-        await self.budget.settle(reserved, row.cost_pico_usd or 0)
+        is_reported = row.cost_source != "estimated"
+        await self.budget.settle(reserved, row.cost_pico_usd or 0, is_reported=is_reported)
         if isinstance(ended, Answer):
             return ended
         raise ended

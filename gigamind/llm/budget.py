@@ -65,6 +65,7 @@ class Budget:
     ) -> None:
         self.limits = limits or Limits()
         self.spent_pico_usd = spent_pico_usd
+        self._unreported = 0  # of it, upper bounds of unknown outcomes
         self.calls = calls
         self._reserved = 0
         # `began` is from the wall clock; from here on the monotonic clock counts, which nobody can change.
@@ -141,11 +142,14 @@ class Budget:
         if self._started is None:
             self._started = time.monotonic()
 
-    async def settle(self, reserved_pico_usd: int, spent_pico_usd: int) -> None:
-        """Release a reservation and record the actual cost of the call."""
+    async def settle(
+        self, reserved_pico_usd: int, spent_pico_usd: int, *, is_reported: bool = True
+    ) -> None:
+        """Release a reservation and record the cost of the call, or its upper bound if the server did not report it."""
         async with self._changed:
             self._reserved -= reserved_pico_usd
             self.spent_pico_usd += spent_pico_usd
+            self._unreported += 0 if is_reported else spent_pico_usd
             self._changed.notify_all()
 
     async def give_back(self, reserved_pico_usd: int) -> None:
@@ -187,13 +191,15 @@ class Budget:
         if cap is None:
             return True
         if self.spent_pico_usd + pico_usd > cap:
-            limit, spent, next_call = (
-                micro_usd(x) / 1e6 for x in (cap, self.spent_pico_usd, pico_usd)
-            )
+            reported = self.spent_pico_usd - self._unreported
+            amounts = (cap, reported, self._unreported, pico_usd)
+            limit, spent, unreported, next_call = (micro_usd(x) / 1e6 for x in amounts)
             message = _(
-                "{limit:g} USD ({spent:g} USD spent; the next request may cost up to {next_call:g} USD)",
+                "{limit:g} USD ({spent:g} USD reported by servers, {reserved:g} USD reserved for requests of unknown"
+                " cost; the next request may cost up to {next_call:g} USD)",
                 limit=limit,
                 spent=spent,
+                reserved=unreported,
                 next_call=next_call,
             )
             raise _exceeded(message)

@@ -9,7 +9,7 @@ task that asks.
 import asyncio
 import json
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -132,7 +132,7 @@ class Completions:
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
                 try:
-                    reply = await self._complete(request, sent, timeout_s, current)
+                    reply = await self._complete(request, sent, current)
                     return _answer(reply, current)
                 except Exception:
                     if current.status != HTTPStatus.OK or current.fault:
@@ -141,7 +141,7 @@ class Completions:
                     if current.replay is None:
                         raise
                     # Without a usage of 1e308, for example, litellm can read the answer.
-                    reply = await self._complete(request, sent, timeout_s, current)
+                    reply = await self._complete(request, sent, current)
                     return _answer(reply, current)
         except LlmError:
             raise
@@ -155,34 +155,57 @@ class Completions:
         self._client = None
 
     async def _complete(
-        self, request: Request, sent: Mapping[str, int | float], timeout_s: float, current: Exchange
+        self, request: Request, sent: Mapping[str, int | float], current: Exchange
     ) -> Any:  # noqa: ANN401  litellm's reply is untyped
         streams = (self._streams or request.on_text is not None) and current.replay is None
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        reply = await self._call(
+            self._litellm.acompletion,
+            current,
+            messages=with_marked_prefix(request.messages, self._settings.model),
+            **(request.form or {}),
+            **sent,
+            **(streamed if streams else {}),
+        )
+        return await self._collected(reply, request) if streams else reply
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401  litellm's reply is untyped
+        """Return the rows of one response with embeddings; raise LlmError if none came."""
+        current = Exchange(self._settings.timeout_s, most=None)
+        exchange.set(current)
+        try:
+            reply = await self._call(
+                self._litellm.aembedding, current, input=list(texts), encoding_format="float"
+            )
+        except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
+            raise self._fault(error, current, current.timeout_s) from None
+        return reply.data
+
+    async def _call(
+        self,
+        function: Callable[..., Coroutine[Any, Any, Any]],
+        current: Exchange,
+        **request: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         self._connect()
         while True:
             try:
-                call = self._litellm.acompletion(
+                call = function(
                     model=self._settings.model,
-                    messages=with_marked_prefix(request.messages, self._settings.model),
-                    **(request.form or {}),
-                    **sent,
-                    **(streamed if streams else {}),
+                    **request,
                     client=self._client,
                     api_base=self._address,
                     api_key=self._key(),
-                    timeout=timeout_s,
+                    timeout=current.timeout_s,
                     num_retries=0,
                     max_retries=0,
                 )
-                reply = await _to_its_end(call)
-                break
+                return await _to_its_end(call)
             except Exception as error:
                 if current.requests or not self._is_client_refused(error):
                     raise
                 self._kinds.pop(0)
                 self._client = self._kinds[0]()
-        return await self._collected(reply, request) if streams else reply
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []

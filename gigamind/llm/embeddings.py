@@ -1,21 +1,27 @@
 """Embeddings from an API, through litellm; the key comes from the provider's environment variable.
 
-litellm's retries are off.  tenacity retries transport errors (429, 5xx, time-outs); errors that waiting cannot fix
-(key, model, request) fail at once.  No message contains a key.
+Requests go through our transport, except those to `gemini/` and `ollama/`, where litellm accepts no client.  litellm's
+retries are off.  tenacity retries transport errors (429, 5xx, time-outs); errors that waiting cannot fix (key, model,
+request) fail at once.  No message contains a key.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.errors import EmbeddingError
+from gigamind.errors import EmbeddingError, LlmError
 from gigamind.i18n import Message, _, n_
-from gigamind.llm.loading import load_litellm
+from gigamind.llm.completion import Completions
+from gigamind.llm.faults import with_retries
+from gigamind.llm.settings import ModelSettings
 
 Vectors = npt.NDArray[np.float32]
 _BATCH = 64
+_AT_ONCE = 4
 _ATTEMPTS = 4
 _TIMEOUT_S = 60.0
 _BACKOFF_S = 0.5
@@ -24,17 +30,29 @@ _TOO_SMALL = 1e-12  # a zero vector stays zero
 
 
 class LitellmEmbedder:
-    """An embedding model by its litellm name; `backoff_s` is the longest wait after the first error, later doubled."""
+    """An embedding model by its litellm name; `backoff_s` is the longest wait after the first error, later doubled.
+
+    Raises:
+        EmbeddingError: There is no key, or no such provider.
+    """
 
     def __init__(
         self, model: str, *, api_base: str | None = None, backoff_s: float = _BACKOFF_S
     ) -> None:
-        self._model = model
-        self._api_base = api_base
-        self._backoff_s = backoff_s
+        self._settings = ModelSettings(
+            model,
+            api_base=api_base,
+            attempts=_ATTEMPTS,
+            timeout_s=_TIMEOUT_S,
+            backoff_s=backoff_s,
+        )
         # Two servers can offer different models under one name; their vectors must not share a cache.
-        self.name = f"litellm:{model}{self._where()}"
-        self._litellm = load_litellm()
+        where = f" at {api_base.partition('?')[0].rpartition('@')[2]}" if api_base else ""
+        self.name = f"litellm:{model}{where}"
+        try:
+            self._client = Completions(self._settings)
+        except LlmError as error:
+            raise EmbeddingError(self._explain(error)) from None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors, float32, shape (len(texts), dimensions).
@@ -43,21 +61,42 @@ class LitellmEmbedder:
             EmbeddingError: The provider refused, kept failing, or returned something else.
         """
         batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
-        return np.concatenate([self._embed(batch) for batch in batches])
+        try:
+            return np.concatenate(_run(self._embed(batches)))
+        except LlmError as error:
+            raise EmbeddingError(self._explain(error)) from None
 
     def embed_query(self, text: str) -> Vectors:
         """Return a unit vector, float32, shape (dimensions,); raises as `embed_passages`."""
-        return self._embed([text])[0]
+        return self.embed_passages([text])[0]
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        # APIs reject an empty input; a space has an embedding.
-        inputs = [text if text.strip() else " " for text in texts]
+    async def _embed(self, batches: Sequence[Sequence[str]]) -> list[Vectors]:
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(batch: Sequence[str]) -> Vectors:
+            # APIs reject an empty input; a space has an embedding.
+            inputs = [text if text.strip() else " " for text in batch]
+
+            async def attempt() -> Any:  # noqa: ANN401
+                return await self._client.embed(inputs)
+
+            async with slots:
+                data = await with_retries(attempt, self._settings)
+            return self._read(data, len(batch))
+
         try:
-            reply = self._retrying()(self._request, inputs)
-        except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
-            # The exception chain can contain the key.
-            raise EmbeddingError(self._explain(error)) from None
-        return self._read(reply.data, len(texts))
+            return await asyncio.gather(*map(one, batches))
+        finally:
+            await self._client.close()
+
+    def _explain(self, error: LlmError) -> Message:
+        """Return the message of an error with the name of this embedder."""
+        message = error.message
+        if isinstance(message, Message) and error.status not in _REASONS:
+            values = {**message.values, "model": self.name}
+            return Message(message.id, values, message.plural, message.context)
+        reason = _REASONS.get(error.status or 0, message)
+        return _("{model}: {reason}", model=self.name, reason=reason)
 
     def _read(self, data: Any, count: int) -> Vectors:  # noqa: ANN401
         """Return unit vectors from the rows of a response, which can be in any order."""
@@ -82,50 +121,11 @@ class LitellmEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.maximum(lengths, _TOO_SMALL)).astype(np.float32)
 
-    def _request(self, texts: list[str]) -> Any:  # noqa: ANN401  litellm's reply is untyped
-        return self._litellm.embedding(
-            model=self._model,
-            input=texts,
-            api_base=self._api_base,
-            encoding_format="float",
-            num_retries=0,
-            max_retries=0,
-            timeout=_TIMEOUT_S,
-        )
 
-    def _retrying(self) -> Callable[..., Any]:
-        from tenacity import (
-            Retrying,
-            retry_if_exception,
-            stop_after_attempt,
-            wait_random_exponential,
-        )
-
-        return Retrying(
-            retry=retry_if_exception(_is_transient),
-            stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_random_exponential(multiplier=self._backoff_s, max=20),
-            reraise=True,
-        )
-
-    def _explain(self, error: Exception) -> Message:
-        status = getattr(error, "status_code", None)
-        reason = _REASONS.get(status or 0, f"{type(error).__name__} (status {status})")
-        # Without a key, the OpenAI client fails with status 500, as if the server had failed.
-        missing = self._litellm.validate_environment(self._model)["missing_keys"]
-        if not missing:
-            return _("{model}: {reason}", model=self.name, reason=reason)
-        return _(
-            "{model}: {reason}. These environment variables are not set: {variables}",
-            model=self.name,
-            reason=reason,
-            variables=missing,
-        )
-
-    def _where(self) -> str:
-        if not self._api_base:
-            return ""
-        return f" at {self._api_base.partition('?')[0].rpartition('@')[2]}"
+def _run(work: Coroutine[Any, Any, list[Vectors]]) -> list[Vectors]:
+    """Run to its end in a thread of its own, because the caller can be in an event loop."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()
 
 
 _REASONS = {
@@ -138,8 +138,3 @@ _REASONS = {
         "the provider still rejects the request after several attempts: its rate limit or quota is reached"
     ),
 }
-
-
-def _is_transient(error: BaseException) -> bool:
-    status = getattr(error, "status_code", None)
-    return isinstance(status, int) and (status in {408, 409, 429} or status >= 500)  # noqa: PLR2004

@@ -21,6 +21,7 @@ from gigamind.llm.client import Message
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 _BLOCK = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
 _OPENED = re.compile(r"```\w*\s*")
+_SECOND = re.compile(r"\}\s*[^\s,\]}]")  # text after an object: perhaps another one
 _LITERALS = ("true", "false", "null")
 _SPACE = re.compile(r"[\s\\]+")  # a quote can be wrapped, or encoded as JSON in JSON
 _MOST_CHARS = 100_000  # of a searched reply; a broken object can make the search quadratic
@@ -63,7 +64,8 @@ def readable(text: str, request: Sequence[Message], fields: AbstractSet[str]) ->
 
 def _repaired(text: str) -> object:
     """Return the value of a broken JSON object; None for any other text."""
-    if not (text.startswith("{") and text.endswith("}")) or len(text) > _MOST_CHARS:
+    is_one = text.startswith("{") and text.endswith("}") and not _SECOND.search(text)
+    if not is_one or len(text) > _MOST_CHARS:
         return None
     try:
         json.JSONDecoder().raw_decode(text)

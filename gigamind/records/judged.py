@@ -176,8 +176,11 @@ class UsageReport(Report):
 
     Attributes:
         calls: HTTP requests, including failed ones; `cache_hits` are stored replies, which cost nothing.
-        usd: null if a paid call has no price.
-        usd_source: `table`, `estimated` if a server did not report tokens, or `unpriced`.
+        usd: reported and reserved cost; null if a paid call has no price.
+        reserved_usd: the part for requests whose usage the server did not report plausibly, or whose end is unknown;
+            null if a paid call has no price, or in records of earlier versions.
+        usd_source: `table`, `estimated` if a part is reserved, or `unpriced`.
+        repaired: replies whose JSON had to be repaired.
         answered_by: names that servers reported for the models; stored replies have none.
     """
 
@@ -188,6 +191,8 @@ class UsageReport(Report):
     cached_tokens: Count
     usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     usd_source: Literal["table", "estimated", "unpriced"]
+    reserved_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    repaired: Count = 0
     answered_by: tuple[str, ...] = ()
 
 

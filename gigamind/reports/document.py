@@ -119,7 +119,6 @@ class Money:
     """A cost in US dollars; None if it is unknown."""
 
     usd: float | None
-    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +172,8 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
             return "–" if ms is None else f"{ms:,.{digits}f} ms"
         case Moment(created_at):
             return moment(created_at)
-        case Money(usd, estimated):
-            return say(money_text(usd, estimated=estimated))
+        case Money(usd):
+            return say(money_text(usd))
         case Code(text):
             return text
         case Link(text):
@@ -185,12 +184,9 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
             return say(cell)
 
 
-def money_text(usd: float | None, *, estimated: bool) -> Message:
+def money_text(usd: float | None) -> Message:
     """Return a cost in US dollars."""
-    if usd is None:
-        return _("unknown")
-    cost = _("{usd:.6f} USD", usd=usd)
-    return _("{cost} (estimated)", cost=cost) if estimated else cost
+    return _("unknown") if usd is None else _("{usd:.6f} USD", usd=usd)
 
 
 def difference_text(cell: Difference, say: Translator) -> str:

@@ -39,6 +39,7 @@ def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
         _flagged(llm) if llm.flagged else "",
         joined(_conflicts(llm), " "),
         unread_text(llm),
+        repaired_text(llm) if llm.repaired else "",
     )
     blocks: list[Block] = [Prose(text) for text in texts if text]
     if llm.rates:
@@ -79,27 +80,40 @@ def cost_table(llm: LlmReport) -> Table:
         _("answered from the cache"),
         _("prompt tokens"),
         _("completion tokens"),
-        _("cost"),
+        _("reported cost"),
+        _("reserved cost"),
     )
     return table(heads, rows, _("Cost"))
 
 
 def _usage(name: Text, part: UsageReport) -> tuple[Cell, ...]:
     counts = part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens
-    return name, *map(Count, counts), Money(part.usd, part.usd_source == "estimated")
+    return name, *map(Count, counts), *map(Money, _costs(part))
+
+
+def _costs(part: UsageReport) -> tuple[float | None, float | None]:
+    """Return the cost that servers reported, and the upper bound of what they did not."""
+    if part.usd is None or part.reserved_usd is None:
+        return part.usd, part.reserved_usd
+    return part.usd - part.reserved_usd, part.reserved_usd
 
 
 def cost_lines(llm: LlmReport) -> Iterator[Text]:
     """Yield the lines for the terminal: cost by model, consistency, and unreadable fields."""
     for role, part in llm.by_role.items():
+        reported, reserved = map(money_text, _costs(part))
         yield _(
-            "{role}: {calls} requests, {hits} replies from the cache, cost {cost}",
+            "{role}: {calls} requests, {hits} replies from the cache, cost {reported} reported by the server,"
+            " {reserved} reserved",
             role=role_text(role),
             calls=part.calls,
             hits=part.cache_hits,
-            cost=money_text(part.usd, estimated=part.usd_source == "estimated"),
+            reported=reported,
+            reserved=reserved,
         )
     yield from _flips(llm)
+    if llm.repaired:
+        yield repaired_text(llm)
     if text := unread_text(llm):
         yield text
 
@@ -152,6 +166,15 @@ _OUTCOMES: Mapping[str, Message] = {
     "error": _("failed"),
     "skipped_budget": _("skipped: the budget is used up"),
 }
+
+
+def repaired_text(llm: LlmReport) -> Text:
+    """Return how many replies had JSON that was repaired."""
+    return n_(
+        "The JSON of {n} reply was invalid and was repaired.",
+        "The JSON of {n} replies was invalid and was repaired.",
+        n=llm.repaired,
+    )
 
 
 def unread_text(llm: LlmReport) -> Text:

@@ -46,7 +46,7 @@ def test_a_call_that_waits_is_refused_once_the_money_is_spent():
         await asyncio.sleep(0.01)
         await budget.settle(8_000_000, 8_000_000)
         refusal = await asyncio.wait_for(second, 20)
-        assert refusal.values == {"limit": 1e-5, "spent": 8e-6, "next_call": 8e-6}
+        assert refusal.values == {"limit": 1e-5, "spent": 8e-6, "reserved": 0.0, "next_call": 8e-6}
 
     asyncio.run(run())
 

@@ -69,8 +69,9 @@ def test_texts_go_in_batches_of_64(count, sizes, embedder, embeddings_server, un
 
     vectors = embedder.embed_passages(texts)
 
-    assert [len(batch) for batch in embeddings_server.inputs()] == sizes
-    assert [text for batch in embeddings_server.inputs() for text in batch] == texts
+    batches = sorted(embeddings_server.inputs(), key=len, reverse=True)  # sent at the same time
+    assert [len(batch) for batch in batches] == sizes
+    assert sorted(text for batch in batches for text in batch) == sorted(texts)
     assert vectors == pytest.approx(np.stack([unit(text) for text in texts]), abs=1e-6)
 
 
@@ -93,7 +94,7 @@ def test_a_fault_that_passes_is_waited_out(status, embedder, embeddings_server, 
 def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
     embeddings_server.replies = [reply(500, b'{"error": {"message": "down"}}')]
 
-    with pytest.raises(EmbeddingError, match="status 500") as caught:
+    with pytest.raises(EmbeddingError, match="down") as caught:
         embedder.embed_query("one")
 
     assert len(embeddings_server.requests) == 4
@@ -102,7 +103,7 @@ def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server
 
 
 def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
-    embeddings_server.replies = [reply(429, b'{"error": {"message": "quota"}}')]
+    embeddings_server.replies = [reply(429, b'{"error": {"message": "slow down"}}')]
 
     with pytest.raises(EmbeddingError, match=embedder.name):
         embedder.embed_query("one")
@@ -116,7 +117,7 @@ def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_s
         (401, "OPENAI_API_KEY"),
         (403, "key"),
         (404, "name"),
-        (400, "status 400"),
+        (400, "key"),
     ],
 )
 def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
@@ -183,14 +184,11 @@ def test_a_zero_vector_stays_zero(embedder, embeddings_server, reply, body_of_ro
     assert embedder.embed_query("one").tolist() == [0.0, 0.0]
 
 
-def test_a_missing_key_says_which_to_set_and_asks_nothing(embeddings_server, monkeypatch):
+def test_a_missing_key_says_which_to_set(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    url = embeddings_server.url
-    embedder = LitellmEmbedder("openai/test-embed", api_base=url, backoff_s=SHORT)
 
     with pytest.raises(EmbeddingError, match="OPENAI_API_KEY"):
-        embedder.embed_query("one")
-    assert embeddings_server.requests == []
+        LitellmEmbedder("openai/test-embed")
 
 
 def test_a_server_that_is_not_there_is_an_embedding_error(monkeypatch):
@@ -198,7 +196,7 @@ def test_a_server_that_is_not_there_is_an_embedding_error(monkeypatch):
     closed = "http://127.0.0.1:9/v1"
     embedder = LitellmEmbedder("openai/test-embed", api_base=closed, backoff_s=SHORT)
 
-    with pytest.raises(EmbeddingError, match=r"at http://127\.0\.0\.1:9/v1") as caught:
+    with pytest.raises(EmbeddingError, match=r"at http://127\.0\.0\.1:9") as caught:
         embedder.embed_query("one")
     assert KEY not in str(caught.value)
 
@@ -242,17 +240,6 @@ def e5_server() -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()
-            _close_connections()
-
-
-def _close_connections() -> None:
-    """This server keeps them open; litellm would drop its clients with theirs open, in the middle of another test."""
-    import litellm
-    import openai
-
-    for client in litellm.in_memory_llm_clients_cache.cache_dict.values():
-        if isinstance(client, openai.OpenAI):
-            client.close()
 
 
 def wait_for(address: str) -> None:

@@ -36,7 +36,7 @@ def test_roles_of_models_are_korean_wherever_costs_are_shown(role):
     (line,), (row,) = cost_lines(report), costs.rows
     assert re.match("[가-힣 ]+: openai/a: b: ", say(line))
     assert say(row[0]) == say(role_text(f"{role}: openai/a: b"))
-    assert row[1:] == (Count(5), Count(0), Count(0), Count(0), Money(0.0))
+    assert row[1:] == (Count(5), Count(0), Count(0), Count(0), Money(0.0), Money(0.0))
     assert (role_text("openai/m"), role_text("other: m")) == ("openai/m", "other: m")
 
 
@@ -70,14 +70,16 @@ def test_a_banner_stands_where_few_items_were_judged_and_has_the_reasons(judged,
 
 
 @pytest.mark.parametrize(
-    ("usd", "source", "cost"),
-    [(None, "unpriced", "unknown"), (0.5, "table", "0.500000 USD"), (0.5, "estimated", "(est")],
+    ("usd", "reserved", "costs"),
+    [(None, None, []), (0.5, 0.0, ["0.500000", "0.000000"]), (0.5, 0.2, ["0.300000", "0.200000"])],
 )
-def test_the_terminal_has_a_line_with_the_cost(usd, source, cost):
-    used = llm_report(usd=usd, usd_source=source).model_dump(include=set(UsageReport.model_fields))
+def test_the_terminal_has_a_line_with_the_reported_and_the_reserved_cost(usd, reserved, costs):
+    used = llm_report(usd=usd, reserved_usd=reserved).model_dump(
+        include=set(UsageReport.model_fields)
+    )
     (line,) = cost_lines(llm_report(by_role={"judge: m": used}))
     assert line.startswith("judge: m: 5 ")
-    assert cost in line
+    assert re.findall(r"\d\.\d{6}", line) == costs
 
 
 @pytest.fixture

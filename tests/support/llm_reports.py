@@ -13,6 +13,7 @@ def llm_report(**changes: object) -> LlmReport:
         "cached_tokens": 0,
         "usd": 0.0,
         "usd_source": "table",
+        "reserved_usd": 0.0,
         "by_role": {},
         "outcomes": {"scored": 4},
         "items": 4,
