@@ -45,12 +45,13 @@ from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline, read_run
 from gigamind.release.waiver import Attempt, Release, Waiver
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, failed_document, run_document
-from gigamind.reports.verdict import release_document, waiver_text
+from gigamind.reports.verdict import waiver_text
 
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
 COMPARE_FILE = "compare.md"

@@ -13,7 +13,20 @@ from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison, MetricChange, Snapshot
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
+from gigamind.release.waiver import Release
 from gigamind.reports.charts import shortened
+from gigamind.reports.comparison import (
+    WORDS_BLIND,
+    difference_of,
+    distinct,
+    gate_conditions,
+    main_keys,
+    metric_table,
+    next_steps,
+    noise_text,
+    trust_warnings,
+    worst_examples,
+)
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -36,22 +49,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import (
-    TASKS,
-    WORDS_BLIND,
-    Release,
-    difference_of,
-    distinct,
-    gate_conditions,
-    main_keys,
-    metric_table,
-    next_steps,
-    noise_text,
-    release_verdict,
-    slice_name,
-    trust_warnings,
-    worst_examples,
-)
+from gigamind.reports.verdict import TASKS, release_verdict, slice_name
 
 _HITS = 10
 _IDS = 5

@@ -12,6 +12,7 @@ from gigamind.records.judged import Report
 from gigamind.records.schema import RunReport
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Course, Trend
+from gigamind.reports.comparison import main_keys
 from gigamind.reports.document import (
     Cell,
     Column,
@@ -30,7 +31,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.experiment import setting_name, value_text
-from gigamind.reports.verdict import TASKS, main_keys
+from gigamind.reports.verdict import TASKS
 from gigamind.stats.changes import LevelChange, level_changes
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`

@@ -17,8 +17,18 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
 from gigamind.release.comparison import Snapshot
 from gigamind.release.policy import GateResult, rule_label
+from gigamind.release.waiver import Release
 from gigamind.reports.cards.line import certified
 from gigamind.reports.charts import Course, Trend
+from gigamind.reports.comparison import (
+    gate_conditions,
+    main_keys,
+    metric_table,
+    next_steps,
+    noise_text,
+    trust_warnings,
+    worst_examples,
+)
 from gigamind.reports.document import (
     Banner,
     Bullets,
@@ -42,19 +52,7 @@ from gigamind.reports.document import (
 from gigamind.reports.figures import Figure, measured
 from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text
-from gigamind.reports.verdict import (
-    TASKS,
-    Release,
-    bounds_verdict,
-    gate_conditions,
-    main_keys,
-    metric_table,
-    next_steps,
-    noise_text,
-    release_verdict,
-    trust_warnings,
-    worst_examples,
-)
+from gigamind.reports.verdict import TASKS, bounds_verdict, release_verdict
 from gigamind.reports.views import View
 
 MOST_RUNS = 20

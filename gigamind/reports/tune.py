@@ -8,6 +8,7 @@ from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Curve, Pen, Spot, Surface
+from gigamind.reports.comparison import distinct, example_of, main_keys
 from gigamind.reports.document import (
     Cell,
     Difference,
@@ -26,7 +27,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.reports.verdict import distinct, example_of, items_text, main_keys
+from gigamind.reports.verdict import items_text
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3

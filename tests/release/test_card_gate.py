@@ -12,8 +12,9 @@ from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, read_policy, rule_label
 from gigamind.release.shortfall import required_scales
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
-from gigamind.reports.verdict import Release, release_document
 
 
 def policy(cards="require", phase=None, **card):

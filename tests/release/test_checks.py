@@ -8,8 +8,9 @@ from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy, rule_label
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Result, Section, Table
-from gigamind.reports.verdict import Release, release_document
 
 MODEL_JUDGE = JudgeReport(
     kind="search_qa", file="judges/search_qa.toml", fingerprint="j", model="openai/x"

@@ -7,17 +7,11 @@ from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.waiver import Attempt, Release, Waiver
+from gigamind.reports.comparison import metric_table, next_steps, release_document, worst_examples
 from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.verdict import (
-    Release,
-    metric_table,
-    next_steps,
-    release_document,
-    release_verdict,
-    worst_examples,
-)
+from gigamind.reports.verdict import release_verdict
 from gigamind.tasks.search.compare import SearchComparison
 
 HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100

@@ -12,6 +12,7 @@ from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.comparison import EXAMPLES, WORDS_BLIND, main_figures
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -33,7 +34,7 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import Figure, figure_of
 from gigamind.reports.labels import LABELS
-from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, main_figures, slice_name
+from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data

@@ -10,8 +10,9 @@ from gigamind.metrics import answerability
 from gigamind.metrics.table import label
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
+from gigamind.reports.comparison import main_figures
 from gigamind.reports.figures import Figure, figure_of, figures_of
-from gigamind.reports.verdict import main_figures, slice_name
+from gigamind.reports.verdict import slice_name
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 

@@ -11,6 +11,7 @@ from gigamind.metrics.table import keys_in, label_text
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.charts import Chart
+from gigamind.reports.comparison import EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -30,7 +31,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.figures import figure_of
-from gigamind.reports.verdict import EXAMPLES, ranking_lines, slice_name
+from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.failures import failed_items, failure_text
