@@ -104,7 +104,6 @@ def waiver_text(waiver: Waiver) -> Message:
 
 def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     comparison, gate = release.comparison, release.gate
-    items = items_text(comparison)
     match state_of(release):
         case "not-comparable" if gate.is_refused:
             what = [
@@ -137,9 +136,11 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
                 "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
                 metrics=[_moved(change) for change in ungated(release)[:2]],
             )
-            return Verdict("warning", joined([sentence, items], " "))
+            return Verdict("warning", joined([sentence, items_text(comparison)], " "))
         case _passed:
-            return Verdict("passed", joined([_passed_sentence(release), items], " "))
+            return Verdict(
+                "passed", joined([_passed_sentence(release), items_text(comparison)], " ")
+            )
 
 
 def _detailed(mismatch: Mismatch) -> Text:
@@ -269,25 +270,24 @@ def _passed_sentence(release: Release) -> Message:
         return _("Passed: no gate failed.")
     limit = max(rule.limit or 0.0 for rule, _change in known)
     bounds = [_largest_drop(change, comparison) for _rule, change in known]
-    if all(most is not None and most <= limit for most in bounds):
+    if max(bounds) <= limit:
         return n_(
             "Passed: a drop of more than {limit} is ruled out for the gated metric (95% confidence).",
             "Passed: a drop of more than {limit} is ruled out for all {n} gated metrics (95% confidence).",
             n=len(known),
             limit=points(limit, signed=False),
         )
-    most = max(bound for bound in bounds if bound is not None)
     return _(
         "Passed: no gated metric dropped by more than {limit}. With {n:,} {units}, drops up to {most} could go"
         " unnoticed.",
         limit=points(limit, signed=False),
         n=comparison.shared,
         units=units_of(comparison.task),
-        most=points(most, signed=False),
+        most=points(max(bounds), signed=False),
     )
 
 
-def _largest_drop(change: MetricChange, comparison: Comparison) -> float | None:
+def _largest_drop(change: MetricChange, comparison: Comparison) -> float:
     """Return the largest drop that the data do not rule out (95 %).
 
     Without an interval (fewer than six changed items), it is the one-sided limit of the rate of worse items of
