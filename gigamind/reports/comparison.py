@@ -249,9 +249,9 @@ SIDES = _("baseline"), _("current")
 
 def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
-    worse = [change for change in comparison.changes if change.change == "worse"]
+    worse = comparison.changed("worse")
     if not worse and not comparison.lost:
-        better = [change for change in comparison.changes[::-1] if change.change == "improved"]
+        better = comparison.changed("improved")[::-1]
         shown = tuple(example_of(change, sides) for change in better[:EXAMPLES])
         return Examples(_("Improved"), shown, len(better))
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
@@ -395,13 +395,9 @@ def release_document(release: Release, run: str = "RUN", *, baseline: str = "BAS
 
 
 def _changed_items(comparison: Comparison) -> Iterator[Section]:
-    worse, better = (
-        [change for change in comparison.changes if change.change == way]
-        for way in ("worse", "improved")
-    )
     kinds = (
-        (_("Got worse"), [example_of(change) for change in worse], ""),
-        (_("Got better"), [example_of(change) for change in better], ""),
+        (_("Got worse"), [example_of(change) for change in comparison.changed("worse")], ""),
+        (_("Got better"), [example_of(change) for change in comparison.changed("improved")], ""),
         (
             _("Items that could not be evaluated"),
             [_gone_example(item, _("not evaluated")) for item in comparison.lost],

@@ -95,7 +95,7 @@ def experiment_document(
         shared=experiment.shared,
         units=units_of(experiment.task),
     )
-    counts = list(map(_worse, experiment.comparisons))
+    counts = [len(entry.changed("worse")) for entry in experiment.comparisons]
     worst = counts.index(max(counts))
     comparison = release.comparison if release else experiment.comparisons[worst]
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
@@ -125,10 +125,6 @@ def experiment_document(
         ),
         version=experiment.runs[-1].run.app_version,
     )
-
-
-def _worse(comparison: Comparison) -> int:
-    return sum(change.change == "worse" for change in comparison.changes)
 
 
 def _ranking(
@@ -177,7 +173,7 @@ def _ranking(
             run=experiment.runs[at + 1].label,
             metric=rule_label(change.metric),
             size=points(change.difference or 0.0),
-            worse=_worse(experiment.comparisons[at]),
+            worse=len(experiment.comparisons[at].changed("worse")),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )

@@ -182,10 +182,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
 
 def _examples(comparison: Comparison) -> Examples:
     """Return two queries that get better and one that gets worse, or more of one kind."""
-    better, worse = (
-        [change for change in comparison.changes if change.change == way]
-        for way in ("improved", "worse")
-    )
+    better, worse = comparison.changed("improved"), comparison.changed("worse")
     shown = [*better[::-1][: 3 - bool(worse)], *worse][:3]
     labels = (_("current setting"), _("recommended setting"))
     items = tuple(example_of(change, labels) for change in shown)

@@ -3,7 +3,6 @@
 The policy decides and significance explains: the sentence names the rule that decided, and its statistics beside it.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gigamind.formats import points
@@ -114,7 +113,7 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             sentence = _("Not comparable: the runs differ in {what}.", what=what)
             if not what:
                 sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
-            if worse := sum(change.change == "worse" for change in comparison.changes):
+            if worse := len(comparison.changed("worse")):
                 aside = _(
                     "For information: {worse:,} of {shared:,} {units} got worse.",
                     worse=worse,
@@ -302,22 +301,22 @@ def _largest_drop(change: MetricChange, comparison: Comparison) -> float:
 
 def items_text(comparison: Comparison, decided: str = "") -> Message:
     """Return how many items are lost, worse and better, and their slice; the rule `decided` named lost ones."""
-    counts = Counter(change.change for change in comparison.changes)
+    worse, improved = len(comparison.changed("worse")), len(comparison.changed("improved"))
     silent, gone = len(comparison.unjudged), len(comparison.lost)
-    unchanged = not counts["worse"] and not counts["improved"]
+    unchanged = not worse and not improved
     values = {
         "shared": comparison.shared - (silent if unchanged else 0),
         "units": units_of(comparison.task),
-        "worse": counts["worse"],
-        "improved": counts["improved"],
+        "worse": worse,
+        "improved": improved,
     }
     if unchanged and (gone or silent):
         changed = _("The other {shared:,} {units} have the same result.", **values)
     elif unchanged:
         changed = _("All {shared:,} {units} have the same result.", **values)
-    elif not counts["worse"]:
+    elif not worse:
         changed = _("{improved:,} of {shared:,} {units} got better, none worse.", **values)
-    elif not counts["improved"]:
+    elif not improved:
         changed = _("{worse:,} of {shared:,} {units} got worse, none better.", **values)
     else:
         changed = _("{worse:,} of {shared:,} {units} got worse, {improved:,} better.", **values)
