@@ -46,6 +46,7 @@ from gigamind.reports.verdict import (
     state_of,
     worst_first,
 )
+from gigamind.version import build_name
 
 EXAMPLES = 3
 _HITS = 3
@@ -450,7 +451,7 @@ def _compared_runs(comparison: Comparison) -> Section:
             label,
             run.run_id,
             Moment(run.created_at),
-            f"{run.app_version} {(run.git_commit or '')[:12]}".strip(),
+            build_name(run.app_version, run.git_commit),
         )
         for label, run in ((_("baseline"), comparison.baseline), (_("current"), comparison.current))
     ]

@@ -54,6 +54,7 @@ from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text
 from gigamind.reports.verdict import TASKS, bounds_verdict, release_verdict
 from gigamind.reports.views import View
+from gigamind.version import build_name
 
 MOST_RUNS = 20
 _PANELS = 4
@@ -373,8 +374,7 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
         yield _("system"), environment.system.name
     else:
         yield _("embedding model"), embedder_text(run, say)
-    commit = (environment.git_commit or "")[:12]
-    yield _("gigamind version"), f"{environment.app_version} {commit}".strip()
+    yield _("gigamind version"), build_name(environment.app_version, environment.git_commit)
     yield "Python", environment.python_version
     yield (
         _("hardware"),
