@@ -37,7 +37,7 @@ from gigamind.reports.document import (
     shaped,
     table,
 )
-from gigamind.reports.figures import Figure, Part, figures_of, measured
+from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
 from gigamind.reports.verdict import (
     STATE_OF,
     TASKS,
@@ -158,7 +158,7 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
     wanted = keys if every else [key for key in main_keys(keys) if key in moved]
-    shown = [key for key in distinct([*gated, *wanted], comparison) if key not in gated]
+    shown = [key for key in distinct_in([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     columns = (
@@ -180,15 +180,14 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
 
 
-def distinct(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
-    """Return the metrics without those that coincide with an earlier one on these items, as hit@1 and recall@1 may."""
-    seen: dict[tuple[object, ...], str] = {}
-    for key in keys:
-        changes = [comparison.metric(key) for comparison in comparisons]
-        values = [(c.n, c.baseline, c.current, c.worse, c.improved) for c in changes if c]
-        if values:
-            seen.setdefault((key.partition(".")[0], *values), key)
-    return list(seen.values())
+def distinct_in(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
+    """Return the metrics of the comparisons, each once; see `distinct`."""
+    changes = {key: [comparison.metric(key) for comparison in comparisons] for key in keys}
+    values = {
+        key: tuple((c.n, c.baseline, c.current, c.worse, c.improved) for c in found if c)
+        for key, found in changes.items()
+    }
+    return distinct({key: value for key, value in values.items() if value})
 
 
 def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:

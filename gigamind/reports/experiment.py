@@ -18,7 +18,7 @@ from gigamind.reports.charts import shortened
 from gigamind.reports.comparison import (
     WORDS_BLIND,
     difference_of,
-    distinct,
+    distinct_in,
     gate_conditions,
     main_keys,
     metric_table,
@@ -80,7 +80,7 @@ def experiment_document(
         for run in experiment.runs
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
-    keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
+    keys = distinct_in(in_order(experiment.metrics), *experiment.comparisons)
     changed = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
     main = [key for key in main_keys(keys) if key in changed]
     others = [key for key in keys if key not in main]

@@ -8,7 +8,7 @@ from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Curve, Pen, Spot, Surface
-from gigamind.reports.comparison import distinct, example_of, main_keys
+from gigamind.reports.comparison import distinct_in, example_of, main_keys
 from gigamind.reports.document import (
     Cell,
     Difference,
@@ -162,7 +162,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
     """
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
-    changes = [comparison.metric(key) for key in distinct(keys, comparison)]
+    changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
     rows: list[tuple[Cell, ...]] = [
         (
             rule_label(change.metric),
