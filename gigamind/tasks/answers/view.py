@@ -37,7 +37,7 @@ from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.page import list_data
+from gigamind.tasks.answers.page import list_data, reasons
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AgreementReport,
@@ -47,7 +47,6 @@ from gigamind.tasks.answers.schema import (
     AnswerSummaryReport,
     EvaluatedClaim,
 )
-from gigamind.tasks.answers.support_checks import reasons
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15

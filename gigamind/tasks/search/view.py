@@ -34,10 +34,9 @@ from gigamind.reports.figures import figure_of
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.failures import failed_items, failure_text
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
 from gigamind.tasks.search.judge_advice import is_usable
-from gigamind.tasks.search.page import items_json
+from gigamind.tasks.search.page import failed_items, failure_text, items_json
 from gigamind.tasks.search.schema import (
     ItemReport,
     RunRecord,
