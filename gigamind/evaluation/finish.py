@@ -227,13 +227,7 @@ def _write(
             )
         )
     announce(
-        verdict,
-        options,
-        page,
-        refused,
-        options.language,
-        bounds=bounds,
-        status=record.run.status,
+        verdict, options, page, refused, options.language, bounds=bounds, status=record.run.status
     )
     return verdict, refused, page
 

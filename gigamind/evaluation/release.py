@@ -14,13 +14,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from gigamind.datasets.write import write_text
-from gigamind.errors import (
-    BrokenBoundError,
-    GigamindError,
-    InputError,
-    reason_of,
-    text_of,
-)
+from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.evaluation.task import Task
 from gigamind.i18n import (

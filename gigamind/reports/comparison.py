@@ -301,11 +301,7 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
     if later and later[0] > _HITS:
         shown.append(later)
     return tuple(
-        SideLine(
-            f"{at}. {hit.note}",
-            _score(hit),
-            "expected" if hit.note in expected else "",
-        )
+        SideLine(f"{at}. {hit.note}", _score(hit), "expected" if hit.note in expected else "")
         for at, hit in shown
     )
 
@@ -446,12 +442,7 @@ def _gone_example(item: ComparedItem, what: Text = "") -> Example:
 
 def _compared_runs(comparison: Comparison) -> Section:
     rows: list[tuple[Cell, ...]] = [
-        (
-            label,
-            run.run_id,
-            Moment(run.created_at),
-            build_name(run.app_version, run.git_commit),
-        )
+        (label, run.run_id, Moment(run.created_at), build_name(run.app_version, run.git_commit))
         for label, run in ((_("baseline"), comparison.baseline), (_("current"), comparison.current))
     ]
     counts = [_("Unchanged items: {count:,}.", count=comparison.unchanged)]

@@ -361,9 +361,7 @@ def _sections(
         " previous run, false change points are more frequent."
     )
     yield Section(
-        f"trend-{place}",
-        title(_("Trend")),
-        (*_charts(history, main, say), Prose(lead, faint=True)),
+        f"trend-{place}", title(_("Trend")), (*_charts(history, main, say), Prose(lead, faint=True))
     )
     remarks = [] if history.comparable == len(history.runs) else [_("remark")]
     rows = [

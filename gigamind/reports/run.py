@@ -185,10 +185,7 @@ def _resumed(sentence: Text, outcome: Outcome) -> Banner:
 
 
 def _warnings(
-    view: View[Any, Any, Any],
-    record: Record[Any, Any],
-    outcome: Outcome,
-    verdict: Verdict | Banner,
+    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, verdict: Verdict | Banner
 ) -> Iterator[Text]:
     """Yield warnings, the most important first, without what the verdict says."""
     named = len(by_item(record.errors)) if isinstance(verdict, Banner) else 0

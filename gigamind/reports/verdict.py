@@ -250,9 +250,7 @@ def _drop_text(
 
 def _moved(change: MetricChange) -> Message:
     return _(
-        "{metric} ({size})",
-        metric=rule_label(change.metric),
-        size=points(change.difference or 0.0),
+        "{metric} ({size})", metric=rule_label(change.metric), size=points(change.difference or 0.0)
     )
 
 

@@ -133,10 +133,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return _worst(record, EXAMPLES)
 
     def sections(
-        self,
-        record: AnswerRunRecord,
-        say: Translator,
-        baseline: AnswerSnapshot | None,
+        self, record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
     ) -> Iterator[Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):

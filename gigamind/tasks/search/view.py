@@ -37,12 +37,7 @@ from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
 from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
-from gigamind.tasks.search.schema import (
-    ItemReport,
-    RunRecord,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
