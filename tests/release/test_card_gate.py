@@ -105,7 +105,7 @@ def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gat
     rules, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    document = release_document(Release(comparison=compared, gate=rules)).first
+    document = release_document(Release(comparison=compared, gate=rules)).only()
     assert document.verdict.state == "warning"
     (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))
     (condition,) = conditions.items

@@ -119,7 +119,7 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
     }
     assert judged.verdict == verdict
     document = release_document(Release(comparison=found, gate=judged))
-    assert mismatch.meaning in str(document.first.blocks)
+    assert mismatch.meaning in str(document.only().blocks)
 
 
 def bare(answers, total):
