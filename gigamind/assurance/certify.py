@@ -379,11 +379,7 @@ def _labelled(
 
 
 def _scale(
-    name: str,
-    kind: Scale,
-    runs: Sequence[JudgedRun],
-    labels: _Labels,
-    seed: int,
+    name: str, kind: Scale, runs: Sequence[JudgedRun], labels: _Labels, seed: int
 ) -> CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     pairs = [

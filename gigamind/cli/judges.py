@@ -27,11 +27,11 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, def
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Observations, OnTrial
+    from gigamind.assurance.trials import Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.judges.calibrated import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
-    from gigamind.reports.document import Block
+    from gigamind.reports.document import Block, Cell
 
 
 _FIGURES = {
@@ -327,8 +327,15 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
             _regress(reason)
 
 
+def _rate_cells(share: "Share", of: int) -> tuple["Cell", ...]:
+    """Return a rate, its interval, and how many of `of` it is measured on."""
+    from gigamind.reports.document import Count, Interval, Proportion
+
+    return Proportion(share.rate), Interval(share.low, share.high), Count(share.of, of)
+
+
 def _show_attacks(report: "AttackReport") -> None:
-    from gigamind.reports.document import Count, Interval, Proportion, Verdict, table
+    from gigamind.reports.document import Count, Proportion, Verdict, table
 
     fooled = report.overall.fooled
     sentence = n_(
@@ -340,9 +347,7 @@ def _show_attacks(report: "AttackReport") -> None:
     rows = (
         (
             group.name,
-            Proportion(group.fooled.rate),
-            Interval(group.fooled.low, group.fooled.high),
-            Count(group.fooled.of, group.attacks),
+            *_rate_cells(group.fooled, group.attacks),
             Proportion(group.reported_fooled.rate),
             Count(group.flagged),
         )
@@ -461,7 +466,7 @@ def _run_deceptive_judges(
 
 
 def _show_tests(report: "UnitTestReport") -> None:
-    from gigamind.reports.document import Bullets, Count, Interval, Proportion, Verdict, table
+    from gigamind.reports.document import Bullets, Verdict, table
 
     passed = report.overall.passed
     sentence = n_(
@@ -471,12 +476,7 @@ def _show_tests(report: "UnitTestReport") -> None:
         passed=passed.hits,
     )
     rows = (
-        (
-            group.name,
-            Proportion(group.passed.rate),
-            Interval(group.passed.low, group.passed.high),
-            Count(group.passed.of, group.tests),
-        )
+        (group.name, *_rate_cells(group.passed, group.tests))
         for group in (report.overall, *report.by_failure, *report.by_language)
     )
     heads = _("tests"), _("pass rate"), _("95% CI"), _("with a verdict")

@@ -155,14 +155,8 @@ def evaluate() -> None:
 
 _JUDGE_COMMANDS = {
     "fit": ("judges:fit", _("Fit a judge to labelled queries.")),
-    "certify": (
-        "judges:certify",
-        _("Measure how well a run's judge agrees with human labels."),
-    ),
-    "attack": (
-        "judges:attack",
-        _("Test a judge against prompt injection in notes and answers."),
-    ),
+    "certify": ("judges:certify", _("Measure how well a run's judge agrees with human labels.")),
+    "attack": ("judges:attack", _("Test a judge against prompt injection in notes and answers.")),
     "test": ("judges:test", _("Run a judge on cases with known verdicts.")),
 }
 

@@ -30,9 +30,7 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
     if rows:
         title = n_(
-            "{n} unusable row of the dataset:",
-            "{n:,} unusable rows of the dataset:",
-            n=len(rows),
+            "{n} unusable row of the dataset:", "{n:,} unusable rows of the dataset:", n=len(rows)
         )
         _show_first(console, title, rows, say)
     show_warning_lines(console, checked.warnings)

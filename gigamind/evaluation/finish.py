@@ -36,7 +36,7 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
-from gigamind.release.model import EvalSnapshot
+from gigamind.release.model import ComparedTask
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
@@ -70,7 +70,7 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
     if options.gates is None or options.compare or not (out / "per_item.jsonl").is_file():
         return None
     record = read_run(out, kinds)
-    return bounds_of(kinds[record.run.task].take_snapshot(record), record.run.status, options)
+    return bounds_of(record, options, kinds[record.run.task])
 
 
 def read_page(
@@ -79,12 +79,9 @@ def read_page(
     """Return the page of the run in that folder, without its list of items; None if `--format md` left out its JSON."""
     if not (out / "per_item.jsonl").is_file():
         return None
-    record, verdict = read_run(out, kinds), read_verdict(out)
-    outcome = Outcome(
-        release=verdict,
-        bounds=read_bounds(out, options, kinds),
-        out=out,
-    )
+    record = read_run(out, kinds)
+    bounds = bounds_of(record, options, task.compared)
+    outcome = Outcome(release=read_verdict(out), bounds=bounds, out=out)
     return run_document(task.view, record, outcome, translator(options.language), items=False)
 
 
@@ -183,13 +180,14 @@ def _write(
     files: dict[str, str] = {}
     past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
-        snapshot = task.compared.take_snapshot(record)
-        bounds = bounds_of(snapshot, record.run.status, options)
+        bounds = bounds_of(record, options, task.compared)
+        take_snapshot = task.compared.take_snapshot
         if options.save_snapshot:
-            files[SNAPSHOT_FILE] = snapshot_text(snapshot)
+            files[SNAPSHOT_FILE] = snapshot_text(take_snapshot(record))
         if reference and record.run.status == "complete":
             try:
-                verdict = with_history(reference.judge(snapshot), record.run, out, past)
+                release = reference.judge(take_snapshot(record))
+                verdict = with_history(release, record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
                     _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
@@ -215,8 +213,9 @@ def _write(
         files[SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
-            link = Step(_("Open the report"), url=f"{served_at(out)}{HTML_FILE}")
-            page = page.linked(link) if served_at(out) else page
+            address = served_at(out)
+            link = Step(_("Open the report"), url=f"{address}{HTML_FILE}")
+            page = page.linked(link) if address else page
     files |= task.view.files(record) | _figures(task, record, options)
     write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
@@ -228,13 +227,7 @@ def _write(
             )
         )
     announce(
-        verdict,
-        options,
-        page,
-        refused,
-        options.language,
-        bounds=bounds,
-        status=record.run.status,
+        verdict, options, page, refused, options.language, bounds=bounds, status=record.run.status
     )
     return verdict, refused, page
 
@@ -251,12 +244,12 @@ def _figures(
 
 
 def bounds_of(
-    snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
+    record: Record[Any, Any], options: EvalOptions, kind: ComparedTask[Any, Any, Any]
 ) -> GateResult | None:
     """Apply the bounds of a --gates file to a run, or raise InputError; None if there is no file, or a baseline."""
-    if options.gates is None or options.compare or status != "complete":
+    if options.gates is None or options.compare or record.run.status != "complete":
         return None
-    return bounds_gate(snapshot, read_policy(options.gates), options.phase)
+    return bounds_gate(kind.take_snapshot(record), read_policy(options.gates), options.phase)
 
 
 def finish_flow(

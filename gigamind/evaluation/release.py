@@ -13,14 +13,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from gigamind.errors import (
-    BrokenBoundError,
-    EvaluationError,
-    GigamindError,
-    InputError,
-    reason_of,
-    text_of,
-)
+from gigamind.datasets.write import write_text
+from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.evaluation.task import Task
 from gigamind.i18n import (
@@ -33,6 +27,7 @@ from gigamind.i18n import (
     translator,
 )
 from gigamind.interop.junit import JunitCase, junit_xml
+from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.records.history import PastRun, conditions, past_runs
 from gigamind.records.schema import RunReport
@@ -45,16 +40,18 @@ from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline, read_run
 from gigamind.release.waiver import Attempt, Release, Waiver
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, failed_document, run_document
-from gigamind.reports.verdict import release_document, waiver_text
+from gigamind.reports.verdict import waiver_text
 
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
 COMPARE_FILE = "compare.md"
 _VERDICT_FILE = "compare.json"
+WAIVER_FILE = "waiver.json"
 
 
 def verdict_files(verdict: Release, language: Language, out: Path) -> dict[str, str]:
@@ -157,11 +154,13 @@ def announce(
         elif not cases:
             cases.append(JunitCase(name, "error", say(_("the run was interrupted"))))
         _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
-    text = render_markdown(page.only("errors"), say, level=3, fold=True)
-    if options.comment:
-        _write(options.comment, text, mode="w")
-    if place := os.environ.get(_CI_SUMMARY):
-        _write(Path(place), f"{text}\n", mode="a")
+    summary = os.environ.get(_CI_SUMMARY)
+    if options.comment or summary:
+        text = render_markdown(page.only("errors"), say, level=3, fold=True)
+        if options.comment:
+            _write(options.comment, text, mode="w")
+        if summary:
+            _write(Path(summary), f"{text}\n", mode="a")
 
 
 @contextmanager
@@ -219,9 +218,6 @@ def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:
     ]
 
 
-WAIVER_FILE = "waiver.json"
-
-
 def candidate_of(run: RunReport) -> str:
     """Return a hash of what a run evaluated and how; equal for repeated attempts."""
     settings = conditions(run.options, run.environment, run.judge, run.notes_hash)
@@ -261,7 +257,7 @@ def _read_waiver(out: Path) -> Waiver | None:
     try:
         return Waiver.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        reason = reason_of(error) if isinstance(error, OSError) else first_problem(error)
         raise InputError(
             _(
                 "{file} cannot be used: {reason}. Write it again with `gigamind gate waive`.",
@@ -300,13 +296,7 @@ def waive(out: Path, *, reason: str, until: date, by: str) -> Waiver:
         by=by,
         metrics=tuple(rule.metric for rule in verdict.gate.failed),
     )
-    file = out / WAIVER_FILE
-    try:
-        file.write_text(waiver.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise EvaluationError(
-            _("{file}: cannot be written ({reason})", file=file, reason=reason_of(error))
-        ) from error
+    write_text(out / WAIVER_FILE, waiver.model_dump_json(indent=2) + "\n")
     return waiver
 
 

@@ -132,7 +132,7 @@ def _emit_verdict(verdict: Release, out: Path) -> None:
                 "out": str(out.absolute()),
                 "baseline": comparison.baseline.run_id,
                 "reasons": list(gate.reasons[:_MAX_REASONS]),
-                "worse": sum(change.change == "worse" for change in comparison.changes),
+                "worse": len(comparison.changed("worse")),
                 "lost": len(comparison.lost),
             },
         )

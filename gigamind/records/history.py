@@ -14,6 +14,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _, n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Record, RunReport
+from gigamind.version import build_name
 
 # Options that change no figure: file locations, gates, speed and cost.
 _ASIDE = """
@@ -54,11 +55,10 @@ def conditions(
 ) -> dict[str, str]:
     """Return everything except chance that may change the figures of a run, by name, as text."""
     given = {name: _plain(value) for name, value in options.items() if name not in _NO_CONDITION}
-    commit = (environment.git_commit or "")[:12]
     return given | {
         "embedding model": environment.embedding_model or "none",
         "system": environment.system.name if environment.system else "builtin",
-        "gigamind": f"{environment.app_version} {commit}".strip(),
+        "gigamind": build_name(environment.app_version, environment.git_commit),
         "index schema": environment.rag_schema_version,
         "judge": judge.describe() if judge else "none",
         "notes": notes_hash[:12],

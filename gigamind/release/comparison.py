@@ -224,3 +224,7 @@ class Comparison(Report):
     def metric(self, name: str) -> MetricChange | None:
         """Return the metric with that name, such as `search.mrr`; None if there is none."""
         return next((change for change in self.metrics if change.metric == name), None)
+
+    def changed(self, way: Literal["improved", "worse"]) -> list[ItemChange]:
+        """Return the items that changed in this way, in the order of `changes`."""
+        return [change for change in self.changes if change.change == way]

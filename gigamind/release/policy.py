@@ -311,8 +311,7 @@ _REASONS: _Texts = {
         **values,
     ),
     "no_such_item": lambda values: _(
-        "{metric}: the gates name this checklist item, but the checklist lacks it.",
-        **values,
+        "{metric}: the gates name this checklist item, but the checklist lacks it.", **values
     ),
     "unmeasured": lambda values: _("{metric} was not measured in either run.", **values),
     "new": lambda values: _(
@@ -334,12 +333,10 @@ _REASONS: _Texts = {
         **values,
     ),
     "floor_gone": lambda values: _(
-        "{metric} has no value in this run, but the gates require at least {limit}.",
-        **values,
+        "{metric} has no value in this run, but the gates require at least {limit}.", **values
     ),
     "ceiling_gone": lambda values: _(
-        "{metric} has no value in this run, but the gates require at most {limit}.",
-        **values,
+        "{metric} has no value in this run, but the gates require at most {limit}.", **values
     ),
     "nothing_held": lambda values: _(
         "The gates cannot decide: no gated metric of these {units} was measured in both runs.",

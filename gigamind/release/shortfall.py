@@ -198,9 +198,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
         yield Shortfall(text)
     elif figure.low < floor:
         text = _(
-            "{what}: {kappa} may be below the required {least}",
-            kappa=kappa_text(group),
-            **values,
+            "{what}: {kappa} may be below the required {least}", kappa=kappa_text(group), **values
         )
         yield Shortfall(text)
 

@@ -413,13 +413,8 @@ class Document:
     blocks: tuple[Block, ...]
     version: str = ""  # of gigamind
 
-    @property
-    def first(self) -> "Document":
-        """Return the part before the sections: what the terminal and a comment show."""
-        return self.only()
-
     def only(self, *ids: str) -> "Document":
-        """Return the document with only these sections."""
+        """Return the part before the sections, which the terminal and a comment show, with only these sections."""
         kept = (b for b in self.blocks if not isinstance(b, Section) or b.id in ids)
         return replace(self, blocks=tuple(kept))
 

@@ -13,7 +13,20 @@ from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison, MetricChange, Snapshot
 from gigamind.release.mismatch import WHAT
 from gigamind.release.policy import rule_label
+from gigamind.release.waiver import Release
 from gigamind.reports.charts import shortened
+from gigamind.reports.comparison import (
+    WORDS_BLIND,
+    difference_of,
+    distinct_in,
+    gate_conditions,
+    main_keys,
+    metric_table,
+    next_steps,
+    noise_text,
+    trust_warnings,
+    worst_examples,
+)
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -36,22 +49,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import (
-    TASKS,
-    WORDS_BLIND,
-    Release,
-    difference_of,
-    distinct,
-    gate_conditions,
-    main_keys,
-    metric_table,
-    next_steps,
-    noise_text,
-    release_verdict,
-    slice_name,
-    trust_warnings,
-    worst_examples,
-)
+from gigamind.reports.verdict import TASKS, release_verdict, slice_name
 
 _HITS = 10
 _IDS = 5
@@ -82,7 +80,7 @@ def experiment_document(
         for run in experiment.runs
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
-    keys = distinct(in_order(experiment.metrics), *experiment.comparisons)
+    keys = distinct_in(in_order(experiment.metrics), *experiment.comparisons)
     changed = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
     main = [key for key in main_keys(keys) if key in changed]
     others = [key for key in keys if key not in main]
@@ -97,7 +95,7 @@ def experiment_document(
         shared=experiment.shared,
         units=units_of(experiment.task),
     )
-    counts = list(map(_worse, experiment.comparisons))
+    counts = [len(entry.changed("worse")) for entry in experiment.comparisons]
     worst = counts.index(max(counts))
     comparison = release.comparison if release else experiment.comparisons[worst]
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
@@ -127,10 +125,6 @@ def experiment_document(
         ),
         version=experiment.runs[-1].run.app_version,
     )
-
-
-def _worse(comparison: Comparison) -> int:
-    return sum(change.change == "worse" for change in comparison.changes)
 
 
 def _ranking(
@@ -179,7 +173,7 @@ def _ranking(
             run=experiment.runs[at + 1].label,
             metric=rule_label(change.metric),
             size=points(change.difference or 0.0),
-            worse=_worse(experiment.comparisons[at]),
+            worse=len(experiment.comparisons[at].changed("worse")),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )

@@ -1,12 +1,13 @@
 """The metrics of a report over some items, with values and intervals."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from gigamind.i18n import Language
 from gigamind.metrics.links import CEILING
-from gigamind.metrics.table import label
+from gigamind.metrics.spec import OWN
+from gigamind.metrics.table import label, metric_of
 from gigamind.records.schema import IntervalReport
 
 
@@ -53,6 +54,16 @@ def figure_of(part: Part, key: str) -> Figure | None:
 def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
     """Return the metrics of these names that the slice has, measured or not."""
     return [figure for key in keys if (figure := figure_of(part, key))]
+
+
+def distinct(values: Mapping[str, Hashable]) -> list[str]:
+    """Return the metrics without those whose values equal an earlier one's, as hit@1 and recall@1 may; all own ones."""
+    seen: dict[tuple[str, str, Hashable], str] = {}
+    for key, value in values.items():
+        metric = metric_of(key)
+        own = key if metric is None or metric.key in OWN else ""
+        seen.setdefault((own, key.partition(".")[0], value), key)
+    return list(seen.values())
 
 
 def measured(figures: Iterable[Figure]) -> list[Figure]:

@@ -12,6 +12,7 @@ from gigamind.records.judged import Report
 from gigamind.records.schema import RunReport
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Course, Trend
+from gigamind.reports.comparison import main_keys
 from gigamind.reports.document import (
     Cell,
     Column,
@@ -30,7 +31,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.experiment import setting_name, value_text
-from gigamind.reports.verdict import TASKS, main_keys
+from gigamind.reports.verdict import TASKS
 from gigamind.stats.changes import LevelChange, level_changes
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
@@ -360,9 +361,7 @@ def _sections(
         " previous run, false change points are more frequent."
     )
     yield Section(
-        f"trend-{place}",
-        title(_("Trend")),
-        (*_charts(history, main, say), Prose(lead, faint=True)),
+        f"trend-{place}", title(_("Trend")), (*_charts(history, main, say), Prose(lead, faint=True))
     )
     remarks = [] if history.comparable == len(history.runs) else [_("remark")]
     rows = [

@@ -33,7 +33,7 @@ from gigamind.reports.document import (
 from gigamind.reports.text import code, inline, sentence
 
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
-MARKS = {
+_MARKS = {
     "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "not-comparable": "?", "waived": "~",
 }  # fmt: skip
 """Plain signs beside the words of states; they need no emoji font."""
@@ -98,7 +98,7 @@ class _Page:
         return self._titled(_("Conditions"), "\n".join(lines))
 
     def _state(self, state: str) -> str:
-        mark = MARKS.get(state, "")
+        mark = _MARKS.get(state, "")
         return f"{mark} {self.say(STATES[state])}".strip()  # pyright: ignore[reportArgumentType]
 
     def steps(self, block: Steps) -> str:

@@ -24,7 +24,6 @@ from gigamind.reports.document import (
     money_text,
     table,
 )
-from gigamind.reports.text import counted
 from gigamind.stats.krippendorff import reading
 
 _FEW = 0.8  # of the items, as --min-coverage has it
@@ -186,7 +185,7 @@ def unread_text(llm: LlmReport) -> Text:
         "Optional fields of the model's replies that could not be read: {fields} ({names}). No verdict was"
         " lost.",
         fields=unread.total(),
-        names=counted(unread),
+        names=", ".join(f"{name}: {count}" for name, count in unread.most_common()),
     )
 
 

@@ -3,22 +3,32 @@
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.spec import OWN, units_of
-from gigamind.metrics.table import about, metric_of
+from gigamind.metrics.spec import units_of
+from gigamind.metrics.table import about
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
 from gigamind.release.comparison import Snapshot
 from gigamind.release.policy import GateResult, rule_label
+from gigamind.release.waiver import Release
 from gigamind.reports.cards.line import certified
 from gigamind.reports.charts import Course, Trend
+from gigamind.reports.comparison import (
+    gate_conditions,
+    main_keys,
+    metric_table,
+    next_steps,
+    noise_text,
+    trust_warnings,
+    worst_examples,
+)
 from gigamind.reports.document import (
     Banner,
     Bullets,
@@ -39,23 +49,12 @@ from gigamind.reports.document import (
     shaped,
     table,
 )
-from gigamind.reports.figures import Figure, measured
+from gigamind.reports.figures import Figure, distinct, measured
 from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text
-from gigamind.reports.verdict import (
-    TASKS,
-    Release,
-    bounds_verdict,
-    gate_conditions,
-    main_keys,
-    metric_table,
-    next_steps,
-    noise_text,
-    release_verdict,
-    trust_warnings,
-    worst_examples,
-)
+from gigamind.reports.verdict import TASKS, bounds_verdict, release_verdict
 from gigamind.reports.views import View
+from gigamind.version import build_name
 
 MOST_RUNS = 20
 _PANELS = 4
@@ -186,10 +185,7 @@ def _resumed(sentence: Text, outcome: Outcome) -> Banner:
 
 
 def _warnings(
-    view: View[Any, Any, Any],
-    record: Record[Any, Any],
-    outcome: Outcome,
-    verdict: Verdict | Banner,
+    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, verdict: Verdict | Banner
 ) -> Iterator[Text]:
     """Yield warnings, the most important first, without what the verdict says."""
     named = len(by_item(record.errors)) if isinstance(verdict, Banner) else 0
@@ -212,20 +208,22 @@ def _warnings(
 
 def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
-    known = measured(figures)
-    main = main_keys([figure.key for figure in known])
-    return KeyFigures(
-        tuple(
-            KeyFigure(
-                rule_label(figure.key),
-                Proportion(figure.value, ceiling=figure.ceiling),
-                Interval(figure.interval.low, figure.interval.high),
-                figure.interval.n,
-                about(figure.key, say.language),
-            )
-            for figure in _distinct([figure for figure in known if figure.key in main])
+    main = main_keys([figure.key for figure in measured(figures)])
+    shown = [figure for figure in figures if figure.key in main]
+    return KeyFigures(tuple(_key_figures(shown, say)))
+
+
+def _key_figures(figures: Iterable[Figure], say: Translator) -> Iterator[KeyFigure]:
+    known = {figure.key: figure for figure in measured(figures)}
+    for key in distinct({key: (figure.value, figure.interval) for key, figure in known.items()}):
+        figure = known[key]
+        yield KeyFigure(
+            rule_label(key),
+            Proportion(figure.value, ceiling=figure.ceiling),
+            Interval(figure.interval.low, figure.interval.high),
+            figure.interval.n,
+            about(key, say.language),
         )
-    )
 
 
 def _all_metrics(
@@ -235,35 +233,14 @@ def _all_metrics(
     if release and not release.gate.is_refused:
         compared = metric_table(release, every=True)
         return Section("metrics", _("All metrics"), (compared,), folded=True)
-    known = _distinct(measured(figures))
-    if not known:
+    rows = [(x.label, x.value, x.interval, Count(x.n), x.about) for x in _key_figures(figures, say)]
+    if not rows:
         return None
-    rows: list[tuple[Cell, ...]] = [
-        (
-            rule_label(figure.key),
-            Proportion(figure.value, ceiling=figure.ceiling),
-            Interval(figure.interval.low, figure.interval.high),
-            Count(figure.interval.n),
-            about(figure.key, say.language),
-        )
-        for figure in known
-    ]
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
     missing = [rule_label(figure.key) for figure in figures if figure.value is None]
     text = _("Not defined for these items: {metrics}.", metrics=missing)
     notes = [Prose(text, faint=True)] if missing else []
     return Section("metrics", _("All metrics"), (table(heads, rows), *notes), folded=True)
-
-
-def _distinct(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the metrics without those that coincide with an earlier one, as hit@1 and recall@1 may."""
-    seen: dict[tuple[object, ...], Figure] = {}
-    for figure in figures:
-        interval, metric = figure.interval, metric_of(figure.key)
-        own = figure.key if metric is None or metric.key in OWN else ""
-        values = figure.block, figure.value, interval.low, interval.high, interval.n
-        seen.setdefault((own, *values), figure)
-    return list(seen.values())
 
 
 def _trend(outcome: Outcome, say: Translator) -> Section | None:
@@ -375,8 +352,7 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
         yield _("system"), environment.system.name
     else:
         yield _("embedding model"), embedder_text(run, say)
-    commit = (environment.git_commit or "")[:12]
-    yield _("gigamind version"), f"{environment.app_version} {commit}".strip()
+    yield _("gigamind version"), build_name(environment.app_version, environment.git_commit)
     yield "Python", environment.python_version
     yield (
         _("hardware"),

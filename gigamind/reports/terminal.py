@@ -36,7 +36,7 @@ def show(document: Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
     if not console.is_terminal:
         console.width = _WIDTH
-    for block in document.first.blocks:
+    for block in document.only().blocks:
         if isinstance(block, Table | KeyFigures):
             console.print(_table(block if isinstance(block, Table) else block.as_table, say))
         for line in _lines(block, say):

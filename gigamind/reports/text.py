@@ -1,7 +1,6 @@
 """Texts that all reports share, and the escaping of third-party texts in Markdown: no line, table or fence breaks."""
 
 import re
-from collections import Counter
 
 from markupsafe import Markup
 
@@ -58,8 +57,3 @@ def embedder_text(run: RunReport, say: Translator) -> str:
     """Return the embedding model of a run, without the suffix that the cache needs."""
     name = run.environment.embedding_model or say(_("no embedding model"))
     return name.removesuffix(IN_BATCHES)
-
-
-def counted(names: Counter[str]) -> str:
-    """Return names with their counts, the most frequent first."""
-    return ", ".join(f"{name}: {count}" for name, count in names.most_common())

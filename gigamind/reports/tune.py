@@ -8,6 +8,7 @@ from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Curve, Pen, Spot, Surface
+from gigamind.reports.comparison import distinct_in, example_of, main_keys
 from gigamind.reports.document import (
     Cell,
     Difference,
@@ -26,7 +27,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.reports.verdict import distinct, example_of, items_text, main_keys
+from gigamind.reports.verdict import items_text
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
@@ -161,7 +162,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
     """
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
-    changes = [comparison.metric(key) for key in distinct(keys, comparison)]
+    changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
     rows: list[tuple[Cell, ...]] = [
         (
             rule_label(change.metric),
@@ -181,10 +182,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
 
 def _examples(comparison: Comparison) -> Examples:
     """Return two queries that get better and one that gets worse, or more of one kind."""
-    better, worse = (
-        [change for change in comparison.changes if change.change == way]
-        for way in ("improved", "worse")
-    )
+    better, worse = comparison.changed("improved"), comparison.changed("worse")
     shown = [*better[::-1][: 3 - bool(worse)], *worse][:3]
     labels = (_("current setting"), _("recommended setting"))
     items = tuple(example_of(change, labels) for change in shown)

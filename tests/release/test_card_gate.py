@@ -12,8 +12,9 @@ from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, read_policy, rule_label
 from gigamind.release.shortfall import required_scales
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
-from gigamind.reports.verdict import Release, release_document
 
 
 def policy(cards="require", phase=None, **card):
@@ -104,7 +105,7 @@ def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gat
     rules, compared = gate(
         judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
     )
-    document = release_document(Release(comparison=compared, gate=rules)).first
+    document = release_document(Release(comparison=compared, gate=rules)).only()
     assert document.verdict.state == "warning"
     (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))
     (condition,) = conditions.items

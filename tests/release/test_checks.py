@@ -8,8 +8,9 @@ from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy, rule_label
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Result, Section, Table
-from gigamind.reports.verdict import Release, release_document
 
 MODEL_JUDGE = JudgeReport(
     kind="search_qa", file="judges/search_qa.toml", fingerprint="j", model="openai/x"
@@ -118,7 +119,7 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
     }
     assert judged.verdict == verdict
     document = release_document(Release(comparison=found, gate=judged))
-    assert mismatch.meaning in str(document.first.blocks)
+    assert mismatch.meaning in str(document.only().blocks)
 
 
 def bare(answers, total):

@@ -12,7 +12,8 @@ from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, bounds_gate, judge_release
 from gigamind.release.policy import read_policy
-from gigamind.reports.verdict import Release, release_verdict
+from gigamind.release.waiver import Release
+from gigamind.reports.verdict import release_verdict
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Verdict
-from gigamind.reports.verdict import Release, release_document
 
 
 def test_figures_of_links_are_sums_over_notes_divided(links):

@@ -4,20 +4,17 @@ import pytest
 from gate_policy import shipped
 
 from gigamind.i18n import translator
+from gigamind.metrics.spec import OWN as OWN_METRICS
+from gigamind.metrics.spec import Metric, Text
+from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.waiver import Attempt, Release, Waiver
+from gigamind.reports.comparison import metric_table, next_steps, release_document, worst_examples
 from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.verdict import (
-    Release,
-    metric_table,
-    next_steps,
-    release_document,
-    release_verdict,
-    worst_examples,
-)
+from gigamind.reports.verdict import release_verdict
 from gigamind.tasks.search.compare import SearchComparison
 
 HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100
@@ -28,13 +25,13 @@ def judged(make_record, make_item, tmp_path):
     """Compare runs in which `lost` of `n` queries lost their note and `won` found it, under the shipped policy."""
     (tmp_path / "gates.toml").write_text(shipped(), "utf-8")
 
-    def release(lost=0, n=40, won=0, run=None):
+    def release(lost=0, n=40, won=0, run=None, names=("hit_at_1", "mrr")):
         def snapshot(found):
             items = [
                 make_item(
                     id=f"q{i}",
                     query=HOSTILE,
-                    metrics={"hit_at_1": float(found(i)), "mrr": float(found(i))},
+                    metrics=dict.fromkeys(names, float(found(i))),
                 )
                 for i in range(n)
             ]
@@ -134,6 +131,17 @@ def test_metrics_that_coincide_are_shown_once(judged):
     table = metric_table(judged(lost=20), every=True)
     names = [str(row[0]) for row in table.rows]
     assert len(names) == len(set(names))
+
+
+def test_an_own_metric_is_shown_even_if_it_coincides(judged):
+    own = Metric("search", None, None, "own_first", Text("own first", "첫째"))
+    register(own)
+    try:
+        table = metric_table(judged(lost=20, names=("hit_at_1", "mrr", "own_first")), every=True)
+    finally:
+        del OWN_METRICS[own.key]
+    names = [str(row[0]) for row in table.rows]
+    assert names.count("own first") == 1
 
 
 def test_three_examples_of_all_are_shown_with_their_number(judged):

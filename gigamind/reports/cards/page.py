@@ -33,6 +33,7 @@ from gigamind.release.shortfall import (
 )
 from gigamind.reports.cards.line import NO_MODEL, labels_text, tried
 from gigamind.reports.charts import Scatter
+from gigamind.reports.comparison import EXAMPLES
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -63,7 +64,6 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.verdict import EXAMPLES
 
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 

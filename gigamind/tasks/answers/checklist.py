@@ -9,12 +9,7 @@ from gigamind.evidence.result import Aligned
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, chosen
-from gigamind.judges.quality_gate import (
-    ChecklistItem,
-    ItemVerdict,
-    QualityGate,
-    load_quality_gate,
-)
+from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final
 from gigamind.stats.estimate import Estimate

@@ -3,10 +3,10 @@
 templates/answer_item.js unpacks the arrays in the order in which this module builds them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from gigamind.i18n import Translator
+from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.table import label
 from gigamind.records.judged import VerdictReport
 from gigamind.release.comparison import Comparison, ItemChange
@@ -23,7 +23,6 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SourceSentence,
 )
-from gigamind.tasks.answers.support_checks import reasons, support_checks
 
 _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
 _DECIMALS = 3  # as many as the page shows
@@ -238,3 +237,43 @@ def _change(
         before.check.passed if before.check else None,
     ]
     return [change.change if change else "", say(change.what) if change else "", stored]
+
+
+_SOURCE_DOUBTS = (
+    "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
+    "not_confirmed", "not_looked_at", "little_in_common",
+)  # fmt: skip
+
+
+def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
+    """Return the checks of a claim (model's verdict, proof, meaning) in order with their results; None if unknown."""
+    checks: list[tuple[str, bool | None]] = []
+    if claim.reported_verdict:
+        checks.append((f"told_{claim.reported_verdict}", claim.reported_verdict == "supported"))
+    elif claim.evidence is None:
+        return checks
+    if claim.reported_verdict == "not_found":
+        return checks
+    proven = claim.doubt is None or claim.doubt in _SOURCE_DOUBTS
+    checks.append(("proven" if proven else "unproven", proven))
+    if not proven or claim.source is None:
+        return checks
+    if claim.doubt:
+        return [*checks, (claim.doubt, None if claim.doubt in _SOURCE_DOUBTS[-2:] else False)]
+    if claim.confirmed:
+        return [*checks, ("confirmed", True)]
+    return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
+
+
+def reasons(claim: EvaluatedClaim) -> Iterator[Text]:
+    """Yield why a claim is not supported, the main reason first; contradictions also of a supported claim."""
+    if claim.doubt:
+        yield LABELS[claim.doubt]
+    elif claim.reported_verdict is None and claim.evidence is None:
+        yield _("no sentence of the notes has the words of the claim")
+    elif claim.verdict != "supported":
+        yield LABELS[claim.verdict]
+    for name in claim.contradictions:
+        what = LABELS[f"differs_{name}"]
+        numbers = claim.new_numbers if name == "number" else ()
+        yield _("{reason}: {numbers}", reason=what, numbers=numbers) if numbers else what

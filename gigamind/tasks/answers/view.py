@@ -12,6 +12,7 @@ from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
 from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.comparison import EXAMPLES, WORDS_BLIND, main_figures
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -33,10 +34,10 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import Figure, figure_of
 from gigamind.reports.labels import LABELS
-from gigamind.reports.verdict import EXAMPLES, WORDS_BLIND, main_figures, slice_name
+from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.answers.compare import AnswerSnapshot
-from gigamind.tasks.answers.page import list_data
+from gigamind.tasks.answers.page import list_data, reasons
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AgreementReport,
@@ -46,7 +47,6 @@ from gigamind.tasks.answers.schema import (
     AnswerSummaryReport,
     EvaluatedClaim,
 )
-from gigamind.tasks.answers.support_checks import reasons
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15
@@ -133,10 +133,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return _worst(record, EXAMPLES)
 
     def sections(
-        self,
-        record: AnswerRunRecord,
-        say: Translator,
-        baseline: AnswerSnapshot | None,
+        self, record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
     ) -> Iterator[Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):

@@ -11,6 +11,7 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, label_text
 from gigamind.release.comparison import Comparison
 from gigamind.reports import charts
+from gigamind.reports.comparison import EXAMPLES, main_figures
 from gigamind.reports.document import (
     Block,
     Column,
@@ -34,7 +35,6 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import figure_of
 from gigamind.reports.labels import CAUSES
-from gigamind.reports.verdict import EXAMPLES, main_figures
 from gigamind.reports.views import View
 from gigamind.tasks.links.compare import LinkSnapshot
 from gigamind.tasks.links.listing import notes_json

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gigamind.i18n import Translator, _
+from gigamind.i18n import Text, Translator, _
 from gigamind.metrics import answerability
 from gigamind.metrics.table import label
 from gigamind.release.policy import rule_label
 from gigamind.reports.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
+from gigamind.reports.comparison import main_figures
 from gigamind.reports.figures import Figure, figure_of, figures_of
-from gigamind.reports.verdict import main_figures, slice_name
+from gigamind.reports.verdict import slice_name
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 
@@ -29,29 +30,20 @@ _SCORE_NAMES = {
 _ORDER = {"easy": 0, "mid": 1, "hard": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A set of queries and its figures; `key` is "" for kinds without values."""
-
-    kind: str
-    key: str
-    part: SliceReport
-
-
-def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
-    """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags."""
-    yield Slice("overall", "", summary.overall)
+def slices(summary: SummaryReport, tags: int) -> Iterator[tuple[Text, SliceReport]]:
+    """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags, with labels."""
+    yield slice_name("overall", ""), summary.overall
     for key, part in summary.by_language.items():
-        yield Slice("language", key, part)
+        yield slice_name("language", key), part
     if summary.cross_lingual:
-        yield Slice("cross_lingual", "", summary.cross_lingual)
+        yield slice_name("cross_lingual", ""), summary.cross_lingual
     for key in sorted(summary.by_difficulty, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
-        yield Slice("difficulty", key, summary.by_difficulty[key])
+        yield slice_name("difficulty", key), summary.by_difficulty[key]
     # The tag that marks cross-lingual items would repeat that slice.
     others = (pair for pair in summary.by_tag.items() if pair[1] != summary.cross_lingual)
     largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
     for key, part in largest[:tags]:
-        yield Slice("tag", key, part)
+        yield slice_name("tag", key), part
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +99,7 @@ def search_figures(
         return {say(rule_label(metric.key)): metric for metric in metrics}
 
     def parts(summary: SummaryReport, tags: int) -> Shown:
-        return {
-            say(slice_name(part.kind, part.key)): figure_of(part.part, "search.mrr")
-            for part in slices(summary, tags)
-        }
+        return {say(name): figure_of(part, "search.mrr") for name, part in slices(summary, tags)}
 
     metrics = named(main_figures(record.summary.overall))
     known = named(figures_of(old.overall, old.overall.intervals)) if old else None

@@ -22,11 +22,7 @@ from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.systems.health import SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
-from gigamind.tasks.search.foreign import (
-    name_mismatch,
-    too_few_scores,
-    without_score,
-)
+from gigamind.tasks.search.foreign import name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.judge_advice import advice
 from gigamind.tasks.search.options import SearchEvalOptions

@@ -19,14 +19,13 @@ from gigamind.reports.html import render_html
 from gigamind.reports.tune import tuning_document
 from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
-from gigamind.tasks.search.tune_grid import tune_grid, with_setting
+from gigamind.tasks.search.tune_grid import eval_command, tune_grid, with_setting
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"

@@ -1,8 +1,10 @@
 """Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +22,10 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
 from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
-from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, prepare
+from gigamind.tasks.search.schema import JudgeRates
 from gigamind.version import __version__
 
 _DEEPEST = 10  # largest cut-off of the default metric
@@ -211,3 +213,32 @@ def _means(figures: Sequence[Figures], used: npt.NDArray[np.bool_]) -> dict[str,
 def with_setting(options: SearchEvalOptions, setting: SearchSetting) -> SearchEvalOptions:
     """Return the options with another search setting."""
     return options.model_copy(update=setting.model_dump())
+
+
+# These options control how a run is shown and stored, not what it measures.
+_OMITTED = {"task", "out", "format", "lang", "figures", "save_snapshot"}
+_JUDGE_OPTIONS = {"unanswerable_mode", "min_score", "judge"}
+
+
+def eval_command(options: SearchEvalOptions, judge: JudgeRates | None) -> str:
+    """Return the command of an evaluation with these options, with another judge if one is given."""
+    hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
+    always = {"dataset", "notes", "mode", *(hybrid if options.mode == "hybrid" else ())}
+    other = judge is not None and not judge.chosen
+    shown, typed = options.for_report(), list[str]()
+    for name, field in SearchEvalOptions.model_fields.items():
+        omitted = name in _OMITTED or (other and name in _JUDGE_OPTIONS)
+        if not omitted and (name in always or getattr(options, name) != field.default):
+            typed += _typed(f"--{name.replace('_', '-')}", shown[name])
+    own = ("--unanswerable-mode", judge.kind) if judge is not None and other else ()
+    return f"gigamind eval search {shlex.join([*typed, *own])}"
+
+
+def _typed(flag: str, value: object) -> list[str]:
+    if value is True:
+        return [flag]
+    if value is False:
+        return [f"--no-{flag.removeprefix('--')}"]
+    if isinstance(value, list):
+        return [word for part in cast("list[object]", value) for word in (flag, str(part))]
+    return [flag, str(value)]

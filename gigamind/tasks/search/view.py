@@ -11,6 +11,7 @@ from gigamind.metrics.table import keys_in, label_text
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.charts import Chart
+from gigamind.reports.comparison import EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -29,20 +30,13 @@ from gigamind.reports.document import (
     more_text,
     table,
 )
-from gigamind.reports.figures import figure_of
-from gigamind.reports.verdict import EXAMPLES, ranking_lines, slice_name
+from gigamind.reports.figures import distinct, figure_of, measured
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.failures import failed_items, failure_text
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
 from gigamind.tasks.search.judge_advice import is_usable
-from gigamind.tasks.search.page import items_json
-from gigamind.tasks.search.schema import (
-    ItemReport,
-    RunRecord,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.tasks.search.page import failed_items, failure_text, items_json
+from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
@@ -343,23 +337,22 @@ def _by_slice(summary: SummaryReport, charts: Mapping[str, Chart]) -> Iterator[B
     if len(parts) == 1:
         return
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
-    columns: dict[
-        tuple[float | None, ...], str
-    ] = {}  # each once, as hit@1 and recall@1 may coincide
+    columns: dict[str, tuple[float | None, ...]] = {}
     for key in keys_in("summary", blocks, summary.overall.deepest):
-        figures = (figure_of(part.part, key) for part in parts)
-        columns.setdefault(tuple(figure.value if figure else None for figure in figures), key)
-    columns.pop((None,) * len(parts), None)
+        figures = [figure_of(part, key) for _name, part in parts]
+        if any(measured(filter(None, figures))):
+            columns[key] = tuple(figure.value if figure else None for figure in figures)
+    keys = distinct(columns)
     yield table(
-        (_("slice"), _("answerable"), _("unanswerable"), *map(label_text, columns.values())),
+        (_("slice"), _("answerable"), _("unanswerable"), *map(label_text, keys)),
         [
             (
-                slice_name(part.kind, part.key),
-                Count(part.part.counts.answerable),
-                Count(part.part.counts.unanswerable),
-                *map(Proportion, values),
+                name,
+                Count(part.counts.answerable),
+                Count(part.counts.unanswerable),
+                *(Proportion(columns[key][place]) for key in keys),
             )
-            for part, *values in zip(parts, *columns, strict=True)
+            for place, (name, part) in enumerate(parts)
         ],
         _(
             "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"

@@ -8,6 +8,7 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport, MetricReport, VerdictReport
 from gigamind.records.schema import IntervalReport
+from gigamind.reports.comparison import WORDS_BLIND
 from gigamind.reports.document import (
     Count,
     Examples,
@@ -23,7 +24,6 @@ from gigamind.reports.html import render_html
 from gigamind.reports.labels import LABELS
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
-from gigamind.reports.verdict import WORDS_BLIND
 from gigamind.tasks.answers.quality import QualityItemRate, QualitySliceReport, QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AnswerCounts,

@@ -10,6 +10,7 @@ from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
+from gigamind.release.waiver import Release
 from gigamind.reports.document import (
     Count,
     KeyFigures,
@@ -23,7 +24,6 @@ from gigamind.reports.document import (
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
-from gigamind.reports.verdict import Release
 from gigamind.tasks import KINDS
 from gigamind.tasks.links.view import LinkView
 

@@ -85,7 +85,7 @@ def test_a_switch_names_the_cross_validated_gain_and_no_other():
     assert list(map(EN, (values["gain"], values["low"], values["high"]))) == [
         "+9.0 pp", "+2.0 pp", "+14.0 pp",
     ]  # fmt: skip
-    seen = render_markdown(page.first, EN)
+    seen = render_markdown(page.only(), EN)
     assert "+10.0" not in seen  # the gain on the queries that chose the setting
     assert find(page.blocks, Steps).items[0].command == SWITCH.command
 

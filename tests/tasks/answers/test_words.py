@@ -14,7 +14,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.shards import is_resumable
 from gigamind.i18n import translator
 from gigamind.metrics.table import label
-from gigamind.reports.verdict import WORDS_BLIND
+from gigamind.reports.comparison import WORDS_BLIND
 from gigamind.tasks import evaluate, judged_kinds
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

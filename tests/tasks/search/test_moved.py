@@ -10,8 +10,9 @@ from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run
+from gigamind.release.waiver import Release
+from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Section
-from gigamind.reports.verdict import Release, release_document
 from gigamind.spans import Span
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.compare import SearchComparison

@@ -1,0 +1,463 @@
+"""The parts of a comparison of two runs that each page and comment shows: what to do next, metrics, items, gates."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from gigamind.formats import points
+from gigamind.i18n import Text, _, joined, n_
+from gigamind.metrics.spec import units_of
+from gigamind.metrics.table import in_order, is_lower_better, metric_of
+from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
+from gigamind.release.policy import LOST, RuleResult, rule_label
+from gigamind.release.shortfall import METRIC as CARD
+from gigamind.release.waiver import Release
+from gigamind.reports.document import (
+    Cell,
+    Column,
+    Condition,
+    Conditions,
+    Difference,
+    Document,
+    Example,
+    Examples,
+    Group,
+    Moment,
+    Proportion,
+    Prose,
+    Result,
+    Section,
+    Side,
+    SideLine,
+    State,
+    Step,
+    Table,
+    Time,
+    shaped,
+    table,
+)
+from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
+from gigamind.reports.verdict import (
+    STATE_OF,
+    TASKS,
+    release_verdict,
+    rule_text,
+    state_of,
+    worst_first,
+)
+from gigamind.version import build_name
+
+EXAMPLES = 3
+_HITS = 3
+_LISTED = 20
+_TIMES = frozenset({"search_p95", "cold_start"})
+
+
+def next_steps(
+    release: Release | None, run: str, *, report: str = "", baseline: str = "BASELINE"
+) -> Iterator[Step]:
+    """Yield what to do next, as commands.
+
+    Args:
+        release: None for a run without a baseline.
+        run, baseline: the folders of the current run and the baseline.
+        report: URL of the page with all items; "" if the reader is on it.
+    """
+    if report:
+        yield Step(_("See every changed item"), url=report)
+    if release and release.comparison.gone:
+        yield Step(
+            n_(
+                "Restore the expected passage of {n} item in its note, or label it again",
+                "Restore the expected passages of {n:,} items in their notes, or label them again",
+                n=len(release.comparison.gone),
+            )
+        )
+    promote = f"gigamind baseline promote {run}"
+    if release is None:
+        yield Step(_("Make this run the baseline of later runs"), promote)
+        return
+    comparison, gate = release.comparison, release.gate
+    if gate.is_refused:
+        known = comparison.mismatches
+        keys = [m.relaxed_by for m in known if m.severity == "no-verdict" and m.relaxed_by]
+        refused = any(m.severity == "refuse" for m in known)
+        if keys and not refused:
+            changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
+            yield Step(
+                _("If the change is intentional, allow it and compare again"),
+                f"gigamind compare {baseline} {run} {changed}",
+            )
+        yield Step(_("Or make this run the new baseline"), promote)
+    elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
+        if gate.verdict == "inconclusive":
+            yield Step(
+                _(
+                    "To decide, evaluate again with more items; for the speed, with more passes (`--speed-passes`)"
+                )
+            )
+            yield Step(_("To accept the result, make this run the new baseline"), promote)
+            return
+        if gate.failed:
+            waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
+            yield Step(_("To release anyway, record who accepts it"), waive)
+        if gate.failed and all(rule.metric == CARD for rule in gate.failed):
+            certify = f"gigamind judge certify {run} --labels LABELS --out card"
+            yield Step(_("Compare the judge with human labels"), certify)
+            return
+        yield Step(
+            _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
+        )
+    else:
+        yield Step(_("Make this run the new baseline"), promote)
+
+
+_WORST = _(
+    "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
+    " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
+)
+
+
+def gate_conditions(release: Release) -> Conditions:
+    """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
+    comparison, gate = release.comparison, release.gate
+    if gate.is_refused:
+        reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
+        return Conditions(tuple(reasons))
+    shown = [rule for rule in worst_first(release) if rule.status not in {"passed", "skipped"}]
+    texts: dict[tuple[State, Text], None] = dict.fromkeys(
+        (
+            STATE_OF[rule.status],
+            _WORST
+            if rule.why == "worst"
+            else rule_text(rule, comparison)
+            if rule.why == "drop"
+            else rule.explanation,
+        )
+        for rule in shown
+    )
+    explained = {rule.explanation for rule in gate.rules}
+    decided = [Condition(state, text) for state, text in texts]
+    allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
+    return Conditions((*decided, *allowed))
+
+
+def metric_table(release: Release, *, every: bool = False) -> Table:
+    """Return the gated metrics, worst result first, then the other main metrics that changed.
+
+    `every` adds all others.
+    """
+    comparison = release.comparison
+    rules = [
+        rule
+        for rule in worst_first(release)
+        if rule.baseline is not None or rule.current is not None
+    ]
+    gated = [rule.metric for rule in rules]
+    keys = in_order([change.metric for change in comparison.metrics])
+    moved = {change.metric for change in comparison.metrics if change.changed}
+    wanted = keys if every else [key for key in main_keys(keys) if key in moved]
+    shown = [key for key in distinct_in([*gated, *wanted], comparison) if key not in gated]
+    sizes = Counter(change.n for change in comparison.metrics)
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    columns = (
+        Column(_("metric")),
+        Column(_("baseline")),
+        Column(_("current")),
+        Column(_("difference (95% CI)")),
+        Column(_("limit"), minor=True),
+        Column(_("result")),
+    )
+    changes = tuple(
+        (rule_label(key), *_cells(change, usual), None, Result("informational"))
+        for key in shown
+        if (change := comparison.metric(key))
+    )
+    if not rules:  # the runs are not comparable: there are no limits and no results
+        return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
+    gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
+    return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
+
+
+def distinct_in(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
+    """Return the metrics of the comparisons, each once; see `distinct`."""
+    changes = {key: [comparison.metric(key) for comparison in comparisons] for key in keys}
+    values = {
+        key: tuple((c.n, c.baseline, c.current, c.worse, c.improved) for c in found if c)
+        for key, found in changes.items()
+    }
+    return distinct({key: value for key, value in values.items() if value})
+
+
+def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
+    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    cells: tuple[Cell, Cell, Cell]
+    if change is not None and rule.metric not in LOST:
+        cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
+    elif rule.why == "normalised":
+        label = _("query time, relative to the baseline")
+        cells = "1.00", rule.values["ratio"], None
+    elif rule.metric not in _TIMES:
+        before, after = rule.baseline, rule.current
+        lost = Difference((after or 0.0) - (before or 0.0), limit=-(rule.limit or 0.0))
+        cells = Proportion(before), Proportion(after), lost if rule.metric in LOST else None
+    else:
+        before, after = rule.baseline, None if rule.why == "speed_gone" else rule.current
+        difference = None
+        if before is not None and after is not None:
+            difference = f"{after - before:+,.0f} ms".replace("-", "−")
+        cells = Time(before), Time(after), difference
+    return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
+
+
+def _cells(change: MetricChange, usual: int, limit: float | None = None) -> tuple[Cell, Cell, Cell]:
+    n = change.n if change.n != usual else None
+    signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
+    return (
+        Proportion(change.baseline, n),
+        Proportion(change.current),
+        difference_of(change, signed),
+    )
+
+
+def difference_of(change: MetricChange, limit: float | None = None) -> Difference:
+    """Return the difference of a metric for a table; without an interval, the number of changed items."""
+    low, high = change.interval or (None, None)
+    few = change.low is not None and change.changed and change.interval is None
+    note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
+    return Difference(change.difference, low, high, limit, change.is_better, note)
+
+
+def _limit(rule: RuleResult) -> Cell:
+    if rule.limit is None:
+        return None
+    if rule.why == "normalised":
+        return f"≤ {rule.limit:.2f}"
+    if rule.metric in _TIMES:
+        return f"≤ {rule.limit:,.0f} ms"
+    if rule.metric == CARD or rule.why.startswith("floor"):
+        return f"≥ {rule.limit:.3f}"
+    if rule.why.startswith("ceiling"):
+        return f"≤ {rule.limit:.3f}"
+    sign = 1 if is_lower_better(rule.metric) and rule.metric not in LOST else -1
+    return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
+
+
+SIDES = _("baseline"), _("current")
+
+
+def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> Examples:
+    """Return the items that got worse, worst first, with both rankings; lost items come first."""
+    worse = comparison.changed("worse")
+    if not worse and not comparison.lost:
+        better = comparison.changed("improved")[::-1]
+        shown = tuple(example_of(change, sides) for change in better[:EXAMPLES])
+        return Examples(_("Improved"), shown, len(better))
+    lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
+    items = [*lost, *(example_of(change, sides) for change in worse)]
+    return Examples(_("Got worse"), tuple(items[:EXAMPLES]), len(items))
+
+
+def _title(item: ComparedItem | ItemChange) -> str:
+    """Return the text of an item; for a note, whose text is its path, its file name."""
+    return PurePosixPath(item.id).stem if item.text == item.id else item.text
+
+
+def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
+    """Return a changed item with both rankings; `sides` names the runs."""
+    shown: tuple[Side, ...] = ()
+    if change.baseline_ranking is not None and change.current_ranking is not None:
+        expected = set(change.expected_notes)
+        shown = (
+            Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
+            Side(sides[1], ranking_lines(change.current_ranking, expected)),
+        )
+    is_better = change.change == "improved"
+    return Example(change.id, _title(change), change.what, change.expected_notes, shown, is_better)
+
+
+class Hit(Protocol):
+    """A note of a ranking."""
+
+    @property
+    def note(self) -> str: ...
+    @property
+    def base_score(self) -> float | None: ...
+    @property
+    def final_score(self) -> float | None: ...
+
+
+def _score(hit: Hit) -> Cell:
+    """Return the score that ordered a hit; "" if its system gives none."""
+    score = hit.base_score if hit.final_score is None else hit.final_score
+    return "" if score is None else Proportion(score)
+
+
+def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ...]:
+    """Return the first results, and the first expected note if it comes later."""
+    shown = list(enumerate(hits[:_HITS], start=1))
+    later = next(((at, hit) for at, hit in enumerate(hits, 1) if hit.note in expected), None)
+    if later and later[0] > _HITS:
+        shown.append(later)
+    return tuple(
+        SideLine(f"{at}. {hit.note}", _score(hit), "expected" if hit.note in expected else "")
+        for at, hit in shown
+    )
+
+
+def noise_text(release: Release) -> Text:
+    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    comparison = release.comparison
+    if state_of(release) == "passed":
+        return ""
+    known = [change.detectable for change in comparison.metrics if change.detectable is not None]
+    if not known:
+        return ""
+    size = min(known)
+    text = _(
+        "With {n:,} shared {units}, changes smaller than about {size} usually go unnoticed.",
+        n=comparison.shared,
+        units=units_of(comparison.task),
+        size=points(size, signed=False),
+    )
+    limits = [rule.limit for rule in release.gate.rules if rule.why == "drop" and rule.limit]
+    if not limits or min(limits) >= size:
+        return text
+    limit = _(
+        "The limit is {limit}, so a real regression may go unnoticed.",
+        limit=points(min(limits), signed=False),
+    )
+    return joined([text, limit], " ")
+
+
+WORDS_BLIND = _(
+    "The judge compares words, not meaning. It counts a claim as not found if it is paraphrased or in another"
+    " language than the note. It may miss changes of word order, tense, obligation or limit."
+)
+
+
+def trust_warnings(release: Release) -> Iterator[Text]:
+    """Yield what a reader must know before trusting a comparison, without what the verdict already says."""
+    comparison, gate = release.comparison, release.gate
+    for mismatch in comparison.mismatches:
+        if mismatch.meaning not in gate.reasons and mismatch.relaxed_by not in gate.relaxed:
+            yield mismatch.meaning
+    if comparison.by_words:
+        yield WORDS_BLIND
+
+
+def main_figures(part: Part) -> list[Figure]:
+    """Return the measured main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
+    figures = measured(figures_of(part, in_order(list(part.intervals))))
+    main = main_keys([figure.key for figure in figures])
+    return [figure for figure in figures if figure.key in main]
+
+
+def main_keys(keys: Sequence[str]) -> list[str]:
+    """Return the main metrics among these names, in the table's order; all of them if none is a main one."""
+    ordered = in_order(keys)
+    chosen: dict[str, str] = {}
+    for key in ordered:
+        metric = metric_of(key)
+        if metric and metric.use.main and not (metric.use.first and metric.key in chosen):
+            chosen[metric.key] = key
+    return list(chosen.values()) or ordered
+
+
+def release_document(release: Release, run: str = "RUN", *, baseline: str = "BASELINE") -> Document:
+    """Return compare.md: a run and its baseline; `run` and `baseline` are their folders, for commands."""
+    comparison = release.comparison
+    subject = _(
+        "{current} vs {baseline}, {shared:,} shared {units}",
+        current=comparison.current.run_id,
+        baseline=comparison.baseline.run_id,
+        shared=comparison.shared,
+        units=units_of(comparison.task),
+    )
+    return shaped(
+        TASKS[comparison.task],
+        subject,
+        verdict=release_verdict(release),
+        warnings=trust_warnings(release),
+        steps=next_steps(release, run, baseline=baseline),
+        table=metric_table(release),
+        examples=worst_examples(comparison),
+        conditions=gate_conditions(release),
+        noise=noise_text(release),
+        sections=(*_changed_items(comparison), _compared_runs(comparison)),
+        version=comparison.current.app_version,
+    )
+
+
+def _changed_items(comparison: Comparison) -> Iterator[Section]:
+    kinds = (
+        (_("Got worse"), [example_of(change) for change in comparison.changed("worse")], ""),
+        (_("Got better"), [example_of(change) for change in comparison.changed("improved")], ""),
+        (
+            _("Items that could not be evaluated"),
+            [_gone_example(item, _("not evaluated")) for item in comparison.lost],
+            NOT_EVALUATED,
+        ),
+        (
+            _("Items whose expected passage is no longer in its note"),
+            [_gone_example(item) for item in comparison.gone],
+            PASSAGE_GONE,
+        ),
+        (
+            _("Items without a verdict in this run"),
+            [_gone_example(item) for item in comparison.unjudged],
+            VERDICT_LOST,
+        ),
+        (
+            _("Items without a checklist result in this run"),
+            [_gone_example(item) for item in comparison.unchecked],
+            VERDICT_LOST,
+        ),
+    )
+    for place, (title, items, why) in enumerate(kinds):
+        if len(items) > (EXAMPLES if not why else 0):
+            lead = (Prose(why),) if why else ()
+            listed = Examples(title, tuple(items[:_LISTED]), len(items))
+            yield Section(f"items-{place}", title, (*lead, listed), folded=True)
+
+
+NOT_EVALUATED = _(
+    "The baseline evaluated these items, and the current run could not. The errors.jsonl of the current run has the"
+    " reasons."
+)
+PASSAGE_GONE = _(
+    "The expected passage was in its note in the baseline and is gone. No search can show it. Restore the passage, or"
+    " label these questions again."
+)
+VERDICT_LOST = _(
+    "The baseline has a result for these items and the current run has none, so no metric includes them. The"
+    " errors.jsonl of the current run has the reasons."
+)
+
+
+def _gone_example(item: ComparedItem, what: Text = "") -> Example:
+    return Example(item.id, _title(item), what, item.expected_notes)
+
+
+def _compared_runs(comparison: Comparison) -> Section:
+    rows: list[tuple[Cell, ...]] = [
+        (label, run.run_id, Moment(run.created_at), build_name(run.app_version, run.git_commit))
+        for label, run in ((_("baseline"), comparison.baseline), (_("current"), comparison.current))
+    ]
+    counts = [_("Unchanged items: {count:,}.", count=comparison.unchanged)]
+    if n := comparison.only_baseline:
+        counts.append(_("Only in the baseline: {count:,}.", count=n))
+    if n := comparison.only_current:
+        counts.append(_("Only in the current run: {count:,}.", count=n))
+    method = _(
+        "All values cover the items that both runs measured. CIs are 95% (paired bootstrap); a change is significant"
+        " if its CI excludes 0 and its Holm-adjusted p-value is below 0.05."
+    )
+    heads = ("", _("run"), _("created"), "gigamind")
+    return Section(
+        "runs",
+        _("Compared runs"),
+        (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
+        folded=True,
+    )
