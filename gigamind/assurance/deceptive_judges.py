@@ -323,7 +323,9 @@ class ScriptedClient:
     async def send(self, request: Request) -> Answer:
         """Return a reply of the requested shape."""
         prompt = str(request.messages[-1]["content"])
-        reply = self.judge.respond(self.answer, request.response_format or {}, prompt)
+        reply = self.judge.respond(
+            self.answer, (request.form or {}).get("response_format", {}), prompt
+        )
         return Answer(json.dumps(reply), usage=Usage(0, 0))
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Message, Request
+from gigamind.llm.client import Client, Message, Request
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.conversation import Conversation, Reply
 from gigamind.llm.ledger import STORE, Attempt, Ledger
@@ -39,7 +39,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Completions | Batches,
+        client: Client | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,

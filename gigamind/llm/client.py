@@ -1,4 +1,4 @@
-"""A request to a language model, its answer, and the interface that judges depend on."""
+"""A request to a language model, its answer, and the interfaces that judges and senders depend on."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,4 +77,21 @@ class Asked(Protocol):
         max_tokens: int | None = None,
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
+        ...
+
+
+class Client(Protocol):
+    """Sends requests to one model."""
+
+    async def send(self, request: Request) -> Answer:
+        """Send one request over the network.
+
+        Raises:
+            LlmError: No answer came.
+            ParameterRefusedError: The model rejects a parameter, which this client omits from now on.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
         ...

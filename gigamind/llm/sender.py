@@ -14,8 +14,7 @@ from gigamind.i18n import _, n_
 from gigamind.llm import tokens
 from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Request
-from gigamind.llm.completion import Completions
+from gigamind.llm.client import Answer, Client, Request
 from gigamind.llm.faults import with_retries
 from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
@@ -33,7 +32,7 @@ class Sender(Booking):
     def __init__(
         self,
         settings: ModelSettings,
-        client: Completions,
+        client: Client,
         budget: Budget,
         ledger: Ledger,
         price: Price | None,
