@@ -20,6 +20,7 @@ _PACKAGES = (
     "pyromark",
     "qdrant-client",
     "qdrant-edge-py",
+    "rank-bm25",
 )
 _GIT_TIMEOUT_S = 5
 

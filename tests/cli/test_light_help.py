@@ -13,6 +13,7 @@ _HEAVY = (
     "pyromark",
     "qdrant_client",
     "qdrant_edge",
+    "rank_bm25",
     "rapidfuzz",
     "rich",
     "scipy",

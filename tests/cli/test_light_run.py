@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _UNUSED = (
     "gigamind.assurance.judged_runs",
@@ -30,22 +32,39 @@ print(json.dumps([name for name in json.loads(sys.argv[1]) if name in sys.module
 """
 
 
-def test_a_keyword_run_loads_only_what_it_uses(tmp_path: Path) -> None:
+def _loaded(mode: str, data: Path, out: Path, names: tuple[str, ...]) -> list[str]:
+    """Run an evaluation with its cache beside `out`; return which of these modules it loaded."""
     options = {
-        "--dataset": EXAMPLES / "queries.jsonl",
-        "--notes": EXAMPLES / "vault",
-        "--mode": "keyword",
+        "--dataset": data / "queries.jsonl",
+        "--notes": data / "vault",
+        "--mode": mode,
         "--speed-passes": 0,
-        "--cache-dir": tmp_path / "cache",
-        "--out": tmp_path / "out",
+        "--cache-dir": out.with_name("cache"),
+        "--out": out,
     }
     given = [str(word) for option in options.items() for word in option]
     done = subprocess.run(
-        [sys.executable, "-c", _RUN, json.dumps(_UNUSED), "eval", "search", *given],
+        [sys.executable, "-c", _RUN, json.dumps(names), "eval", "search", *given],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    assert (tmp_path / "out" / "report.html").is_file()
-    assert json.loads(done.stdout.splitlines()[-1]) == []
+    assert (out / "report.html").is_file()
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_keyword_run_loads_only_what_it_uses(tmp_path: Path) -> None:
+    assert _loaded("keyword", EXAMPLES, tmp_path / "out", _UNUSED) == []
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_a_run_loads_rank_bm25_if_no_keyword_index_is_cached(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "bikes.md").write_text("Bikes are charged at night.", "utf-8")
+    query = {"id": "q1", "query": "When are bikes charged?", "answerable": True}
+    row = json.dumps(query | {"expected_notes": ["bikes.md"]})
+    (tmp_path / "queries.jsonl").write_text(row, "utf-8")
+
+    assert _loaded(mode, tmp_path, tmp_path / "first", ("rank_bm25",)) == ["rank_bm25"]
+    assert _loaded(mode, tmp_path, tmp_path / "second", ("rank_bm25",)) == []

@@ -12,6 +12,7 @@ def test_the_versions_are_those_of_the_running_packages():
     assert found.python_version == platform.python_version()
     assert found.packages["numpy"] == version("numpy")
     assert found.packages["pyromark"] == version("pyromark")
+    assert found.packages["rank-bm25"] == version("rank-bm25")
     assert (found.embedding_model, found.rag_schema_version) == ("model", "1.2")
 
 
