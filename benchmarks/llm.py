@@ -24,12 +24,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.client import Request
+from gigamind.llm.completion import Completions
 from gigamind.llm.fake import FAULTS, read_behaviour
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
-from gigamind.llm.transport import OpenAIClient
 from gigamind.llm.usage import Price
 
 IN_FLIGHT = 16
@@ -51,7 +51,6 @@ REFUSALS = {
 }
 # The answer may have been generated and does not arrive, so it is booked with the most that it may cost.
 NEVER_COME = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
-LITELLM = "together_ai"  # a provider that is asked through litellm
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
 
 
@@ -239,10 +238,8 @@ def both(url: str, behaviour: str) -> Iterator[Side]:
 
 
 def floors(url: str, behaviour: str) -> Iterator[Side]:
-    through = f"{LITELLM}/judge{behaviour}"
-    yield replace(
-        ours(url, behaviour, model=through, key_variable="BENCH_KEY"), name="gigamind over litellm"
-    )
+    vllm = ours(url, behaviour, model=f"hosted_vllm/judge{behaviour}")
+    yield replace(vllm, name="gigamind, hosted_vllm/")
     yield transport_alone(url, behaviour)
     yield litellm_alone(url, behaviour)
     yield aiohttp_alone(url, behaviour)
@@ -277,13 +274,13 @@ def ours(
 
 def transport_alone(url: str, behaviour: str) -> Side:
     """Send one request and read its reply, without schema, limits or ledger."""
-    client = OpenAIClient(ModelSettings(f"openai/judge{behaviour}", api_base=url))
+    client = Completions(ModelSettings(f"openai/judge{behaviour}", api_base=url))
 
     async def ask(question: str) -> bool:
         request = Request(tuple(messages(question)), None, {"max_tokens": 768})
         return bool((await client.send(request)).text)
 
-    return Side("our transport alone", ask, client.close)
+    return Side("one request of ours", ask, client.close)
 
 
 def plain(url: str, behaviour: str) -> Side:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -15,7 +16,7 @@ def server() -> Generator[str]:
     command = [sys.executable, "-u", "-m", "gigamind", "llm", "fake-server", "--port", "0"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
     try:
-        yield started.stdout.readline().split()[0]
+        yield re.search(r"http://\S+/v1", started.stdout.readline()).group()
     finally:
         started.terminate()
         started.wait()
