@@ -35,7 +35,7 @@ COUNTED = ("total", "prompt_tokens", "completion_tokens")
 SERVER = """
 import time
 from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
-from gigamind.llm.fake import running
+from gigamind.fake_model.server import running
 known = read_labelled_answers(None, None).answers
 
 def respond(body):

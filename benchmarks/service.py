@@ -35,7 +35,7 @@ MODEL_SERVER = """
 import sys, time
 sys.path.insert(0, "examples")
 from demo_serve import respond
-from gigamind.llm.fake import running
+from gigamind.fake_model.server import running
 with running() as server:
     server.respond = respond
     print(server.url, flush=True)

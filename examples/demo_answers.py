@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from gigamind.assets import asset
 from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
-from gigamind.llm.fake import running
+from gigamind.fake_model.server import running
 from gigamind.llm.ledger import SCRIPTED
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from gigamind.assets import asset
 from gigamind.cli.main import main
-from gigamind.llm.fake import running
+from gigamind.fake_model.server import running
 
 _NOTE = re.compile(
     r'<note-(\w+) index="(\d+)" title=("(?:[^"\\]|\\.)*")>\n(.*?)\n</note-\1>', re.DOTALL

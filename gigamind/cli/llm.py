@@ -404,13 +404,12 @@ def batches(*, out: Path, cancel: bool) -> None:
 @_port_option()
 def fake_server(port: int) -> None:
     """Run a mock model on 127.0.0.1 that answers any schema for free and simulates faults on request."""
-    from gigamind.llm.fake import run
-    from gigamind.llm.fake_batch import BatchServer
+    from gigamind.fake_model.server import FakeServer, run
     from gigamind.llm.ledger import SCRIPTED
     from gigamind.llm.serve import taken_port
 
     try:
-        with run(BatchServer(), port) as server:
+        with run(FakeServer(), port) as server:
             server.fingerprint = SCRIPTED
             _wait(
                 _(

@@ -19,14 +19,14 @@ from typing import Any
 
 import pytest
 from demo_serve import respond
+from faulty_model import running
 from own_systems import EXAMPLES, serving
 from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
 from reached import reached
 from search_servers import ranked
 from shell import Shell
 
-from gigamind.llm.fake import running
-from gigamind.llm.fake_answers import answer_to
+from gigamind.fake_model.answers import answer_to
 
 PYTHON = frozenset({"python"})
 QUERIES, ANSWERS = slice(None, None, 8), slice(4)  # of those in examples/

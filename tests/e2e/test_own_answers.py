@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from demo_serve import respond
+from faulty_model import FakeServer, running
 from gate_policy import shipped
 from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
 from reached import reached
-
-from gigamind.llm.fake import FakeServer, running
 
 RAG = EXAMPLES / "own_rag.py"
 DEPLOYMENT = "eval-answers/answers-nightly"

@@ -3,9 +3,9 @@ import urllib.error
 import urllib.request
 
 import pytest
+from faulty_model import read_behaviour
 
-from gigamind.llm.fake import read_behaviour
-from gigamind.llm.fake_answers import answer_to
+from gigamind.fake_model.answers import answer_to
 
 
 def call(server, path, body=None):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import uvicorn
 from demo_serve import respond
+from faulty_model import FakeServer, running
 from served_app import serving
 from sse import events
 
-from gigamind.llm.fake import FakeServer, running
 from gigamind.service.options import ServiceOptions
 
 NOTES = {

@@ -12,12 +12,11 @@ from typing import Any
 
 import demo_serve
 import pytest
+from faulty_model import run
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from service_stand_in import Note, Said, Scene, StandIn, checklist, evaluated
-
-from gigamind.llm.fake import run
 
 pytestmark = pytest.mark.browser
 

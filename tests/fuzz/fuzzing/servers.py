@@ -10,10 +10,10 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from demo_serve import respond
+from faulty_model import running
 from loopback import Answering
 from served_app import serving
 
-from gigamind.llm.fake import running
 from gigamind.service.options import ServiceOptions
 
 _stack = ExitStack()

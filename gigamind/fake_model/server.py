@@ -16,19 +16,19 @@ judge;piece=30;fault=broken              a streamed answer comes word by word, 3
 import asyncio
 import hashlib
 import json
+import re
 import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from aiohttp import web
 
-from gigamind.llm.fake_answers import Json, answer_to, plain_answer, seed_of, spoilt
-from gigamind.llm.fake_stream import stream
+from gigamind.fake_model.answers import Json, answer_to, plain_answer, seed_of, spoilt
 
 FAULTS = frozenset({
     *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
@@ -105,6 +105,7 @@ def _draw(seed: str) -> float:
 
 _CHARS_PER_TOKEN = 4
 _KEPT = 200
+_PIECES = re.compile(r"\S+\s*|\s+")
 ERRORS = {
     "quota": (429, "You exceeded your current quota", "insufficient_quota"),
     "500": (500, "The server had an error", None),
@@ -267,7 +268,7 @@ class FakeServer:
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
         completion = self.completion(body, behaviour, fault)
         if body.get("stream"):
-            return await stream(request, completion, behaviour.piece_s, breaks=fault == "broken")
+            return await _stream(request, completion, behaviour.piece_s, breaks=fault == "broken")
         return web.json_response(completion)
 
     def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
@@ -422,3 +423,33 @@ def error_response(
     """Return an error in OpenAI's form."""
     body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return web.json_response(body, status=status, headers=headers)
+
+
+async def _stream(
+    request: web.Request, completion: Mapping[str, Any], piece_s: float, *, breaks: bool
+) -> web.StreamResponse:
+    """Send a completion word by word, as OpenAI streams; with `breaks`, close the connection in the middle."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    chunks = list(_chunks(completion))
+    for chunk in chunks[: len(chunks) // 2] if breaks else chunks:
+        await response.write(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode())
+        await asyncio.sleep(piece_s)
+    if breaks and request.transport:
+        request.transport.close()
+    else:
+        await response.write(b"data: [DONE]\n\n")
+        await response.write_eof()
+    return response
+
+
+def _chunks(completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    head = {**completion, "object": "chat.completion.chunk"}
+    usage = head.pop("usage", None)
+    for choice in completion["choices"]:
+        for piece in _PIECES.findall(choice["message"]["content"] or ""):
+            delta = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
+            yield {**head, "choices": [delta]}
+        ended: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+        yield {**head, "choices": [ended]}
+    yield {**head, "choices": [], "usage": usage}

@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from aiohttp import BodyPartReader, web
-
-from gigamind.llm.fake import ERRORS, FakeServer, error_response, read_behaviour
+from faulty_model import ERRORS, FakeServer, error_response, read_behaviour
 
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
@@ -463,7 +462,7 @@ def _as_chat(params: Mapping[str, Any]) -> Json:
     return chat
 
 
-def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
+def _obeyed(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_obeyed(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
