@@ -1,373 +1,101 @@
-"""A mock model server on loopback that answers like OpenAI's and fails on request, for tests and demonstrations.
+"""A mock model server on loopback that answers like OpenAI's, for trials and demonstrations without a key.
 
-The model name controls it, because any client passes it on unchanged:
+Its replies come from `script.py`. The model name controls it, because any client passes it on unchanged:
 
-judge                                    a valid answer at once
-judge;lat=100                            after 100 ms
-judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the same in each run
-judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
-judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is truncated
-judge;allowed=5;ra=0                     429 for any request while five others are being answered
-judge;lat=100;slots=1                    one request is computed at a time, the others queue
-judge;prompt=1;reply=20                  a token of the prompt takes 1 ms, one of the reply 20 ms
-judge;piece=30;fault=broken              a streamed answer comes word by word, 30 ms apart, and breaks off
+judge                            a reply at once
+judge;lat=100                    after 100 ms
+judge;piece=30                   a streamed answer comes word by word, 30 ms apart
+judge;fault=429;times=2;ra=1     two 429 with `Retry-After: 1`, then replies; also fault=500
 """
 
 import asyncio
-import hashlib
 import json
 import re
-import socket
-import struct
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from aiohttp import web
 
-from gigamind.fake_model.answers import Json, answer_to, plain_answer, seed_of, spoilt
-
-FAULTS = frozenset({
-    *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
-    *("redirect", "timeout", "disconnect", "reset", "html", "badjson", "empty_body", "no_choices"),
-    *("truncated", "truncated_stop", "missing_field", "wrong_types", "coercible_types", "extra_field", "nan"),
-    *("two_json", "prose", "codeblock", "block_in_prose", "listed", "same_twice", "think"),
-    *("refusal", "refusal_text", "content_filter", "empty", "null_content"),
-    *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "negative_usage", "fraction_usage"),
-    *("zero_completion", "no_completion", "cached_above", "cached_negative", "broken"),
-})  # fmt: skip
-_DEFAULT_HANG_S = 30.0
-_HASH_BITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Behaviour:
-    """How requests with one model name are answered."""
-
-    name: str
-    scenario: str = "-"  # name under which requests are counted
-    fault: str | None = None  # one of `FAULTS`
-    times: int | None = None  # first requests of the scenario with the fault
-    share: float = 1.0  # of these requests that have it, in [0, 1]
-    latency_s: float = 0.0  # mean time before an answer
-    spread: float = 0.0  # relative variation of that time, in [0, 1]
-    hang_s: float = _DEFAULT_HANG_S  # silence of the fault `timeout`
-    retry_after: str | None = None  # header of a 429; None sends none
-    allowed: int | None = None  # requests accepted at the same time; None for no limit
-    slots: int | None = None  # requests computed at the same time, in order of arrival
-    prompt_token_s: float = 0.0  # added to the latency for each token
-    reply_token_s: float = 0.0
-    piece_s: float = 0.0  # time between the words of a streamed answer
-
-    def fault_of(self, number: int) -> str | None:
-        """Return the fault of the scenario's request with this number, from 1."""
-        if self.fault is None or (self.times is not None and number > self.times):
-            return None
-        return self.fault if _draw(f"{self.scenario}|{number}") < self.share else None
-
-    def latency_of(self, number: int) -> float:
-        """Return the seconds before the answer to the scenario's request with this number, from 1."""
-        drawn = 2 * _draw(f"{self.scenario}|{number}|latency") - 1
-        return self.latency_s * (1 + self.spread * drawn)
-
-
-def read_behaviour(model: str) -> Behaviour:
-    """Return the behaviour in a model name; raise ValueError on an unknown fault or invalid number."""
-    name, *rest = model.split(";")
-    given = dict(part.split("=", 1) for part in rest if "=" in part)
-    fault = given.get("fault")
-    if fault is not None and fault not in FAULTS:
-        raise ValueError(f"no such fault: {fault}; there are {', '.join(sorted(FAULTS))}")
-    return Behaviour(
-        name=name,
-        scenario=given.get("sid", "-"),
-        fault=fault,
-        times=int(given["times"]) if "times" in given else None,
-        share=float(given.get("share", 1)),
-        latency_s=float(given.get("lat", 0)) / 1000,
-        spread=float(given.get("spread", 0)),
-        hang_s=float(given.get("hang", _DEFAULT_HANG_S)),
-        retry_after=given.get("ra"),
-        allowed=int(given["allowed"]) if "allowed" in given else None,
-        slots=int(given["slots"]) if "slots" in given else None,
-        prompt_token_s=float(given.get("prompt", 0)) / 1000,
-        reply_token_s=float(given.get("reply", 0)) / 1000,
-        piece_s=float(given.get("piece", 0)) / 1000,
-    )
-
-
-def _draw(seed: str) -> float:
-    return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
-
+from gigamind.fake_model.by_schema import Json, schema_of
+from gigamind.fake_model.script import reply_to
+from gigamind.llm.ledger import SCRIPTED
 
 _CHARS_PER_TOKEN = 4
-_KEPT = 200
 _PIECES = re.compile(r"\S+\s*|\s+")
-ERRORS = {
-    "quota": (429, "You exceeded your current quota", "insufficient_quota"),
-    "500": (500, "The server had an error", None),
-    "502": (502, "Bad gateway", None),
-    "503": (503, "The server is overloaded", None),
-    "401": (401, "Incorrect API key provided: sk-secret-12345", "invalid_api_key"),
-    "404": (404, "The model does not exist", "model_not_found"),
-    "400ctx": (400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
-    "400rf": (400, "response_format is not supported", None),
-}  # fmt: skip
-_REFUSED = {  # messages of OpenAI
-    "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model. "
-    "Only the default (1) value is supported.",
-    "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. "
-    "Use 'max_completion_tokens' instead.",
-}
-_LOST = {"disconnect": "", "reset": "", "empty_body": "", "badjson": '{"id": "x", "choices": ['}
-_USAGES: dict[str, Json] = {
-    "big_usage": {"prompt_tokens": 10**6, "completion_tokens": 10**6, "total_tokens": 2 * 10**6},
-    "cached_usage": {
-        "prompt_tokens": 1000,
-        "completion_tokens": 100,
-        "total_tokens": 1100,
-        "prompt_tokens_details": {"cached_tokens": 800},
-    },
-}
 
 
-@dataclass(slots=True)
-class Seen:
-    """Requests to the server, and the usage it reported."""
-
-    calls: Counter[str] = field(default_factory=Counter[str])  # by scenario
-    in_flight: int = 0
-    most_in_flight: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    generated: Counter[str] = field(default_factory=Counter[str])  # billed, even if lost
-    authorizations: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    headers: deque[Mapping[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    bodies: deque[Json] = field(default_factory=lambda: deque(maxlen=_KEPT))
-
-    @property
-    def total(self) -> int:
-        """Requests of all scenarios."""
-        return self.calls.total()
-
-    def tell(self) -> Json:
-        """Return the counts as JSON."""
-        return {
-            "calls": dict(self.calls),
-            "total": self.total,
-            "most_in_flight": self.most_in_flight,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "generated": dict(self.generated),
-        }
-
-    def bill(self, usage: Json) -> None:
-        """Count the generated tokens."""
-        for name in ("prompt_tokens", "completion_tokens"):
-            self.generated[name] += usage[name]
-
-
-def _nothing(_body: Json) -> Json | None:
-    return None
-
-
-class FakeServer:
-    """The mock model and its record of requests."""
+class MockServer:
+    """The mock model."""
 
     def __init__(self) -> None:
         self.url = ""
-        self.seen = Seen()
-        self.script: deque[Json] = deque()
-        self.total_slots: int | None = None
-        """Slots reported by `/props`, as by llama.cpp's server; None if there is no such page."""
-        self.fingerprint = "fp_fake_1"
+        self.fingerprint = SCRIPTED
         """Fingerprint in its answers; `SCRIPTED` says that it is not a model, which a run warns about."""
-        self._slots: dict[str, asyncio.Semaphore] = {}
-        self.respond: Callable[[Json], Json | None] = _nothing
-        """Returns the answer to a request body; None to use the default answer."""
+        self.respond: Callable[[Json], Json | None] = reply_to
+        """Returns the reply to a request body; the script answers where it returns None."""
+        self._calls: Counter[str] = Counter()
 
     def application(self) -> web.Application:
         """Return the routes."""
         application = web.Application(client_max_size=64 * 2**20)
         application.add_routes([
             web.post("/v1/chat/completions", self._chat),
-            web.get("/stats", self._stats),
-            web.get("/props", self._props),
-            web.post("/reset", self._reset),
-            web.post("/script", self._extend_script),
+            web.get("/v1/models", self._models),
         ])  # fmt: skip
         return application
 
-    async def _stats(self, _request: web.Request) -> web.Response:
-        return web.json_response(self.seen.tell())
-
-    async def _props(self, _request: web.Request) -> web.Response:
-        if self.total_slots is None:
-            return web.Response(status=404)
-        return web.json_response({"total_slots": self.total_slots})
-
-    async def _reset(self, _request: web.Request) -> web.Response:
-        self.seen = Seen()
-        self.script.clear()
-        self.respond = _nothing
-        return web.json_response({})
-
-    async def _extend_script(self, request: web.Request) -> web.Response:
-        self.script.extend(await request.json())
-        return web.json_response({"scripted": len(self.script)})
+    async def _models(self, _request: web.Request) -> web.Response:
+        model = {"id": "script", "object": "model", "owned_by": self.fingerprint}
+        return web.json_response({"object": "list", "data": [model]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body: Json = await request.json()
-        try:
-            behaviour = read_behaviour(body["model"])
-        except ValueError as error:
-            return error_response(404, str(error), "model_not_found")
-        seen = self.seen
-        seen.calls[behaviour.scenario] += 1
-        seen.bodies.append(body)
-        seen.authorizations.append(request.headers.get("Authorization", ""))
-        seen.headers.append(request.headers)
-        number = seen.calls[behaviour.scenario]
-        if behaviour.allowed is not None and seen.in_flight >= behaviour.allowed:
-            return _rate_limited(behaviour)
-        seen.in_flight += 1
-        seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
-        try:
-            async with self._slot(behaviour):
-                await asyncio.sleep(behaviour.latency_of(number) + _compute_s(behaviour, body))
-            return await self._answer(request, body, behaviour, behaviour.fault_of(number))
-        except asyncio.CancelledError:  # the client has disconnected
-            seen.bill(_usage(body, json.dumps(answer_to(body))))
-            raise
-        finally:
-            seen.in_flight -= 1
-
-    def _slot(self, behaviour: Behaviour) -> AbstractAsyncContextManager[object]:
-        if behaviour.slots is None:
-            return nullcontext()
-        # A request that leaves or gives up passes its slot to the next one.
-        return self._slots.setdefault(behaviour.scenario, asyncio.Semaphore(behaviour.slots))
-
-    async def _answer(
-        self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
-    ) -> web.StreamResponse:
-        refused = _refused(request, body, behaviour, fault)
-        if refused:
-            return refused
-        if fault == "timeout":
-            await asyncio.sleep(behaviour.hang_s)
-        if fault in _LOST:
-            self.seen.bill(_usage(body, json.dumps(answer_to(body))))
-            if request.transport and fault in {"disconnect", "reset"}:
-                _hang_up(request.transport, fault)  # the response goes nowhere
-            return web.Response(text=_LOST[fault], content_type="application/json")
-        if fault == "html":
-            return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
-        completion = self.completion(body, behaviour, fault)
+        given = dict(part.split("=", 1) for part in body["model"].split(";")[1:])
+        self._calls[body["model"]] += 1
+        await asyncio.sleep(float(given.get("lat", 0)) / 1000)
+        if self._calls[body["model"]] <= float(given.get("times", "inf")):
+            match given.get("fault"):
+                case None:
+                    pass
+                case "429":
+                    headers = {"Retry-After": given["ra"]} if "ra" in given else None
+                    return error_response(429, "Rate limit reached", "rate_limit_exceeded", headers)
+                case "500":
+                    return error_response(500, "The server had an error", None)
+                case fault:
+                    return error_response(404, f"no such fault: {fault}", "model_not_found")
+        completion = completion_of(body, self._text(body), self.fingerprint)
         if body.get("stream"):
-            return await _stream(request, completion, behaviour.piece_s, breaks=fault == "broken")
+            return await streamed(request, completion, float(given.get("piece", 0)) / 1000)
         return web.json_response(completion)
 
-    def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
-        """Return the billed answer to a request; `fault` is not one of the transport."""
-        text = None if body.get("stream") else plain_answer(body)
-        if text is None:
-            reply = self.respond(body)
-            if reply is None:
-                reply = self.script.popleft() if self.script else answer_to(body)
-            text = reply.get("text") if body.get("stream") else spoilt(reply, fault)
-        message: Json = {"role": "assistant", "content": text}
-        if fault == "refusal":
-            message["refusal"] = "I can't help with that."
-        finish = {"truncated": "length", "content_filter": "content_filter"}.get(
-            fault or "", "stop"
-        )
-        choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
-        completion: Json = {
-            "id": f"chatcmpl-{seed_of(body['messages'])[:16]}",
-            "object": "chat.completion",
-            "created": 1_700_000_000,
-            "model": behaviour.name,
-            "system_fingerprint": self.fingerprint,
-            "choices": [] if fault == "no_choices" else [choice],
-        }
-        usage = _USAGES.get(fault or "", _usage(body, text))
-        self.seen.bill(usage)
-        if fault != "no_usage":
-            completion["usage"] = _lied(usage, fault)
-            self.seen.prompt_tokens += (completion["usage"] or {}).get("prompt_tokens", 0)
-            self.seen.completion_tokens += (completion["usage"] or {}).get("completion_tokens", 0)
-        return completion
+    def _text(self, body: Json) -> str:
+        is_text = schema_of(body) is None
+        if is_text and "max_tokens" in body and not body.get("stream"):
+            return "word" * (body["max_tokens"] - 1)  # a measurement of speed
+        reply = self.respond(body) or reply_to(body)
+        return reply["text"] if is_text else json.dumps(reply, ensure_ascii=False)
 
 
-Server = TypeVar("Server", bound=FakeServer)
+def completion_of(body: Json, text: str | None, fingerprint: str) -> Json:
+    """Return a reply in OpenAI's form, with its usage."""
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chatcmpl-script",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": body["model"].partition(";")[0],
+        "system_fingerprint": fingerprint,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+        "usage": usage_of(body, text),
+    }
 
 
-@contextmanager
-def running(port: int = 0) -> Generator[FakeServer]:
-    """Run a server in its own thread, at `server.url`, which ends in `/v1`."""
-    with run(FakeServer(), port) as server:
-        yield server
-
-
-@contextmanager
-def run(server: Server, port: int = 0) -> Generator[Server]:
-    """Run an existing server in its own thread."""
-    loop = asyncio.new_event_loop()
-    runner = web.AppRunner(
-        server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-    )
-
-    async def start() -> None:
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port, backlog=4096).start()
-
-    try:
-        loop.run_until_complete(start())
-    except OSError:  # the port is in use
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-        raise
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _stop(runner: web.AppRunner) -> None:
-    await runner.cleanup()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:  # a handler that still waits
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-
-
-def _compute_s(behaviour: Behaviour, body: Json) -> float:
-    if not (behaviour.prompt_token_s or behaviour.reply_token_s):
-        return 0.0
-    usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
-    prompt, reply = usage["prompt_tokens"], usage["completion_tokens"]
-    return prompt * behaviour.prompt_token_s + reply * behaviour.reply_token_s
-
-
-def _hang_up(transport: asyncio.Transport, fault: str) -> None:
-    if fault == "reset":  # the client then reads "connection reset by peer"
-        at_once = struct.pack("ii", 1, 0)
-        connection: socket.socket = transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
-    transport.close()
-
-
-def _usage(body: Json, text: str | None) -> Json:
+def usage_of(body: Json, text: str | None) -> Json:
+    """Return the tokens of a request and its reply, four characters each."""
     letters = sum(len(str(message.get("content") or "")) for message in body["messages"])
     prompt = letters // _CHARS_PER_TOKEN + 4 * len(body["messages"])
     completion = len(text or "") // _CHARS_PER_TOKEN + 1
@@ -378,57 +106,10 @@ def _usage(body: Json, text: str | None) -> Json:
     }
 
 
-def _lied(usage: Json, fault: str | None) -> Json | None:
-    counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    cached = 2 * counts["prompt_tokens"]
-    lies: dict[str | None, Json | None] = {
-        "usage_null": None,
-        "zero_usage": dict.fromkeys(counts, 0),
-        "negative_usage": {name: -count for name, count in counts.items()},
-        "fraction_usage": {name: count - 0.5 for name, count in counts.items()},
-        "zero_completion": {**usage, "completion_tokens": 0},
-        "no_completion": {k: v for k, v in counts.items() if k != "completion_tokens"},
-        "cached_above": {**usage, "prompt_tokens_details": {"cached_tokens": cached}},
-        "cached_negative": {**usage, "prompt_tokens_details": {"cached_tokens": -cached}},
-    }
-    return lies.get(fault, usage)
-
-
-def _refused(
-    request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
-) -> web.Response | None:
-    """Return the error response of a request; None if it is answered."""
-    if fault == "429":
-        return _rate_limited(behaviour)
-    if fault in ERRORS:
-        return error_response(*ERRORS[fault])
-    if fault == "echo":
-        sent = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
-        return error_response(401, f"Refused. I was sent {sent}", "invalid_api_key")
-    if fault in _REFUSED and fault in body:
-        return error_response(400, _REFUSED[fault], "unsupported_parameter")
-    if fault == "redirect":
-        return web.Response(status=307, headers={"Location": "/elsewhere"})
-    return None
-
-
-def _rate_limited(behaviour: Behaviour) -> web.Response:
-    headers = {} if behaviour.retry_after is None else {"Retry-After": behaviour.retry_after}
-    return error_response(429, "Rate limit reached", "rate_limit_exceeded", headers)
-
-
-def error_response(
-    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
-) -> web.Response:
-    """Return an error in OpenAI's form."""
-    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
-    return web.json_response(body, status=status, headers=headers)
-
-
-async def _stream(
-    request: web.Request, completion: Mapping[str, Any], piece_s: float, *, breaks: bool
+async def streamed(
+    request: web.Request, completion: Json, piece_s: float, *, breaks: bool = False
 ) -> web.StreamResponse:
-    """Send a completion word by word, as OpenAI streams; with `breaks`, close the connection in the middle."""
+    """Send a reply word by word, as OpenAI streams; with `breaks`, close the connection in the middle."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     chunks = list(_chunks(completion))
@@ -443,13 +124,56 @@ async def _stream(
     return response
 
 
-def _chunks(completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _chunks(completion: Json) -> Iterator[Json]:
     head = {**completion, "object": "chat.completion.chunk"}
     usage = head.pop("usage", None)
     for choice in completion["choices"]:
-        for piece in _PIECES.findall(choice["message"]["content"] or ""):
-            delta = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-            yield {**head, "choices": [delta]}
-        ended: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
-        yield {**head, "choices": [ended]}
+        pieces = [{"content": text} for text in _PIECES.findall(choice["message"]["content"] or "")]
+        for delta in (*pieces, {}):
+            finish = None if delta else choice["finish_reason"]
+            yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
     yield {**head, "choices": [], "usage": usage}
+
+
+def error_response(
+    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
+) -> web.Response:
+    """Return an error in OpenAI's form."""
+    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    return web.json_response(body, status=status, headers=headers)
+
+
+Server = TypeVar("Server", bound=MockServer)
+
+
+@contextmanager
+def run(server: Server, port: int = 0) -> Generator[Server]:
+    """Run a server in its own thread, at `server.url`, which ends in `/v1`; raises OSError if the port is in use."""
+    loop = asyncio.new_event_loop()
+    runner = web.AppRunner(
+        server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+    )
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(_start(runner, port), loop).result()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _start(runner: web.AppRunner, port: int) -> None:
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, backlog=4096).start()
+
+
+async def _stop(runner: web.AppRunner) -> None:
+    await runner.cleanup()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:  # a handler that still waits
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -4,8 +4,7 @@ import urllib.request
 
 import pytest
 from faulty_model import read_behaviour
-
-from gigamind.fake_model.answers import answer_to
+from replies_by_schema import answer_to
 
 
 def call(server, path, body=None):

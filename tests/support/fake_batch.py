@@ -163,7 +163,7 @@ class BatchServer(FakeServer):
             return 429, "Rate limit reached", "rate_limit_exceeded"
         if fault in _TRANSPORT_FAULTS:  # batch requests have no transport of their own
             return 500, "The server had an error", "server_error"
-        return self.completion(body, behaviour, fault)
+        return self.completion(body, fault)
 
     # OpenAI
 
@@ -277,7 +277,7 @@ class BatchServer(FakeServer):
         self.seen.bodies.append(params)
         behaviour = read_behaviour(params["model"])
         self.seen.calls[behaviour.scenario] += 1
-        completion = self.completion(_as_chat(params), behaviour, None)
+        completion = self.completion(_as_chat(params), None)
         return web.json_response(self._as_message(params, completion))
 
     async def _create_messages(self, request: web.Request) -> web.Response:
