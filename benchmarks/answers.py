@@ -33,9 +33,10 @@ EXAMPLES = ROOT / "examples"
 FEW, RUNS = 4, 5
 COUNTED = ("total", "prompt_tokens", "completion_tokens")
 SERVER = """
-import time
+import sys, time
+sys.path.insert(0, "tests/support")
 from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
-from gigamind.llm.fake import running
+from faulty_model import running
 known = read_labelled_answers(None, None).answers
 
 def respond(body):

@@ -21,9 +21,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
+from faulty_model import FakeServer, running
 from prefect_stack import SEARCH, Stack, serving
-
-from gigamind.llm.fake import FakeServer, running
 
 IN_FLIGHT = 4
 OPTIONS = {

@@ -10,6 +10,7 @@ this machine.  Quote counts and ratios, not times.
 import argparse
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +18,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
 import aiohttp
+from faulty_model import FAULTS, read_behaviour
 from llm_server import reset, server, stats
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,7 +29,6 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.client import Request
 from gigamind.llm.completion import Completions
-from gigamind.llm.fake import FAULTS, read_behaviour
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelSettings

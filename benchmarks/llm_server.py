@@ -8,12 +8,15 @@ import sys
 import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+MODEL = Path(__file__).resolve().parents[1] / "tests" / "support" / "faulty_model.py"
 
 
 @contextmanager
 def server() -> Generator[str]:
-    command = [sys.executable, "-u", "-m", "gigamind", "llm", "fake-server", "--port", "0"]
+    command = [sys.executable, "-u", str(MODEL)]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
     try:
         yield re.search(r"http://\S+/v1", started.stdout.readline()).group()

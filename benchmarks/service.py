@@ -32,12 +32,9 @@ QUESTIONS = (
 )
 
 MODEL_SERVER = """
-import sys, time
-sys.path.insert(0, "examples")
-from demo_serve import respond
-from gigamind.llm.fake import running
-with running() as server:
-    server.respond = respond
+import time
+from gigamind.fake_model.server import MockServer, run
+with run(MockServer()) as server:
     print(server.url, flush=True)
     time.sleep(10**6)
 """

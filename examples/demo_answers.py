@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 from gigamind.assets import asset
 from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
-from gigamind.llm.fake import running
-from gigamind.llm.ledger import SCRIPTED
+from gigamind.fake_model.server import MockServer, run
 
 
 def demo(arguments: list[str]) -> NoReturn:
@@ -27,8 +26,8 @@ def demo(arguments: list[str]) -> NoReturn:
         return CREDULOUS.respond(about, body["response_format"], prompt)
 
     examples = asset("examples")
-    with running() as server:
-        server.respond, server.fingerprint = respond, SCRIPTED
+    with run(MockServer()) as server:
+        server.respond = respond
         paths = ["--dataset", f"{examples / 'answers.jsonl'}", "--notes", f"{examples / 'vault'}"]
         model = ["--model", "openai/scripted", "--api-base", server.url, "--store-mode", "off"]
         limits = ["--max-in-flight", "16", "--model-timeout-s", "60"]  # skips the speed measurement

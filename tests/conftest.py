@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _pytest.terminal import TerminalReporter
+    from faulty_model import FakeServer
     from prefect_stack import Stack
-
-    from gigamind.llm.fake import FakeServer
 
 # A script's background jobs ignore SIGINT, and children inherit that; one that the tests interrupt must not.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -69,7 +68,7 @@ def text_file(tmp_path: "Path") -> "Callable[[str], Path]":
 @pytest.fixture(scope="session")
 def model_server() -> "Iterator[FakeServer]":
     """A model on loopback, for the tests of several rooms."""
-    from gigamind.llm.fake import running  # a web server, which most tests need not load
+    from faulty_model import running  # a web server, which most tests need not load
 
     with running() as server:
         yield server
@@ -78,7 +77,7 @@ def model_server() -> "Iterator[FakeServer]":
 @pytest.fixture
 def server() -> "Iterator[FakeServer]":
     """Another, for one test alone."""
-    from gigamind.llm.fake import running
+    from faulty_model import running
 
     with running() as server:
         yield server

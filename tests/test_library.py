@@ -9,13 +9,13 @@ from typing import get_type_hints
 
 import pytest
 from answer_reply import answer_reply, supported
+from faulty_model import running
 
 import gigamind
 from gigamind import library
 from gigamind.datasets.generate_links import generate_links
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs
-from gigamind.llm.fake import running
 from gigamind.tasks import TASKS
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions

@@ -403,25 +403,28 @@ def batches(*, out: Path, cancel: bool) -> None:
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
 @_port_option()
 def fake_server(port: int) -> None:
-    """Run a mock model on 127.0.0.1 that answers any schema for free and simulates faults on request."""
-    from gigamind.llm.fake import run
-    from gigamind.llm.fake_batch import BatchServer
-    from gigamind.llm.ledger import SCRIPTED
+    """Run a mock model on 127.0.0.1: a script that quotes the notes it is sent, for free, and understands nothing.
+
+    Batches (--batch) need a real provider.
+    """
+    from gigamind.fake_model.server import MockServer, run
     from gigamind.llm.serve import taken_port
 
     try:
-        with run(BatchServer(), port) as server:
-            server.fingerprint = SCRIPTED
+        with run(MockServer(), port) as server:
             _wait(
                 _(
                     "The mock model is ready at {url} until you press Ctrl-C. To test it, run in another shell:",
                     url=server.url,
                 ),
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
-                _("The replies only fit the schema. Their verdicts are meaningless."),
                 _(
-                    "To simulate a fault, name it in the model: --model {model}",
-                    model="'openai/judge;fault=429;times=1'",
+                    "A script replies: it compares words and understands nothing."
+                    " Its figures show how gigamind works."
+                ),
+                _(
+                    "To simulate a slow or busy server, name it in the model: --model {model}",
+                    model="'openai/judge;lat=500;fault=429;times=1'",
                 ),
             )
     except OSError as error:

@@ -101,7 +101,8 @@ class Answering:
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
         ask, context = answered.ask, answered.context
         question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
-        yield _event("metadata", {**question, "matched_notes": context.matched()})
+        by = {"scripted": True} if self.figures.scripted else {}
+        yield _event("metadata", {**question, **by, "matched_notes": context.matched()})
         start, first = time.monotonic(), True
         async for piece in self._pieces(answered):
             if first:

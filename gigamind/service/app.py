@@ -190,7 +190,7 @@ def create_app(
     _add_health(app, figures)
     _add_locales(app)
     _add_asking(app, options, figures, heartbeat_s)
-    _add_notes(app, options)
+    _add_notes(app, options, figures)
     if feedback:
         _add_feedback(app, feedback)
     static = resources.files("gigamind") / "service" / "static"
@@ -318,7 +318,8 @@ def _add_asking(
             figures.asks.labels(ask.feature, "failed").inc()
             raise
         figures.asks.labels(ask.feature, "answered").inc()
-        return JSONResponse(_chat(answer_id, answered))
+        by = {"scripted": True} if figures.scripted else {}
+        return JSONResponse({**_chat(answer_id, answered), **by})
 
     @app.get(
         "/api/ai/answers/{answer_id}", tags=["asking"], responses={404: {"description": "unknown"}}
@@ -378,7 +379,7 @@ async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> Asyn
             await events.aclose()
 
 
-def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
+def _add_notes(app: FastAPI, options: ServiceOptions, figures: Figures) -> None:
     @app.get("/api/config", tags=["notes"])
     async def config(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Return what the page needs to know."""
@@ -389,6 +390,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
             "model": options.model,
             "judge_model": _answering(request).models.judge_name,
             "quality_gate": options.evaluate_share > 0,
+            "scripted": figures.scripted,
         }
 
     @app.get("/api/notes", tags=["notes"])

@@ -4,7 +4,10 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http.client import HTTPException
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -18,14 +21,14 @@ from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.fences import fence, fence_key
-from gigamind.llm.ledger import Attempt, Ledger
+from gigamind.llm.ledger import SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import as_json, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.service.asking import Ask, Context, Feature
-from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
@@ -52,6 +55,8 @@ class Figures:
         registry = self.registry = CollectorRegistry()
         self._today = today
         self._day, self._usd_of_day = today(), 0.0
+        self.scripted = False
+        """Whether a script plays the model (`gigamind llm fake-server`), which every page says."""
         count = functools.partial(Counter, registry=registry)
         time_of = functools.partial(Histogram, buckets=_SECONDS, registry=registry)
         self.asks = count("gigamind_asks", "Questions", ["feature", "status"])
@@ -68,6 +73,7 @@ class Figures:
         return Tally(self._count)
 
     def _count(self, row: Attempt) -> None:
+        self.scripted = self.scripted or row.fingerprint == SCRIPTED
         self.calls.labels(row.role, row.status).inc()
         usd = (row.cost_pico_usd or 0) / PICO_PER_MICRO / _MICRO_PER_USD
         self.usd.labels(row.role).inc(usd)
@@ -85,6 +91,7 @@ class Figures:
 
 
 _TIMEOUT_S = 60.0
+_MODELS_S = 2.0
 _ANSWER_TEMPERATURE = 0.3
 # One id for all: turns are taken by item, and the service has no last item.
 _ITEM = "service"
@@ -112,6 +119,18 @@ class Judged:
     why: dict[str, str]
 
 
+def _is_scripted(api_base: str | None) -> bool:
+    """Return whether a server on this machine says that it plays a model."""
+    if not api_base or not is_loopback(urlsplit(api_base).hostname or ""):
+        return False
+    try:
+        address = f"{api_base.rstrip('/')}/models"
+        with build_opener(ProxyHandler({})).open(address, timeout=_MODELS_S) as answer:
+            return SCRIPTED.encode() in answer.read(1_000_000)
+    except (OSError, ValueError, HTTPException):
+        return False
+
+
 class Models:
     """The models of the service; created and used in one event loop."""
 
@@ -136,6 +155,7 @@ class Models:
             for name in ("search_chat", "assist")
             for language in PAGE_LANGUAGES
         }
+        figures.scripted = _is_scripted(options.api_base)
         gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
 
         def opened(

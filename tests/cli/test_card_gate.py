@@ -6,10 +6,10 @@ import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
+from faulty_model import running
 from search_command import SEARCH
 
 from gigamind.assets import asset
-from gigamind.llm.fake import running
 
 QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 신청한다."}
 ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}

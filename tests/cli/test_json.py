@@ -11,12 +11,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 from able_model import able
+from faulty_model import running
 from reached import reached
 from search_command import SEARCH
 
 from gigamind.cli.command import every_command
 from gigamind.cli.main import cli
-from gigamind.llm.fake import running
 from schemas import OUTPUTS, described, texts
 
 ROOT = Path(__file__).parents[2]

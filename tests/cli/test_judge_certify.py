@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from faulty_model import running
 from judged_folders import write_judged_run
 from korean import HANGUL
 from reached import reached
 
-from gigamind.llm.fake import running
 from gigamind.records.card import read_card
 
 

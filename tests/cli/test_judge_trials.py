@@ -7,11 +7,11 @@ import signal
 import threading
 
 import pytest
+from faulty_model import running
 from reached import reached
 
 from gigamind.assurance.attacks import AttackReport, load_attacks
 from gigamind.assurance.unit_tests import UnitTestReport
-from gigamind.llm.fake import running
 
 FORGED = {
     "answer": "fooled",

@@ -8,8 +8,7 @@ import time
 
 import pytest
 from able_model import able, unreadable
-
-from gigamind.llm.fake import running
+from faulty_model import running
 
 
 @pytest.fixture

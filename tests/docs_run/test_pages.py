@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from demo_serve import respond
+from faulty_model import running
 from own_systems import EXAMPLES, serving
 from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
 from reached import reached
+from replies_by_schema import answer_to
 from search_servers import ranked
 from shell import Shell
 
-from gigamind.llm.fake import running
-from gigamind.llm.fake_answers import answer_to
+from gigamind.fake_model.script import reply_to
 
 PYTHON = frozenset({"python"})
 QUERIES, ANSWERS = slice(None, None, 8), slice(4)  # of those in examples/
@@ -139,7 +139,7 @@ def has_blocks(name: str) -> bool:
 def said(body: dict[str, Any]) -> dict[str, Any]:
     """What the model says: a judge's reply by the notes, an answer of no sense."""
     schema = body["response_format"]["json_schema"]["schema"]
-    return answer_to(body) if "answer" in schema["properties"] else respond(body)
+    return answer_to(body) if "answer" in schema["properties"] else reply_to(body)
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,9 @@ class LabelledAnswers:
 
     def run(self, name: str, replies: list[dict[str, Any]], *options: str) -> Path:
         """The out folder of `gigamind eval answers` on them, over HTTP; the replies are given in turn."""
+        from faulty_model import running
+
         from gigamind.cli.main import main
-        from gigamind.llm.fake import running
 
         examples, out = ROOT / "examples", self.folder / name
         paths = ("--dataset", examples / "answers.jsonl", "--notes", examples / "vault")

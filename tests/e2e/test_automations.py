@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from able_model import able
 from answer_reply import answer_reply, supported
+from faulty_model import FakeServer, running
 from gate_policy import POLICY
 from prefect_stack import Stack
 from told import check_told
 from webhook import Webhook
 
 from gigamind.evaluation.options import validated
-from gigamind.llm.fake import FakeServer, running
 from gigamind.release.snapshot import pointer_of, promote, read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import forked
 import pytest
+from fake_batch import BatchServer
+from faulty_model import run as serve
 
 from gigamind.cli.main import main
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.batches.journal import read_batches
-from gigamind.llm.fake import run as serve
-from gigamind.llm.fake_batch import BatchServer
 
 pytestmark = pytest.mark.timeout(300)  # a process that loads the client of a model server
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from demo_serve import respond
+from faulty_model import FakeServer, running
 from gate_policy import shipped
 from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
 from reached import reached
 
-from gigamind.llm.fake import FakeServer, running
+from gigamind.fake_model.script import reply_to
 
 RAG = EXAMPLES / "own_rag.py"
 DEPLOYMENT = "eval-answers/answers-nightly"
@@ -22,7 +22,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
     """A model that looks each sentence up in the contexts, over HTTP, without a key."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with running() as server:
-        server.respond = respond
+        server.respond = reply_to
         yield server
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import forked
 import pytest
 from fault_work import SEARCH, lay_out
+from faulty_model import FakeServer
 
 from gigamind.judges.unanswerable_llm import UnanswerableReply
-from gigamind.llm.fake import FakeServer
 
 
 class Faults:

@@ -9,7 +9,7 @@ from prefect_stack import Stack
 from gigamind.tasks.search.options import SearchEvalOptions
 
 if TYPE_CHECKING:
-    from gigamind.llm.fake import FakeServer
+    from faulty_model import FakeServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from faulty_model import FakeServer, Seen, running
 from loopback import Answering, listening
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.fake import FakeServer, Seen, running
 from gigamind.llm.ledger import Attempt, Totals
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Price

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 from batch_runs import Runner
+from fake_batch import BatchServer
+from faulty_model import Seen, run
 
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.llm.fake import Seen, run
-from gigamind.llm.fake_batch import BatchServer
 from gigamind.llm.ledger import read_ledger, totals
 from gigamind.runs.store import read_results
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from batch_runs import PRICE, TIMES, Verdict
+from fake_batch import BatchServer
+from faulty_model import run
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel, connect
@@ -18,8 +20,6 @@ from gigamind.llm.batches.provider import Limits
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
 from gigamind.llm.client import Request
-from gigamind.llm.fake import run
-from gigamind.llm.fake_batch import BatchServer
 from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
 from gigamind.llm.settings import ModelSettings
 

@@ -5,8 +5,8 @@ import json
 import pickle
 
 import pytest
+from faulty_model import FAULTS
 
-from gigamind.llm.fake import FAULTS
 from gigamind.llm.usage import Price
 
 OK = "ok"

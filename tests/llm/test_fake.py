@@ -3,9 +3,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-
-from gigamind.llm.fake import read_behaviour
-from gigamind.llm.fake_answers import answer_to
+from faulty_model import read_behaviour
+from replies_by_schema import answer_to
 
 
 def call(server, path, body=None):

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
+from fake_batch import BatchServer
+from faulty_model import run
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
-from gigamind.llm.fake import run
-from gigamind.llm.fake_batch import BatchServer
 from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Price

@@ -5,11 +5,11 @@ import time
 from typing import Any
 
 import pytest
+from faulty_model import FakeServer, Seen, run, running
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.fake import FakeServer, Seen, run, running
 from gigamind.llm.settings import ModelSettings
 
 MESSAGES = [{"role": "user", "content": "연차는 며칠인가요?"}]

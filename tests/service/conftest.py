@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import uvicorn
-from demo_serve import respond
+from faulty_model import FakeServer, running
 from served_app import serving
 from sse import events
 
-from gigamind.llm.fake import FakeServer, running
+from gigamind.fake_model.script import reply_to
 from gigamind.service.options import ServiceOptions
 
 NOTES = {
@@ -68,7 +68,7 @@ class Service:
 @pytest.fixture
 def model() -> Iterator[FakeServer]:
     with running() as model:
-        model.respond = respond
+        model.respond = reply_to
         yield model
 
 

@@ -51,7 +51,7 @@ def test_a_quote_stands_in_the_note_at_its_offsets(serve):
     shift, evidence = use["utf16_shift"], claim["evidence"]
     units = note["text"].encode("utf-16-le")
     start, end = (2 * (evidence[f"utf16_{edge}"] + shift) for edge in ("start", "end"))
-    assert units[start:end].decode("utf-16-le") == "연차는 입사 첫해에 15일을 준다"
+    assert units[start:end].decode("utf-16-le") == "연차는 입사 첫해에 15일을 준다."
 
 
 def test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation(serve):

@@ -1,6 +1,6 @@
 """How the commands of the tests reach the server of the tests."""
 
-from gigamind.llm.fake import FakeServer
+from faulty_model import FakeServer
 
 
 def reached(server: FakeServer) -> tuple[str, ...]:

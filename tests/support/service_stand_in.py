@@ -189,7 +189,7 @@ def evaluated(
 
 @dataclass
 class StandIn:
-    """The service; start it with `gigamind.llm.fake.run`.
+    """The service; start it with `faulty_model.run`.
 
     Attributes:
         scenes: by question; a question that is none of them is refused.

@@ -154,6 +154,7 @@ async function start() {
     return;
   }
   byId("vault").textContent = config.vault;
+  byId("scripted").hidden = !config.scripted;
   document.title = `${config.vault} · gigamind`;
   const other = byId("language");
   const named = () => {

@@ -32,14 +32,24 @@ export class Exchange {
     this.status = make("div", { class: "state" });
     this.assessment = make("div", { class: "assessment", hidden: true });
     this.opinion = make("div", { class: "opinion" });
+    this.written = byScript(_("Answered by a script, not by a language model"));
+    this.judged = byScript(_("Evaluated by a script, not by a language model"));
+    this.markScript(view.config.scripted);
     this.element = make("article", { class: "exchange", label: _("Question: {question}", { question }) },
       make("h2", { class: "asked", text: question }),
-      make("div", { class: "card" }, this.matched, this.answer, this.status, this.assessment, this.opinion));
+      make("div", { class: "card" }, this.matched, this.written, this.answer, this.status, this.judged, this.assessment, this.opinion));
   }
 
   /** Whether the answer is still incomplete. */
   get isOpen() {
     return this.state === "waiting" || this.state === "writing";
+  }
+
+  /** Say beside the answer and its badges that they come from a script. */
+  markScript(scripted) {
+    this.scripted = scripted;
+    this.written.hidden = !scripted;
+    this.judged.hidden = !scripted || this.assessment.hidden;
   }
 
   stop() {
@@ -75,6 +85,7 @@ export class Exchange {
       this.answerId = told.answer_id;
       this.notes = told.matched_notes ?? [];
       this.answer.lang = told.lang ?? this.answer.lang;
+      this.markScript(told.scripted);
       this.matched.replaceChildren(...this.matchedNotes());
     } else if (event === "error") this.fail(JSON.parse(data));
     else if (event === "quality") this.show({ quality: JSON.parse(data) });
@@ -185,6 +196,7 @@ export class Exchange {
     }
     if (this.running) this.assessment.prepend(this.running);
     this.assessment.hidden = this.assessment.childElementCount === 0;
+    this.markScript(this.scripted);
     this.view.changed(this);
   }
 
@@ -201,6 +213,7 @@ export class Exchange {
       if (lacks.quality === null) this.assessment.append(missing(_("No checklist result"), why("quality")));
     }
     this.assessment.hidden = this.assessment.childElementCount === 0;
+    this.markScript(this.scripted);
     if (this.view.config.feedback && this.content) this.opinion.replaceChildren(...this.opinions());
     this.view.changed(this);
   }
@@ -232,6 +245,10 @@ export class Exchange {
     });
     return make("div", { class: "row" }, button, told);
   }
+}
+
+function byScript(word) {
+  return make("p", { class: "by-script", hidden: true }, icon("triangle-alert"), make("span", { word }));
 }
 
 // Put a mark after a claim, on the line of its last word: at the start of a line it would seem to belong to the next claim.

@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from faulty_model import running
 from reached import reached
 from second_looks import is_second_look, looks
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from gigamind.cli.main import main
-from gigamind.llm.fake import running
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS
 from gigamind.tasks.answers.schema import AnswerVoteReport

@@ -12,12 +12,11 @@ from typing import Any
 
 import demo_serve
 import pytest
+from faulty_model import run
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from service_stand_in import Note, Said, Scene, StandIn, checklist, evaluated
-
-from gigamind.llm.fake import run
 
 pytestmark = pytest.mark.browser
 
@@ -607,4 +606,6 @@ def test_who_asks_the_real_service_sees_the_badge_and_the_source(browser, demo):
     reader.click(".coverage summary")
     reader.click(".coverage .passage .link")
     reader.wait(".sheet mark")
-    assert reader.texts(".sheet h2, .sheet mark") == ["휴가 규정", "1년에 10일까지 유급입니다"]
+    assert reader.texts(".sheet h2, .sheet mark") == ["휴가 규정", "1년에 10일까지 유급입니다."]
+    marks = reader.all(".scripted, .by-script")
+    assert [mark.is_displayed() for mark in marks] == [True, True, True]

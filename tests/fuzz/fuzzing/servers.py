@@ -9,11 +9,11 @@ from functools import cache
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from demo_serve import respond
+from faulty_model import running
 from loopback import Answering
 from served_app import serving
 
-from gigamind.llm.fake import running
+from gigamind.fake_model.script import reply_to
 from gigamind.service.options import ServiceOptions
 
 _stack = ExitStack()
@@ -58,7 +58,7 @@ def _service() -> int:
     (folder / "vault").mkdir()
     (folder / "vault" / "garden.md").write_text("# Garden\n\nThe garden has roses near the gate.\n")
     model = _stack.enter_context(running())
-    model.respond = respond
+    model.respond = reply_to
     options = ServiceOptions(
         notes=folder / "vault",
         model="openai/chat",

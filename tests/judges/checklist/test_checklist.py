@@ -2,13 +2,13 @@ import asyncio
 import json
 
 import pytest
+from faulty_model import running
 
 from gigamind.errors import LlmError
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import judge_checklist, load_checklist_judge, passes
 from gigamind.llm.ask import connect
-from gigamind.llm.fake import running
 from gigamind.llm.settings import ModelSettings
 
 

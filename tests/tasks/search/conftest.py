@@ -3,8 +3,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from faulty_model import FakeServer
 
-from gigamind.llm.fake import FakeServer
 from gigamind.tasks.search.options import SearchEvalOptions
 
 # Five notes, three English and two Korean.  A title is the file's name, and is indexed with the text.

@@ -1,4 +1,4 @@
-"""A mock model server on loopback that answers like OpenAI's and fails on request, for tests and demonstrations.
+"""The mock model of the tests: replies by schema, records requests, and fails on request.
 
 The model name controls it, because any client passes it on unchanged:
 
@@ -20,15 +20,21 @@ import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from aiohttp import web
+from replies_by_schema import Json, answer_to, plain_answer, spoilt
 
-from gigamind.llm.fake_answers import Json, answer_to, plain_answer, seed_of, spoilt
-from gigamind.llm.fake_stream import stream
+from gigamind.fake_model.server import (
+    MockServer,
+    completion_of,
+    error_response,
+    run,
+    streamed,
+    usage_of,
+)
 
 FAULTS = frozenset({
     *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
@@ -103,7 +109,6 @@ def _draw(seed: str) -> float:
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
 
 
-_CHARS_PER_TOKEN = 4
 _KEPT = 200
 ERRORS = {
     "quota": (429, "You exceeded your current quota", "insufficient_quota"),
@@ -173,26 +178,23 @@ def _nothing(_body: Json) -> Json | None:
     return None
 
 
-class FakeServer:
-    """The mock model and its record of requests."""
+class FakeServer(MockServer):
+    """A mock model that misbehaves on request, and its record of requests."""
 
     def __init__(self) -> None:
-        self.url = ""
+        super().__init__()
+        self.fingerprint = "fp_fake_1"
         self.seen = Seen()
         self.script: deque[Json] = deque()
         self.total_slots: int | None = None
         """Slots reported by `/props`, as by llama.cpp's server; None if there is no such page."""
-        self.fingerprint = "fp_fake_1"
-        """Fingerprint in its answers; `SCRIPTED` says that it is not a model, which a run warns about."""
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self.respond: Callable[[Json], Json | None] = _nothing
-        """Returns the answer to a request body; None to use the default answer."""
+        self.respond = _nothing
 
     def application(self) -> web.Application:
         """Return the routes."""
-        application = web.Application(client_max_size=64 * 2**20)
+        application = super().application()
         application.add_routes([
-            web.post("/v1/chat/completions", self._chat),
             web.get("/stats", self._stats),
             web.get("/props", self._props),
             web.post("/reset", self._reset),
@@ -239,7 +241,7 @@ class FakeServer:
                 await asyncio.sleep(behaviour.latency_of(number) + _compute_s(behaviour, body))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
         except asyncio.CancelledError:  # the client has disconnected
-            seen.bill(_usage(body, json.dumps(answer_to(body))))
+            seen.bill(usage_of(body, json.dumps(answer_to(body))))
             raise
         finally:
             seen.in_flight -= 1
@@ -259,18 +261,18 @@ class FakeServer:
         if fault == "timeout":
             await asyncio.sleep(behaviour.hang_s)
         if fault in _LOST:
-            self.seen.bill(_usage(body, json.dumps(answer_to(body))))
+            self.seen.bill(usage_of(body, json.dumps(answer_to(body))))
             if request.transport and fault in {"disconnect", "reset"}:
                 _hang_up(request.transport, fault)  # the response goes nowhere
             return web.Response(text=_LOST[fault], content_type="application/json")
         if fault == "html":
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
-        completion = self.completion(body, behaviour, fault)
+        completion = self.completion(body, fault)
         if body.get("stream"):
-            return await stream(request, completion, behaviour.piece_s, breaks=fault == "broken")
+            return await streamed(request, completion, behaviour.piece_s, breaks=fault == "broken")
         return web.json_response(completion)
 
-    def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
+    def completion(self, body: Json, fault: str | None) -> Json:
         """Return the billed answer to a request; `fault` is not one of the transport."""
         text = None if body.get("stream") else plain_answer(body)
         if text is None:
@@ -284,25 +286,18 @@ class FakeServer:
         finish = {"truncated": "length", "content_filter": "content_filter"}.get(
             fault or "", "stop"
         )
+        completion = completion_of(body, text, self.fingerprint)
         choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
-        completion: Json = {
-            "id": f"chatcmpl-{seed_of(body['messages'])[:16]}",
-            "object": "chat.completion",
-            "created": 1_700_000_000,
-            "model": behaviour.name,
-            "system_fingerprint": self.fingerprint,
-            "choices": [] if fault == "no_choices" else [choice],
-        }
-        usage = _USAGES.get(fault or "", _usage(body, text))
+        completion["choices"] = [] if fault == "no_choices" else [choice]
+        usage = _USAGES.get(fault or "", completion["usage"])
         self.seen.bill(usage)
-        if fault != "no_usage":
+        if fault == "no_usage":
+            del completion["usage"]
+        else:
             completion["usage"] = _lied(usage, fault)
             self.seen.prompt_tokens += (completion["usage"] or {}).get("prompt_tokens", 0)
             self.seen.completion_tokens += (completion["usage"] or {}).get("completion_tokens", 0)
         return completion
-
-
-Server = TypeVar("Server", bound=FakeServer)
 
 
 @contextmanager
@@ -312,48 +307,10 @@ def running(port: int = 0) -> Generator[FakeServer]:
         yield server
 
 
-@contextmanager
-def run(server: Server, port: int = 0) -> Generator[Server]:
-    """Run an existing server in its own thread."""
-    loop = asyncio.new_event_loop()
-    runner = web.AppRunner(
-        server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-    )
-
-    async def start() -> None:
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port, backlog=4096).start()
-
-    try:
-        loop.run_until_complete(start())
-    except OSError:  # the port is in use
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-        raise
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _stop(runner: web.AppRunner) -> None:
-    await runner.cleanup()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:  # a handler that still waits
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-
-
 def _compute_s(behaviour: Behaviour, body: Json) -> float:
     if not (behaviour.prompt_token_s or behaviour.reply_token_s):
         return 0.0
-    usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
+    usage = usage_of(body, plain_answer(body) or json.dumps(answer_to(body)))
     prompt, reply = usage["prompt_tokens"], usage["completion_tokens"]
     return prompt * behaviour.prompt_token_s + reply * behaviour.reply_token_s
 
@@ -364,17 +321,6 @@ def _hang_up(transport: asyncio.Transport, fault: str) -> None:
         connection: socket.socket = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
     transport.close()
-
-
-def _usage(body: Json, text: str | None) -> Json:
-    letters = sum(len(str(message.get("content") or "")) for message in body["messages"])
-    prompt = letters // _CHARS_PER_TOKEN + 4 * len(body["messages"])
-    completion = len(text or "") // _CHARS_PER_TOKEN + 1
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-    }
 
 
 def _lied(usage: Json, fault: str | None) -> Json | None:
@@ -416,9 +362,12 @@ def _rate_limited(behaviour: Behaviour) -> web.Response:
     return error_response(429, "Rate limit reached", "rate_limit_exceeded", headers)
 
 
-def error_response(
-    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
-) -> web.Response:
-    """Return an error in OpenAI's form."""
-    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
-    return web.json_response(body, status=status, headers=headers)
+def main() -> None:
+    """Serve until the process ends, and print the address."""
+    with running() as server:
+        print(server.url, flush=True)  # noqa: T201
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Answers of the mock model: valid by the schema of a request, or broken in the way of a fault."""
+"""Replies of the tests' mock model: valid by the schema of a request, or broken in the way of a fault."""
 
 import hashlib
 import json
@@ -104,7 +104,7 @@ class _Maker:
         self._seed = seed
         self._ids = ids
 
-    def make(self, schema: Json, place: str) -> Any:  # noqa: ANN401
+    def make(self, schema: Json, place: str) -> Any:
         if "$ref" in schema:
             return self.make(self._resolved(schema["$ref"]), place)
         for several in ("anyOf", "oneOf", "allOf"):
@@ -117,7 +117,7 @@ class _Maker:
             return schema["enum"][self._draw(place) % len(schema["enum"])]
         return self._of_type(schema, place)
 
-    def _of_type(self, schema: Json, place: str) -> Any:  # noqa: ANN401
+    def _of_type(self, schema: Json, place: str) -> Any:
         drawn = self._draw(place)
         match schema.get("type"):
             case "object":

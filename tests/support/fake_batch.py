@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from aiohttp import BodyPartReader, web
-
-from gigamind.llm.fake import ERRORS, FakeServer, error_response, read_behaviour
+from faulty_model import ERRORS, FakeServer, error_response, read_behaviour
 
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
@@ -164,7 +163,7 @@ class BatchServer(FakeServer):
             return 429, "Rate limit reached", "rate_limit_exceeded"
         if fault in _TRANSPORT_FAULTS:  # batch requests have no transport of their own
             return 500, "The server had an error", "server_error"
-        return self.completion(body, behaviour, fault)
+        return self.completion(body, fault)
 
     # OpenAI
 
@@ -278,7 +277,7 @@ class BatchServer(FakeServer):
         self.seen.bodies.append(params)
         behaviour = read_behaviour(params["model"])
         self.seen.calls[behaviour.scenario] += 1
-        completion = self.completion(_as_chat(params), behaviour, None)
+        completion = self.completion(_as_chat(params), None)
         return web.json_response(self._as_message(params, completion))
 
     async def _create_messages(self, request: web.Request) -> web.Response:
@@ -463,7 +462,7 @@ def _as_chat(params: Mapping[str, Any]) -> Json:
     return chat
 
 
-def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
+def _obeyed(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_obeyed(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):

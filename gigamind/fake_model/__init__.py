@@ -1,0 +1,1 @@
+"""A mock model on loopback, for trials and demonstrations without a key."""

@@ -1,0 +1,133 @@
+"""The script behind `gigamind llm fake-server`, asked with the prompts of the product."""
+
+import json
+
+import pytest
+
+from gigamind.assets import asset
+from gigamind.fake_model.script import reply_to
+from gigamind.judges.search_qa.reply import SearchQAReply
+from gigamind.judges.unanswerable_llm import UnanswerableReply
+from gigamind.llm.fences import Source, fence
+from gigamind.llm.prompts import as_json, load_prompt
+from gigamind.tasks.answers.answering import NO_NOTES
+from gigamind.vault.notes import read_vault
+
+KEY = b"k" * 32
+LEAVE = Source("휴가 규정", "# 휴가\n\n연차는 15일이다.\n\n- 반차는 0.5일로 계산한다.\n")
+GARDEN = Source(
+    "Garden",
+    "# Garden\n\nThe garden behind the old depot has roses and\ntulips near the northern gate.\n",
+)
+NOTES = (GARDEN, LEAVE)
+VAULT = {note.path: note for note in read_vault(asset("examples") / "vault").notes}
+
+
+def asked(name, question, notes=NOTES, language="ko", version="v1", **given):
+    fenced = fence(notes, KEY)
+    values = {"nonce": fenced.nonce, "notes": fenced.text, "question": as_json(question), **given}
+    file = asset("prompts") / name / version / f"{language}.jinja"
+    return load_prompt(file, tuple(values)).render(**values)
+
+
+def answered(question, notes=NOTES, language="ko"):
+    return reply_to({"messages": asked("search_chat", question, notes, language), "stream": True})[
+        "text"
+    ]
+
+
+def judged(messages, reply):
+    schema = {"schema": reply.model_json_schema()}
+    format_ = {"type": "json_schema", "json_schema": schema}
+    return reply.model_validate(reply_to({"messages": messages, "response_format": format_}))
+
+
+def judged_answer(question, *texts):
+    rows = [{"id": number, "text": text} for number, text in enumerate(texts, start=1)]
+    ids = ", ".join(str(row["id"]) for row in rows)
+    given = {"answer": json.dumps(rows, ensure_ascii=False), "ids": ids, "part": "whole"}
+    return judged(asked("search_qa", question, version="v2", **given), SearchQAReply)
+
+
+def test_the_answer_is_the_sentence_with_the_words_of_the_question_and_names_its_note():
+    assert answered("반차는 며칠로 계산하나요?") == "반차는 0.5일로 계산한다 [노트 2]."
+    english = answered("Are there tulips near the northern gate?", language="en")
+    assert (
+        english
+        == "The garden behind the old depot has roses and tulips near the northern gate [Note 1]."
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [("ko", "구내식당 점심은 얼마인가요?"), ("en", "Who pays the dentist in Tokyo?")],
+)
+def test_a_question_that_shares_too_little_with_the_notes_gets_the_products_abstention(
+    language, question
+):
+    assert answered(question, language=language) == NO_NOTES[language]
+    assert answered(question, (), language) == NO_NOTES[language]
+
+
+def test_half_days_are_not_answered_with_refunds_from_the_example_notes():
+    paths = ("policies/고객-환불.md", "policies/휴가.md")
+    notes = [Source(VAULT[path].title, VAULT[path].text) for path in paths]
+    answer = answered("반차는 며칠로 계산하나요?", notes)
+    assert answer == NO_NOTES["ko"] or "반차" in answer
+
+
+def test_a_row_of_a_table_is_an_answer_and_a_question_in_a_note_is_none():
+    table = Source("경조 휴가", "| 사유 | 일수 |\n|---|---|\n| 본인 결혼 | 5일 |\n| 이사 | 1일 |\n")
+    assert answered("본인 결혼 휴가는 며칠인가요?", [table]) == "본인 결혼, 5일 [노트 1]."
+    repeated = Source("질문", "반차는 며칠로 계산하나요?\n")
+    assert answered("반차는 며칠로 계산하나요?", [repeated]) == NO_NOTES["ko"]
+
+
+def test_a_question_is_answerable_with_a_quote_from_the_notes_or_unanswerable_without():
+    reply = judged(asked("unanswerable", "반차는 며칠로 계산하나요?"), UnanswerableReply)
+    (source,) = reply.sources
+    assert (reply.answered, source.note) == (True, 2)
+    assert source.quote in LEAVE.text
+
+    lacking = judged(asked("unanswerable", "구내식당 점심은 얼마인가요?"), UnanswerableReply)
+    assert (lacking.answered, lacking.sources) == (False, ())
+
+
+def test_claims_are_supported_by_quotes_from_the_notes_and_others_are_not_found():
+    reply = judged_answer(
+        "정원에는 무엇이 있나요?",
+        "The garden behind the old depot has roses and tulips near the northern gate [Note 1].",
+        "The depot opens at seven.",
+        "노트에서 찾을 수 없습니다.",
+    )
+    right, wrong, silent = reply.claims
+    assert (right.verdict, right.note, right.role) == ("supported", 1, "claim")
+    assert right.quote in GARDEN.text
+    assert (wrong.verdict, wrong.note, wrong.quote) == ("not_found", None, "")
+    assert (silent.role, silent.abstention_quote) == ("abstention", "노트에서 찾을 수 없습니다.")
+    assert [use.cited for use in reply.source_coverage] == [True, False]
+
+
+def test_an_answer_that_leaves_out_the_best_sentence_has_an_omission():
+    reply = judged_answer("반차는 며칠로 계산하나요?", "연차는 15일이다 [노트 2].")
+    (omission,) = reply.omissions
+    assert omission.note == 2
+    assert omission.quote in LEAVE.text
+    assert judged_answer("반차는 며칠로 계산하나요?", "반차는 0.5일로 계산한다.").omissions == ()
+
+
+def test_a_request_of_another_kind_gets_a_reply_that_fits_its_schema():
+    schema = {
+        "properties": {
+            "kind": {"enum": ["x", "y"]},
+            "count": {"type": "integer", "minimum": 5},
+            "parts": {"type": "array", "items": {"$ref": "#/$defs/part"}, "minItems": 2},
+            "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        },
+        "type": "object",
+        "$defs": {"part": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    }
+    format_ = {"type": "json_schema", "json_schema": {"schema": schema}}
+    reply = reply_to({"messages": [{"role": "user", "content": "?"}], "response_format": format_})
+    part = {"text": "scripted"}
+    assert reply == {"kind": "x", "count": 5, "parts": [part, part], "maybe": False}
