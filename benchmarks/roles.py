@@ -16,7 +16,7 @@ from typing import Any
 
 from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 LABELS = Path(__file__).with_name("answer_roles.jsonl")
 FACTS_A_QUESTION = 6

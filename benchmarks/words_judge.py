@@ -25,7 +25,7 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
 from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.segments.claims import comparable
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.stats.agreement import binary_agreement
 
 _judge = load_answer_judge(asset("judges") / "words.toml", "auto")

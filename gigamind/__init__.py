@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         tune_search,
     )
     from gigamind.linking.suggest import LinkSuggestion
-    from gigamind.llm.replies import Auxiliary, ModelReply, Most
     from gigamind.metrics.spec import Metric, Text, Use
+    from gigamind.prompting.replies import Auxiliary, ModelReply, Most
     from gigamind.release.compare import Experiment
     from gigamind.release.comparison import Comparison
     from gigamind.release.model import EvalSnapshot
@@ -111,7 +111,7 @@ _HOMES = {
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),
-    "llm.replies": ("Auxiliary", "ModelReply", "Most"),
+    "prompting.replies": ("Auxiliary", "ModelReply", "Most"),
     "metrics.spec": ("Metric", "Text", "Use"),
     "release.compare": ("Comparison", "Experiment"),
     "release.model": ("EvalSnapshot",),

@@ -223,6 +223,6 @@ def test_slow_patterns_are_distinguished_from_fast_ones():
 
 def test_patterns_are_found_wherever_they_are_made():
     places = {re.sub(r":\d+$", "", each.where) for each in patterns()}
-    in_a_global, in_a_tuple = "linking/anchors.py: _NO_PROSE", "llm/fences.py: _INSTRUCTIONS"
+    in_a_global, in_a_tuple = "linking/anchors.py: _NO_PROSE", "prompting/fences.py: _INSTRUCTIONS"
     in_a_function, of_locals = "tasks/search/score.py", "metrics/spec.py"
     assert {in_a_global, in_a_tuple, in_a_function, of_locals} <= places

@@ -28,7 +28,7 @@ from gigamind.assurance.trials import (
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.records.judged import Report
 from gigamind.text import sentences
 

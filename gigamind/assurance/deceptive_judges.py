@@ -37,10 +37,10 @@ from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.fences import Source
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Usage
+from gigamind.prompting.fences import Source
 from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities

@@ -21,8 +21,8 @@ from gigamind.judges.load import ASKING, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
 from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Source
 from gigamind.loading import numbered_lines, parsed
+from gigamind.prompting.fences import Source
 from gigamind.records.judged import Report
 from gigamind.stats.estimate import Estimate
 from gigamind.vault.language import question_language

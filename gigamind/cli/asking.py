@@ -9,10 +9,10 @@ from typing import TypeVar
 from gigamind.cli.errors import print_line
 from gigamind.i18n import _, joined
 from gigamind.llm.ask import LanguageModel, open_model
-from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger, Totals, totals
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
+from gigamind.prompting.fences import fence_key
 
 Result = TypeVar("Result")
 

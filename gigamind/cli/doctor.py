@@ -316,7 +316,7 @@ _PACKAGES_OF = {
 
 
 def _check_prefect(checkup: _Checkup) -> None:
-    from gigamind.llm.redaction import without_secrets
+    from gigamind.redaction import without_secrets
 
     installed = version_of("prefect")
     address = without_secrets(os.environ.get("PREFECT_API_URL", "").rstrip("/"))

@@ -190,8 +190,8 @@ def try_judge(
         KeyboardInterrupt: the trial was interrupted; the cases so far are shown but not written.
     """
     from gigamind.assurance.trials import Observations, OnTrial, load_on_trial
-    from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
+    from gigamind.prompting.fences import fence_key
 
     loaded = load_on_trial(name, options.judge_lang)
     store = default_cache_folder() / "trials"

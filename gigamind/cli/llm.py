@@ -21,16 +21,16 @@ from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.redaction import without_secrets
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
+from gigamind.redaction import without_secrets
 from gigamind.text import padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.one_case import CaseRead, OneCase
     from gigamind.cli.documents import ModelCheckDocument
+    from gigamind.cli.model_check import Checkup
     from gigamind.i18n import Language
     from gigamind.llm.ask import LanguageModel
-    from gigamind.llm.check import Checkup
     from gigamind.llm.settings import ModelSettings
     from gigamind.llm.usage import Price
     from gigamind.vault.notes import Note
@@ -92,9 +92,9 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     Shows the mode of structured output, price, latency, what each judge reads from the reply, and how to fix
     failures.
     """
+    from gigamind.cli.model_check import check as check_model
+    from gigamind.cli.model_check import single_call
     from gigamind.llm.ask import connect
-    from gigamind.llm.check import check as check_model
-    from gigamind.llm.check import single_call
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
 
@@ -350,7 +350,7 @@ llm.add_command(check)
 )
 def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
     """Serve a local GGUF model FILE on 127.0.0.1 until you press Ctrl-C."""
-    from gigamind.llm.serve import serving
+    from gigamind.cli.model_server import serving
 
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
         model = shlex.quote(f"openai/{file.stem}")
@@ -407,8 +407,8 @@ def fake_server(port: int) -> None:
 
     Batches (--batch) need a real provider.
     """
+    from gigamind.cli.model_server import taken_port
     from gigamind.fake_model.server import MockServer, run
-    from gigamind.llm.serve import taken_port
 
     try:
         with run(MockServer(), port) as server:

@@ -41,7 +41,7 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Answer questions about the notes and evaluate each answer: page, API and metrics on one port."""
     import uvicorn
 
-    from gigamind.llm.serve import taken_port
+    from gigamind.cli.model_server import taken_port
     from gigamind.service.app import create_app
 
     values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)

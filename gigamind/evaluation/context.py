@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gigamind.evaluation.options import ContextOptions
 from gigamind.i18n import _
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.spans import Span
 from gigamind.vault.notes import Note, Vault

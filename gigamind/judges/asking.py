@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _
 from gigamind.llm.client import Asked, Message, Reply, Request
-from gigamind.llm.replies import unread_in
+from gigamind.prompting.replies import unread_in
 
 OF_THE_REPLY: frozenset[LlmCode] = frozenset(
     {"invalid_output", "truncated", "refused", "content_filtered"}

@@ -22,11 +22,11 @@ from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdi
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
-from gigamind.llm.fences import fence
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prompts import Prompt, as_json, prompt_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
+from gigamind.prompting.fences import fence
+from gigamind.prompting.prompts import Prompt, as_json, prompt_of
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
 _LEAST_REPLY = 30  # tokens

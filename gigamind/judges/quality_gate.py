@@ -29,9 +29,9 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.llm.fences import Flag, fence
-from gigamind.llm.prompts import as_json
-from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
+from gigamind.prompting.fences import Flag, fence
+from gigamind.prompting.prompts import as_json
+from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 

@@ -13,7 +13,7 @@ from gigamind.evidence.normalize import fold_unit
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned, Alignment, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
-from gigamind.llm.fences import speaks_to_judge
+from gigamind.prompting.fences import speaks_to_judge
 from gigamind.spans import Span
 
 Weakness = Literal["quote_changed", "quote_too_short", "quote_cut", "speaks_to_judge"]

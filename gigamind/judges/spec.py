@@ -17,9 +17,9 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
-from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.loading import read_fields, read_toml
+from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.records.judged import JudgeReport
 
 _WHAT = "judge file"

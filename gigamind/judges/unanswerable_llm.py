@@ -29,9 +29,9 @@ from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Ver
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
-from gigamind.llm.fences import Flag, Source, fence, flags
-from gigamind.llm.prompts import as_json
-from gigamind.llm.replies import (
+from gigamind.prompting.fences import Flag, Source, fence, flags
+from gigamind.prompting.prompts import as_json
+from gigamind.prompting.replies import (
     Auxiliary,
     Confidence,
     ModelReply,

@@ -28,10 +28,10 @@ from gigamind.llm.faults import (
 )
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
-from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import Exchange, Transport, exchange
 from gigamind.llm.usage import Usage
+from gigamind.redaction import keep_secret, keep_secret_of
 
 _GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests
 _PREPARING_S = 0.1  # normally a few milliseconds

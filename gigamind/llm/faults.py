@@ -15,8 +15,8 @@ from urllib.parse import urlsplit, urlunsplit
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Message, _, joined
 from gigamind.llm.client import Answer
-from gigamind.llm.redaction import single_line
 from gigamind.llm.settings import ModelSettings
+from gigamind.redaction import single_line
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

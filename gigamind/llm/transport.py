@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gigamind.llm.prices import on_loopback
-from gigamind.llm.redaction import keep_secret
+from gigamind.redaction import keep_secret
 
 Fault = Literal["", "late", "unreached", "proxy", "redirect", "too_large", "encoding", "broken"]
 MOST_BYTES = 8 << 20

@@ -13,10 +13,10 @@ from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
-from gigamind.llm.fences import Source, fence
-from gigamind.llm.prompts import Prompt, load_prompt
-from gigamind.llm.replies import QUOTED, ModelReply, Most, unread_in
 from gigamind.memory.schema import ExtractedEntry, Extraction, QuotedEvidence, Session
+from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.replies import QUOTED, ModelReply, Most, unread_in
 
 MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
 _GIVEN = ("nonce", "messages", "last_index")

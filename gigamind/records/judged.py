@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import Outcome
-from gigamind.llm.replies import ReportedConfidence
 from gigamind.metrics.spec import Metric, Text
+from gigamind.prompting.replies import ReportedConfidence
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[Finite, Field(ge=0, le=1)]

@@ -149,7 +149,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
 
         return load_fastembed(model)
     if provider == "litellm" and model:
-        from gigamind.llm.embeddings import LitellmEmbedder
+        from gigamind.retrieval.litellm import LitellmEmbedder
 
         return LitellmEmbedder(model, api_base=api_base)
     message = _(

@@ -21,7 +21,7 @@ from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_rando
 from gigamind.errors import IndexingError
 from gigamind.i18n import Message, _, n_
 from gigamind.llm.faults import is_reached
-from gigamind.llm.redaction import redacted
+from gigamind.redaction import redacted
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import (
     LAST_DIGIT,

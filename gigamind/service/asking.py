@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
 from gigamind.i18n import LANGUAGES, Language, _
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
 from gigamind.service.options import ServiceOptions

@@ -17,7 +17,7 @@ from typing import IO, Generic, cast
 
 from gigamind.errors import InputError, SystemFailedError, reason_of, text_of
 from gigamind.i18n import Message, Text, _
-from gigamind.llm.redaction import single_line
+from gigamind.redaction import single_line
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.protocol import Query
 

@@ -12,7 +12,7 @@ from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attem
 
 from gigamind.errors import InputError, SystemFailedError, text_of
 from gigamind.i18n import Message, Text, _, joined
-from gigamind.llm.redaction import keep_secret, keep_secret_value, redacted, single_line
+from gigamind.redaction import keep_secret, keep_secret_value, redacted, single_line
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import Endpoint

@@ -10,9 +10,9 @@ from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of,
 from gigamind.i18n import Message, _, n_
 from gigamind.interop.run_file import RunFile
 from gigamind.interop.trec import column
-from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.loading import imported
 from gigamind.records.schema import SystemReport
+from gigamind.redaction import redacted, without_secrets
 from gigamind.systems.command import Command, split_command
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import read_preset

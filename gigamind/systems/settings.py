@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gigamind.i18n import _
-from gigamind.llm.redaction import redacted, without_secrets
+from gigamind.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
 DEFAULT_PRESET = "plain"

@@ -9,7 +9,7 @@ from trial_rows import SCENARIO, written
 
 from gigamind.assurance.attacks import load_attacks
 from gigamind.errors import InputError
-from gigamind.llm.fences import flags
+from gigamind.prompting.fences import flags
 
 ROOT = Path(__file__).parents[2]
 ATTACKS = load_attacks()

@@ -16,8 +16,8 @@ from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import flags, looks_like_instructions, speaks_to_judge
 from gigamind.llm.settings import ModelSettings
+from gigamind.prompting.fences import flags, looks_like_instructions, speaks_to_judge
 from gigamind.spans import Span
 from gigamind.text import sentences
 from gigamind.vault.language import question_language

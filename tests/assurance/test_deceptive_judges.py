@@ -22,8 +22,8 @@ from gigamind.judges.load import load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.second_look import pairs_in
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.prompting.fences import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUESTION = "How much leave do I get, when does it expire, and who approves it?"

@@ -14,7 +14,7 @@ from gigamind.assurance.unit_tests import (
     run_unit_tests,
 )
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.fences import flags
+from gigamind.prompting.fences import flags
 
 TESTS = load_unit_tests()
 ON_ANSWERS = [test for test in TESTS if test.row.kind == "search_qa"]

@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
-from gigamind.llm.redaction import without_secrets
+from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks.search.options import SearchEvalOptions
 

@@ -8,8 +8,8 @@ from gigamind.assets import asset
 from gigamind.fake_model.script import reply_to
 from gigamind.judges.search_qa.reply import SearchQAReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
-from gigamind.llm.fences import Source, fence
-from gigamind.llm.prompts import as_json, load_prompt
+from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.vault.notes import read_vault
 

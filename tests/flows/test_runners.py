@@ -22,7 +22,7 @@ from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import attempts_of, is_resumable, shard_folders, unfinished_folder
 from gigamind.i18n import _
-from gigamind.llm.fences import fence_key
+from gigamind.prompting.fences import fence_key
 from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Job, Pool
 from gigamind.publish.scaleout import score_batch

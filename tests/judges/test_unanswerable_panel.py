@@ -11,8 +11,8 @@ from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
-from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.prompting.fences import Source
 
 NOTES = [Source(title="deploy", text="The deploy runs every Friday.")]
 PROVEN = ("The deploy runs every Friday.", False)

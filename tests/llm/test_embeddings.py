@@ -14,8 +14,8 @@ import pytest
 from e5_platforms import needs_e5
 
 from gigamind.errors import EmbeddingError
-from gigamind.llm.embeddings import LitellmEmbedder
 from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.litellm import LitellmEmbedder
 
 KEY = "sk-secret-key-1234567890"
 SHORT = 0.01  # seconds

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError
-from gigamind.llm.fences import Source, fence, fence_key, flags
+from gigamind.prompting.fences import Source, fence, fence_key, flags
 
 KEY = b"k" * 32
 

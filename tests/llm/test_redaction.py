@@ -9,7 +9,7 @@ import pytest
 from forked import command
 
 from gigamind.llm.faults import scrub
-from gigamind.llm.redaction import keep_secret, redacted
+from gigamind.redaction import keep_secret, redacted
 
 KEYS = {
     "hex": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",

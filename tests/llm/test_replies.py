@@ -11,7 +11,9 @@ from gigamind.judges.quality_gate import ChecklistReply
 from gigamind.judges.search_qa.reply import ClaimsReply, PartsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import LooksReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
-from gigamind.llm.replies import (
+from gigamind.llm.sent_schema import sent_schema
+from gigamind.memory.extract import Statements
+from gigamind.prompting.replies import (
     Auxiliary,
     ModelReply,
     Most,
@@ -22,8 +24,6 @@ from gigamind.llm.replies import (
     share_of,
     unread_in,
 )
-from gigamind.llm.sent_schema import sent_schema
-from gigamind.memory.extract import Statements
 from gigamind.tasks.answers.answering import AnswerReply
 from gigamind.tasks.search.write_queries import WrittenQuestions
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.llm.fences import (
+from gigamind.prompting.fences import (
     flags,
     has_encoded_text,
     has_invisible_characters,

@@ -3,8 +3,8 @@ import unicodedata
 import pytest
 
 from gigamind.assets import asset
-from gigamind.llm.prompts import load_prompt
 from gigamind.memory.extract import extraction_prompt, language_of
+from gigamind.prompting.prompts import load_prompt
 
 
 @pytest.mark.parametrize(

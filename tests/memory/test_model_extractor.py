@@ -7,7 +7,6 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.fences import Source, fence
 from gigamind.llm.ledger import Ledger, read_ledger
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
@@ -16,6 +15,7 @@ from gigamind.memory.events import EventLog
 from gigamind.memory.extract import MAX_CHARS, extraction_prompt
 from gigamind.memory.extract import extract as extract_by
 from gigamind.memory.pipeline import graduate
+from gigamind.prompting.fences import Source, fence
 
 KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."  # message 1 of the fixture `session`
 HOSTILE = (

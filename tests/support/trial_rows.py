@@ -8,8 +8,8 @@ from typing import Any
 
 from gigamind.assurance.trials import Case
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.prompts import as_json
 from gigamind.llm.usage import Usage
+from gigamind.prompting.prompts import as_json
 
 SCENARIO = {
     "id": "s",

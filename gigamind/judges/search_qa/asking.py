@@ -38,8 +38,8 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.llm.fences import fence
-from gigamind.llm.prompts import Prompt, as_json
+from gigamind.prompting.fences import fence
+from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]

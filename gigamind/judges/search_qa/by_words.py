@@ -38,7 +38,7 @@ from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, like RULES of the judge with a model.

@@ -23,9 +23,9 @@ from gigamind.judges.search_qa.verify import (
     judged_omissions,
 )
 from gigamind.judges.search_qa.words import is_of_another_language
-from gigamind.llm.fences import Flag
-from gigamind.llm.replies import Confidence
 from gigamind.metrics.grounding import share_given
+from gigamind.prompting.fences import Flag
+from gigamind.prompting.replies import Confidence
 from gigamind.records.judged import AnswerOutcome
 
 Notice = Literal["other_language"]

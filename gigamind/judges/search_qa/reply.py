@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
+from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
 
 ReportedVerdict = Literal["supported", "contradicted", "not_found"]
 ReportedRole = Literal[

@@ -30,7 +30,7 @@ from gigamind.judges.search_qa.words import (
     stem,
     stems,
 )
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"

@@ -21,8 +21,8 @@ from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCal
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.client import Asked, Message
-from gigamind.llm.prompts import Prompt
-from gigamind.llm.replies import ModelReply, Most, Quotation
+from gigamind.prompting.prompts import Prompt
+from gigamind.prompting.replies import ModelReply, Most, Quotation
 
 LEAST_BALANCED_ACCURACY = 0.9
 """On the pairs; models below it are not believed. A model of 1.5 billion parameters guesses."""

@@ -21,7 +21,7 @@ from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 
 class Verifier:

@@ -19,8 +19,8 @@ from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import _
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import scrub, unset_key, with_retries
-from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
+from gigamind.redaction import keep_secret, keep_secret_of
 
 if TYPE_CHECKING:
     import aiohttp

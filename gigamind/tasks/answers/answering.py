@@ -7,9 +7,9 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.i18n import Language
 from gigamind.llm.client import Asked, Message
-from gigamind.llm.fences import Source, fence
-from gigamind.llm.prompts import Prompt, as_json, load_prompt
-from gigamind.llm.replies import ModelReply, Most
+from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.prompts import Prompt, as_json, load_prompt
+from gigamind.prompting.replies import ModelReply, Most
 
 PROMPT = "search_answer/v1"
 _GIVEN = ("nonce", "notes", "question")

@@ -8,7 +8,7 @@ from gigamind.datasets.schema import AnswerLabels
 from gigamind.i18n import Language
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 CONTEXT_CHARS = 6_000
 _TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))

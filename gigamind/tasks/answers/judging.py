@@ -16,9 +16,9 @@ from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
-from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
-from gigamind.llm.prompts import Prompt
+from gigamind.prompting.fences import fence_key
+from gigamind.prompting.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field
 
 from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
-from gigamind.llm.redaction import without_secrets
+from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 from gigamind.systems.settings import DAY_MS, SystemName, SystemOptions, shown_system
 

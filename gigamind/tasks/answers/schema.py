@@ -8,7 +8,7 @@ from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.search_qa.judged import ClaimVerdict
-from gigamind.llm.replies import Confidence
+from gigamind.prompting.replies import Confidence
 from gigamind.records.judged import (
     AnswerOutcome,
     Count,

@@ -13,8 +13,8 @@ from gigamind.evidence.result import Aligned
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge, PanelJudgement
-from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
+from gigamind.prompting.fences import fence_key
 from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport, VoteReport
 from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of, unless_final
 from gigamind.spans import Span

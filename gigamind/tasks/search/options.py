@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import ContextOptions, EvalOptions, ModelRunOptions
-from gigamind.llm.redaction import without_secrets
+from gigamind.redaction import without_secrets
 from gigamind.retrieval import settings
 from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions, shown_system
 

@@ -125,7 +125,7 @@ def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
 def search_items(item: ItemReport) -> "list[RunItem]":
     """Return the item of a line of per_item.jsonl, with its verdict and the dataset's own label."""
     from gigamind.assurance.judged_runs import RunItem
-    from gigamind.llm.replies import CONFIDENCE_SHARES
+    from gigamind.prompting.replies import CONFIDENCE_SHARES
 
     judged, judgement = item.judged_unanswerable, item.judgement
     confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None

@@ -24,10 +24,10 @@ from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Source, fence
-from gigamind.llm.prompts import Prompt, load_prompt
-from gigamind.llm.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.outcome import Failure
+from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note

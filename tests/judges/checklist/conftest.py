@@ -10,9 +10,9 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import ChecklistReply, judge_checklist, load_checklist_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
-from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Usage
+from gigamind.prompting.fences import Source
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "judges" / "quality_gate.toml"

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 
 @pytest.mark.parametrize(

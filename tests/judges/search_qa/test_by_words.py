@@ -7,7 +7,7 @@ from gigamind.errors import InputError
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import judged_by_words
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 LEAVE = Source(
     "휴가 규정", "# 휴가 규정\n\n연차는 입사 첫해에 15일을 준다.\n\n반차는 0.5일로 계산한다.\n"

@@ -6,7 +6,7 @@ from gigamind.assets import asset
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import judged_by_words
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
 

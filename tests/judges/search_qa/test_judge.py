@@ -4,7 +4,7 @@ import pytest
 
 from gigamind.errors import LlmError
 from gigamind.judges.protocol import AnswerCase
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.tasks.answers.items import evaluation_of
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."

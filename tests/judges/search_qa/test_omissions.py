@@ -3,7 +3,7 @@
 import pytest
 
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 
 NOTES = (
     Source(

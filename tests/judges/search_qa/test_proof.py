@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.judges.protocol import AnswerCase
-from gigamind.llm.fences import Source
+from gigamind.prompting.fences import Source
 from gigamind.tasks.answers.items import evaluation_of
 
 

@@ -5,8 +5,8 @@ import pytest
 from gigamind.assurance.trials import Case, OnTrial, load_on_trial
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.prompting.fences import Source
 
 NOTE = Source("휴가 규정", "연차는 입사 첫해에 15일을 준다.")
 CASE = Case("c", "며칠?", (NOTE,), answer="연차는 15일이다.")

@@ -9,8 +9,8 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Attempt
-from gigamind.llm.replies import ModelReply, ReportedConfidence
 from gigamind.llm.settings import ModelSettings
+from gigamind.prompting.replies import ModelReply, ReportedConfidence
 
 _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
 

@@ -1,0 +1,1 @@
+"""Prompts of models: templates, untrusted text between marks, and the fields of replies."""
