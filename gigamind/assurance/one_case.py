@@ -23,8 +23,7 @@ from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, pairs_in
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Totals
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import ModelOptions, ModelSettings
 
 DEFAULT_JUDGES = ("search_qa", "unanswerable_llm", "quality_gate")
 _FEATURE = "search_qa"  # checklist of this feature

@@ -11,7 +11,7 @@ from gigamind.i18n import _, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.ledger import Ledger, Totals, totals
 from gigamind.llm.limiter import Gates
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence_key
 
 Result = TypeVar("Result")

@@ -17,7 +17,7 @@ from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 
 _FOLDER = Path(".gigamind")
 _MAX_FAILURES = 5

@@ -21,8 +21,7 @@ from gigamind.evaluation.options import validated
 from gigamind.i18n import Language, Message, Text, _, joined, language_of, n_, translator
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import StoreMode
+from gigamind.llm.settings import ModelOptions, StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:

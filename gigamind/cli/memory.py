@@ -20,7 +20,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.result import AlignOptions
 from gigamind.i18n import _
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
 

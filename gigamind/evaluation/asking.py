@@ -30,8 +30,7 @@ from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.limiter import Gates
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_run, evaluate_all
 
 Item = TypeVar("Item")

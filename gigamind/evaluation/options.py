@@ -13,7 +13,7 @@ from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Language, LanguageChoice, Message, Text, _, joined, language_of
-from gigamind.llm.options import Determinism, ModelOptions
+from gigamind.llm.settings import Determinism, ModelOptions
 from gigamind.loading import ConfigReport, demand_of
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 

@@ -22,8 +22,7 @@ from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdi
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import Prompt, as_json, prompt_of

@@ -15,8 +15,7 @@ from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
 from gigamind.prompting.fences import Flag, Source, flags

@@ -16,10 +16,10 @@ from gigamind.errors import GigamindError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.client import Answer, Message, ParameterRefusedError, Request
+from gigamind.llm.dialects import sent_schema
 from gigamind.llm.faults import scrub
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.reading import cut_off, readable
-from gigamind.llm.sent_schema import sent_schema
 from gigamind.llm.settings import Mode
 from gigamind.loading import first_problem
 

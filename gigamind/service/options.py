@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from gigamind.choices import PromptLanguage
 from gigamind.evaluation.options import CacheOptions, ContextOptions
 from gigamind.i18n import LANGUAGES, _
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 PAGE_LANGUAGES = (*LANGUAGES[1:], LANGUAGES[0])

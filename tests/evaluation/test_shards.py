@@ -23,7 +23,7 @@ from gigamind.evaluation.shards import (
     spent_in,
 )
 from gigamind.llm.ledger import HTTP, STORE, Attempt, Ledger
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, RunStore
 
 FIRST, SECOND, THIRD = Range(0, 4), Range(4, 8), Range(8, 12)

@@ -53,7 +53,7 @@ from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelOptions
 from gigamind.spans import Span
 
 
