@@ -21,6 +21,7 @@ from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
+from gigamind.llm.usage import Price
 from gigamind.redaction import without_secrets
 from gigamind.text import padded
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from gigamind.cli.model_check import Checkup
     from gigamind.i18n import Language
     from gigamind.llm.ask import LanguageModel
-    from gigamind.llm.prices import Price
     from gigamind.llm.settings import ModelSettings
     from gigamind.vault.notes import Note
 

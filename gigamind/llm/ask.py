@@ -23,11 +23,12 @@ from gigamind.llm.conversation import Conversation, Reply
 from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed
-from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.sender import Sender
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
+from gigamind.llm.usage import Price
 
 
 class LanguageModel:

@@ -12,9 +12,9 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import fault_of
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
-from gigamind.llm.prices import Price, Usage
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import PROBE, Speed
+from gigamind.llm.usage import Price, Usage
 
 LONGEST_S = 3600.0  # upper limit for the time of any request
 

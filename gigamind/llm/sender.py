@@ -18,9 +18,9 @@ from gigamind.llm.client import Answer, Client, Request
 from gigamind.llm.faults import with_retries
 from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.limiter import Gates
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
+from gigamind.llm.usage import Price
 
 _MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
 _PROBE_SHARE = 0.1  # of the remaining calls

@@ -272,4 +272,4 @@ def test_a_time_limit_below_a_tenth_of_a_second_is_bad_input(check, server, limi
     ended = check("openai/judge", "--model-timeout-s", limit)
     assert ended.code == code
     assert ("--model-timeout-s" in ended.stderr.splitlines()[0]) is (code == 1)
-    assert (server.seen.total == 0) is (code == 1)
+    assert code == 3 or server.seen.total == 0

@@ -20,8 +20,8 @@ from gigamind.llm.ask import connect
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, totals
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
 
 PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)

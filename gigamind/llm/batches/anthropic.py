@@ -24,7 +24,7 @@ from gigamind.llm.batches.provider import (
 from gigamind.llm.client import Answer, Message, Request
 from gigamind.llm.dialects import with_marked_prefix
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.prices import Usage
+from gigamind.llm.usage import Usage
 
 _VERSION = "2023-06-01"
 _EARLIER_S, _LATER_S = 600.0, 7200.0  # tolerance for clock differences, and for a long upload

@@ -24,8 +24,8 @@ from gigamind.llm.booking import Booking
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt
-from gigamind.llm.prices import Price, Usage
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price, Usage
 
 _PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # factor of each wait over the previous one

@@ -10,9 +10,9 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import fault_of
 from gigamind.llm.ledger import STORE, UNFINISHED, Attempt, Ledger
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
+from gigamind.llm.usage import Price
 
 
 class BatchSender(Booking):
