@@ -148,7 +148,7 @@ def test_one_slot_is_seen_and_one_request_is_in_flight_at_a_time(unset, verdict,
 
 
 def test_several_slots_leave_the_number_as_it_is(unset, verdict):
-    model = unset(";lat=250")
+    model = unset(";lat=1000")
     lines = measured(model, verdict, [])
     ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters)
     assert speed.slots is None
