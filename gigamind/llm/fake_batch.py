@@ -23,7 +23,7 @@ from gigamind.llm.fake import ERRORS, FakeServer, error_response, read_behaviour
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_RULE = re.compile(r"[(,] ?((?:min|max)[A-Za-z]+) (-?\d+(?:\.\d+)?)(?=[,)])")
+_RULE = re.compile(r"[{,] ?((?:min|max)[A-Za-z]+): (-?\d+(?:\.\d+)?)(?=[,}])")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TRANSPORT_FAULTS = frozenset({"timeout", "disconnect", "reset", "html", "badjson"})
 _CHARS_PER_TOKEN = 4
