@@ -314,7 +314,8 @@ class BatchServer(FakeServer):
     async def _list_messages(self, request: web.Request) -> web.Response:
         rows, has_more = self._page(request, "anthropic", "after_id")
         data = [self._anthropic_state(batch) for batch in rows]
-        return web.json_response({"data": data, "has_more": has_more})
+        last_id = rows[-1].batch_id if rows else None
+        return web.json_response({"data": data, "has_more": has_more, "last_id": last_id})
 
     async def _look_at_messages(self, request: web.Request) -> web.Response:
         batch = self._batch(request)

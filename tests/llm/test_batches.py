@@ -2,28 +2,34 @@
 
 import asyncio
 import json
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import anthropic  # noqa: F401  takes longer than the shortest budget
 import pytest
+from aiohttp import web
 from batch_runs import POLL_S, PRICE, Verdict
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.batches.batcher import Batches, Entry, parts
 from gigamind.llm.batches.journal import read_batches
-from gigamind.llm.batches.providers import Limits, provider_of
+from gigamind.llm.batches.providers import Limits, State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
-from gigamind.llm.client import Request
+from gigamind.llm.client import Answer, Request
 from gigamind.llm.fake import run
-from gigamind.llm.fake_batch import BatchServer
+from gigamind.llm.fake_batch import BatchServer, FakeBatch
 from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 ITEMS = 6
@@ -432,3 +438,200 @@ def test_a_request_whose_line_was_lost_in_a_power_cut_is_booked_all_the_same(ask
     assert asked.codes == ["ok"] * ITEMS
     assert asked.totals.by_status == {"ok": ITEMS}
     assert asked.totals.prompt_tokens == batch_server.seen.generated["prompt_tokens"]
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
+def near(whole: Any) -> st.SearchStrategy[Any]:
+    """JSON like `whole`, of which any part may be missing or anything else."""
+    if isinstance(whole, dict):
+        parts = {name: near(value) for name, value in whole.items()}
+        return st.fixed_dictionaries({}, optional=parts) | JSON
+    if isinstance(whole, list):
+        return st.tuples(*map(near, whole)).map(list) | JSON
+    return st.just(whole) | JSON
+
+
+ERROR = {"type": "error", "error": {"type": "billing_error", "message": "no", "code": "x"}}
+CALL = {"id": "c", "type": "function", "function": {"name": "V", "arguments": "{}"}}
+REPLY = {"role": "assistant", "content": "{}", "refusal": None, "tool_calls": [CALL]}
+COUNTS = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+CHAT = {"choices": [{"message": REPLY, "finish_reason": "stop"}], "usage": COUNTS, "model": "m"}
+BLOCKS = [{"type": "text", "text": "{}"}, {"type": "tool_use", "id": "t", "name": "a", "input": {}}]
+TOKENS = {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1}
+MESSAGE = {"content": BLOCKS, "stop_reason": "end_turn", "usage": TOKENS, "model": "m"}
+LINES = {
+    "openai": [
+        {"response": {"status_code": 200, "body": CHAT}},
+        {"response": {"status_code": 400, "body": ERROR}, "error": {"code": "x", "message": "y"}},
+    ],
+    "anthropic": [
+        {"result": {"type": "succeeded", "message": MESSAGE}},
+        {"result": {"type": "errored", "error": ERROR}},
+    ],
+}
+TYPES = {"text": str | None, "finish": str, "refusal": str | None, "usage": Usage | None}
+
+
+@BOTH
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_whatever_a_result_holds_it_is_an_answer_or_an_error(provider, data, tmp_path_factory):
+    row = data.draw(st.one_of(*map(near, LINES[provider])))
+    line = row | {"custom_id": "a"} if isinstance(row, dict) else row
+    path = tmp_path_factory.mktemp("results") / "lines"
+    path.write_text(json.dumps(line) + "\n", "utf-8")
+    outcomes = provider_of(ModelSettings(f"{provider}/judge")).read(path)
+    assert set(outcomes) == ({"a"} if isinstance(row, dict) else set())
+    for outcome in outcomes.values():
+        if isinstance(outcome, LlmError):
+            continue
+        assert isinstance(outcome, Answer)
+        assert all(isinstance(getattr(outcome, name), kind) for name, kind in TYPES.items())
+        if outcome.usage:
+            counts = [getattr(outcome.usage, field.name) for field in fields(Usage)]
+            assert all(type(count) is int for count in counts)
+
+
+def test_a_line_that_is_no_json_or_has_no_id_leaves_the_others_readable(tmp_path):
+    path = tmp_path / "lines"
+    good = json.dumps({"custom_id": "a", "response": {"status_code": 200, "body": CHAT}}).encode()
+    path.write_bytes(b"\xff\xfe{\n[1]\n" + b"[" * 100_000 + b'\n{"custom_id": []}\n' + good)
+    outcomes = provider_of(ModelSettings("openai/judge")).read(path)
+    assert outcomes == {"a": Answer("{}", "stop", None, Usage(3, 2), "m")}
+
+
+def on(server: BatchServer, path: str, answer: Callable[[web.Request], Any]) -> None:
+    """Let the server answer requests to a path in this way."""
+    before = server.application
+
+    def application() -> web.Application:
+        found = before()
+
+        @web.middleware
+        async def instead(request: web.Request, handler: Any) -> web.StreamResponse:
+            return await answer(request) if request.path == path else await handler(request)
+
+        found.middlewares.append(instead)
+        return found
+
+    server.application = application
+
+
+@BOTH
+def test_a_redirect_is_not_followed(provider):
+    path = {"openai": "/v1/batches/b1", "anthropic": "/v1/messages/batches/b1"}[provider]
+    elsewhere = list[str]()
+
+    async def redirect(_: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": "/elsewhere"})
+
+    async def arrived(request: web.Request) -> web.Response:
+        elsewhere.append(request.path)
+        return web.json_response({})
+
+    server = BatchServer()
+    on(server, path, redirect)
+    on(server, "/elsewhere", arrived)
+    with run(server):
+        made = provider_of(ModelSettings(f"{provider}/judge", api_base=server.url, attempts=1))
+        with pytest.raises(LlmError) as caught:
+            asyncio.run(closed(made, made.look("b1")))
+    assert caught.value.status == 307
+    assert elsewhere == []
+
+
+async def closed(provider: Any, call: Any) -> Any:
+    """What a call gives; the connections are closed."""
+    try:
+        return await call
+    finally:
+        await provider.close()
+
+
+@BOTH
+def test_large_results_are_streamed_to_a_file_completely_or_not_at_all(provider, tmp_path):
+    block, blocks, cut = b"x" * (1 << 20), 100, list[int]()
+
+    async def content(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for number in range(blocks):
+            if number in cut and request.transport:
+                request.transport.abort()
+                return response
+            await response.write(block)
+        return response
+
+    server, paths = BatchServer(), {"openai": "/v1/files/f1/content", "anthropic": "/v1/results"}
+    on(server, paths[provider], content)
+    state = State("b1", "ended", True, 1, 1, (paths[provider].removeprefix("/v1"),), NO_RESULT)
+    if provider == "anthropic":
+        state = replace(state, results=(paths[provider],))
+    path = tmp_path / "lines"
+    with run(server):
+        made = provider_of(ModelSettings(f"{provider}/judge", api_base=server.url, attempts=1))
+        cut.append(blocks // 2)
+        with pytest.raises(LlmError) as caught:
+            asyncio.run(closed(made, made.download(state, path)))
+        assert caught.value.code == "server_error"
+        assert not path.exists()
+        cut.clear()
+        tracemalloc.start()
+        asyncio.run(closed(made, made.download(state, path)))
+        _now, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert path.stat().st_size == blocks * len(block)
+    assert peak < 30 << 20
+
+
+NO_RESULT = LlmError("none", "server_error")
+
+
+@BOTH
+def test_a_lost_batch_is_found_among_hundreds(provider, batch_server):
+    for number in range(250):  # newest last; a page has 100
+        name = f"b{number}"
+        tag, count = {"gigamind": name}, 7 if number == 10 else 1
+        made_at = time.time() - 250 + number
+        batch_server.batches[name] = FakeBatch(
+            name, provider, tag, count, "in_progress", "completed", 0, made_at
+        )
+    made = provider_of(ModelSettings(f"{provider}/judge", api_base=batch_server.url))
+    found = asyncio.run(closed(made, made.find("b10", time.time() - 240, 7)))
+    assert [state.batch_id for state in found] == ["b10"]
+
+
+@BOTH
+def test_what_a_server_sends_as_a_state_ends_in_an_error_of_ours(provider):
+    path = {"openai": "/v1/batches", "anthropic": "/v1/messages/batches"}[provider]
+    given: dict[str, Any] = {}
+
+    async def send(_: web.Request) -> web.Response:
+        return web.json_response(given["body"])
+
+    server = BatchServer()
+    on(server, f"{path}/b1", send)
+    on(server, path, send)
+    bodies = [None, 5, "text", [], {}, {"id": 7}, {"id": "b1"}, {"id": "b1", "request_counts": 3}]
+    with run(server):
+        made = provider_of(ModelSettings(f"{provider}/judge", api_base=server.url, attempts=1))
+
+        async def look_and_create() -> list[LlmError]:
+            errors = []
+            for body in bodies:
+                given["body"] = body
+                for call in (made.look("b1"), made.create("tag", "f1", [b"{}"])):
+                    with pytest.raises(LlmError) as caught:
+                        await call
+                    errors.append(caught.value)
+            return errors
+
+        errors = asyncio.run(closed(made, look_and_create()))
+    assert {(error.code, error.may_cost) for error in errors} == {("malformed_response", True)}

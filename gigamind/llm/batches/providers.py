@@ -283,7 +283,9 @@ class OpenAiBatches(Provider):
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
         file = (f"{tag}.jsonl", b"".join(lines), "application/jsonl")
         files = self._client.files
-        return await self._once(lambda: files.create(file=file, purpose="batch"), _id_of, _LONG_S)
+        return await self._once(
+            lambda: files.create(file=file, purpose="batch"), lambda row: _text(row.id), _LONG_S
+        )
 
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         del lines  # they are in the file
@@ -299,7 +301,8 @@ class OpenAiBatches(Provider):
         return table(row.metadata).get(self._tag) == tag
 
     def _state(self, row: Row) -> State:
-        status, counts, has_ended = row.status, row.request_counts, row.status in self._ended
+        status, counts = _text(row.status), row.request_counts
+        has_ended = status in self._ended
         files = (row.output_file_id, row.error_file_id)
         problem = self._without_result(status)
         if row.errors and row.errors.data:
@@ -308,7 +311,7 @@ class OpenAiBatches(Provider):
             http_status = HTTPStatus.TOO_MANY_REQUESTS if is_limit else HTTPStatus.BAD_REQUEST
             problem = self._error(text, code_of(http_status, text))
         return State(
-            batch_id=_id_of(row),
+            batch_id=_text(row.id),
             status=status,
             ended=has_ended,
             done=counts.completed + counts.failed if counts else 0,
@@ -394,7 +397,7 @@ class AnthropicBatches(Provider):
         return is_as_large and _seconds(row.created_at) < since + self._longest_upload_s
 
     def _state(self, row: Row) -> State:
-        batch_id, status = _id_of(row), row.processing_status
+        batch_id, status = _text(row.id), _text(row.processing_status)
         total = sum(row.request_counts.to_dict().values())
         # Not by `results_url`: the key goes only to the configured host.
         path = f"/v1/messages/batches/{batch_id}/results"
@@ -455,10 +458,10 @@ def table(value: object) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-def _id_of(row: Row) -> str:
-    if not isinstance(row.id, str) or not row.id:
-        raise TypeError(row.id)
-    return row.id
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError(value)
+    return value
 
 
 def _seconds(created_at: datetime | float) -> float:
