@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import anthropic  # noqa: F401  takes longer than the shortest budget
 import pytest
 from aiohttp import web
-from batch_runs import POLL_S, PRICE, Verdict
+from batch_runs import POLL_S, PRICE, Verdict, load_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +32,11 @@ from gigamind.llm.usage import Usage
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 ITEMS = 6
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded() -> None:
+    load_all()  # takes longer than the shortest budget
 
 
 @pytest.fixture(autouse=True)
@@ -361,7 +365,7 @@ def test_what_a_budget_leaves_no_room_for_is_not_in_the_batch(ask, batch_server)
 @BOTH
 def test_a_run_out_of_time_leaves_its_batch_and_the_next_one_reads_it(ask, batch_server, provider):
     model = f"{provider}/judge;looks=30"
-    late = ask(model, budget=Budget(BudgetLimits(minutes=0.005)))
+    late = ask(model, budget=Budget(BudgetLimits(minutes=0.02)))
     assert late.codes == ["budget_exceeded"] * ITEMS
     assert late.totals.by_status == {"unfinished": ITEMS}  # it may be done, and be billed
     assert "--cancel" in late.notes[-1]
@@ -429,7 +433,7 @@ def test_the_address_of_the_environment_is_where_a_batch_goes(
 
 
 def test_a_request_whose_line_was_lost_in_a_power_cut_is_booked_all_the_same(ask, batch_server):
-    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.005)))
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.02)))
     path = late.folder / "attempts.jsonl"
     lines = path.read_text("utf-8").splitlines()
     path.write_text("".join(f"{line}\n" for line in lines if '"q3"' not in line), "utf-8")

@@ -21,6 +21,7 @@ from gigamind.llm.ask import connect
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, totals
+from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Price
@@ -115,10 +116,13 @@ def main() -> None:
         sys.stdout.flush()
 
 
-if __name__ == "__main__":
-    from gigamind.llm.loading import load_instructor, load_litellm
-
+def load_all() -> None:
+    """Import what a run imports late."""
     load_litellm(), load_instructor()
     for name in ("openai.resources", "anthropic.resources.messages", "httpcore", "httpcore2"):
-        import_module(name)  # the SDKs would, in each process
+        import_module(name)
+
+
+if __name__ == "__main__":
+    load_all()
     main()
