@@ -24,7 +24,7 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
-from gigamind.llm.batches.batcher import Batches, BatchTimes
+from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.journal import read_batches
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.faults import advice_for
@@ -193,7 +193,7 @@ class Account:
                 progress.tell(line)
 
         if options.batch:
-            batches = Batches(out, folder, BatchTimes.of(options.batch_poll), narrate)
+            batches = Batches(out, folder, options.batch_poll, narrate)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 _(

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from gigamind.errors import InputError
 from gigamind.i18n import _
-from gigamind.llm.batches.batcher import Batches
-from gigamind.llm.batches.sender import BatchSender
+from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.booking import Booking, Call
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.client import Client, Message, Request

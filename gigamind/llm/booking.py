@@ -1,6 +1,6 @@
 """Accounting of one call: reserve its upper bound, write a row for every attempt, return what was not used.
 
-How a request is sent is left to others: one by one (`sender.py`) or in a batch file (`batches/sender.py`).
+How a request is sent is left to others: one by one (`sender.py`) or in a batch file (`batches/batcher.py`).
 """
 
 import time

@@ -133,7 +133,7 @@ class Completions:
             async with asyncio.timeout(timeout_s + _GRACE_S):
                 try:
                     reply = await self._complete(request, sent, current)
-                    return _answer(reply, current)
+                    return answer_of(reply, current)
                 except Exception:
                     if current.status != HTTPStatus.OK or current.fault:
                         raise
@@ -142,12 +142,12 @@ class Completions:
                         raise
                     # Without a usage of 1e308, for example, litellm can read the answer.
                     reply = await self._complete(request, sent, current)
-                    return _answer(reply, current)
+                    return answer_of(reply, current)
         except LlmError:
             raise
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
             # The exception chain can contain the key.
-            raise self._explained(error, current, request, sent, timeout_s) from None
+            raise self._explained(error, current, request, sent) from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -178,7 +178,7 @@ class Completions:
                 self._litellm.aembedding, current, input=list(texts), encoding_format="float"
             )
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
-            raise self._fault(error, current, current.timeout_s) from None
+            raise error_of_exchange(error, current, self._settings.model) from None
         return reply.data
 
     async def _call(
@@ -298,10 +298,9 @@ class Completions:
         current: Exchange,
         request: Request,
         sent: Mapping[str, int | float],
-        timeout_s: float,
     ) -> LlmError:
         """Return our error for an exception of litellm; learn which parameter the model rejects."""
-        explained = self._fault(error, current, timeout_s)
+        explained = error_of_exchange(error, current, self._settings.model)
         is_streamed = self._streams or request.on_text is not None
         if current.status == HTTPStatus.OK and _is_stream(current) and not is_streamed:
             self._streams = True
@@ -316,64 +315,65 @@ class Completions:
             self._left_out.add(parameter)
         return ParameterRefusedError(explained, parameter)
 
-    def _fault(  # noqa: PLR0911  one per fault
-        self, error: Exception, current: Exchange, timeout_s: float
-    ) -> LlmError:
-        model, address, status = self._settings.model, current.address, current.status
-        is_late = isinstance(error, TimeoutError) or current.fault == "late"
-        if is_late and not current.has_left and current.requests:
-            return unreached(model, address, _no_connection_within(timeout_s), "timeout")
-        if is_late:
-            reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
-            return lost(model, reason, "timeout")
-        match current.fault:
-            case "unreached":
-                return unreached(model, address, _why_unreached(current))
-            case "proxy":
-                reason = _("the proxy refused the connection: {reason}", reason=current.reason)
-                return unreached(model, address, reason)
-            case "redirect":
-                # Redirects are not followed: key and notes go only to the given address.
-                location = current.headers.get("location", "")
-                text = _(
-                    "the server redirects to {address}, but gigamind does not follow redirects",
-                    address=location,
-                )
-                return error_of_status(model, status or 0, text)
-            case "too_large" | "encoding":
-                reason = _("the server's response is too large or has an unknown encoding")
-                return lost(model, reason, "malformed_response")
-            case "broken":
-                reason = _(
-                    "the connection to the server broke: {reason}",
-                    reason=current.reason,
-                )
-                return lost(model, reason, may_cost=current.has_left)
-            case _other:
-                return self._of_status(error, current)
 
-    def _of_status(self, error: Exception, current: Exchange) -> LlmError:
-        model, text = self._settings.model, str(error)
-        if not current.requests:  # litellm raised it before sending, or used connections of its own
-            return error_from(error, model)
-        if current.status is None:
-            return lost(model, text)
-        said = error_text(bytes(current.body))
-        if current.status != HTTPStatus.OK:
-            retry_after = current.headers.get("retry-after")
-            return error_of_status(
-                model,
-                current.status,
-                said or f"status {current.status}",
-                code=_code_by_class(error),
-                retry_after=retry_after,
+def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmError:  # noqa: PLR0911  one per fault
+    """Return our error for an exception of litellm or an SDK, from what the transport saw."""
+    address, status, timeout_s = current.address, current.status, current.timeout_s
+    is_late = isinstance(error, TimeoutError) or current.fault == "late"
+    if is_late and not current.has_left and current.requests:
+        return unreached(model, address, _no_connection_within(timeout_s), "timeout")
+    if is_late:
+        reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
+        return lost(model, reason, "timeout")
+    match current.fault:
+        case "unreached":
+            return unreached(model, address, _why_unreached(current))
+        case "proxy":
+            reason = _("the proxy refused the connection: {reason}", reason=current.reason)
+            return unreached(model, address, reason)
+        case "redirect":
+            # Redirects are not followed: key and notes go only to the given address.
+            location = current.headers.get("location", "")
+            text = _(
+                "the server redirects to {address}, but gigamind does not follow redirects",
+                address=location,
             )
-        inner = _error_inside(bytes(current.body))
-        if inner:
-            explained = error_of_status(model, inner, said)
-            return lost(model, said, explained.code)
-        reason = _("the server's response is not a model reply: {reason}", reason=said)
-        return lost(model, reason, "malformed_response")
+            return error_of_status(model, status or 0, text)
+        case "too_large" | "encoding":
+            reason = _("the server's response is too large or has an unknown encoding")
+            return lost(model, reason, "malformed_response")
+        case "broken":
+            reason = _(
+                "the connection to the server broke: {reason}",
+                reason=current.reason,
+            )
+            return lost(model, reason, may_cost=current.has_left)
+        case _other:
+            return _error_of_response(error, current, model)
+
+
+def _error_of_response(error: Exception, current: Exchange, model: str) -> LlmError:
+    text = str(error)
+    if not current.requests:  # litellm raised it before sending, or used connections of its own
+        return error_from(error, model)
+    if current.status is None:
+        return lost(model, text)
+    said = error_text(bytes(current.body))
+    if current.status != HTTPStatus.OK:
+        retry_after = current.headers.get("retry-after")
+        return error_of_status(
+            model,
+            current.status,
+            said or f"status {current.status}",
+            code=_code_by_class(error),
+            retry_after=retry_after,
+        )
+    inner = _error_inside(bytes(current.body))
+    if inner:
+        explained = error_of_status(model, inner, said)
+        return lost(model, said, explained.code)
+    reason = _("the server's response is not a model reply: {reason}", reason=said)
+    return lost(model, reason, "malformed_response")
 
 
 def _essentials(body: bytes) -> bytes | None:
@@ -493,7 +493,8 @@ def _payloads(body: bytes) -> list[Any]:
     return payloads
 
 
-def _answer(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm's reply is untyped
+def answer_of(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm's reply is untyped
+    """Return the answer in a reply of litellm, with the usage that its response reports."""
     choice = reply.choices[0] if reply.choices else None
     message = choice.message if choice else None
     calls = getattr(message, "tool_calls", None)

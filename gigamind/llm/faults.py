@@ -31,9 +31,9 @@ _LONGEST_BACKOFF_S = 20.0
 _GAVE_UP = frozenset({408, 504, 524})
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
-# Phrases of OpenAI, vLLM, llama.cpp, TGI, Gemini and gateways before them.
+# Phrases of OpenAI, Anthropic, vLLM, llama.cpp, TGI, Gemini and gateways before them.
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|maximum context l|context limit|context size|model's context length"
+    r"context_length_exceeded|prompt is too long|maximum context l|context limit|context size|model's context length"
     r"|input tokens exceed|maximum (number of tokens|input length)|`inputs` tokens",
     re.IGNORECASE,
 )
@@ -89,6 +89,8 @@ def code_of(status: int, text: str) -> LlmCode:  # noqa: PLR0911  one per case
     """Return the code of an error from its HTTP status and text."""
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return "timeout"
+    if status == HTTPStatus.PAYMENT_REQUIRED:
+        return "quota_exhausted"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "quota_exhausted" if _QUOTA.search(text) else "rate_limited"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:

@@ -10,7 +10,10 @@ from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
 
-_TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx", "openai")
+_TALKATIVE = (
+    *("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"),
+    *("instructor", "httpx", "httpx2", "openai", "anthropic"),
+)
 
 
 def check_installed() -> None:

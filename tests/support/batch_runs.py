@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,16 @@ from pydantic import BaseModel
 
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ask import connect
-from gigamind.llm.batches.batcher import Batches, BatchTimes
+from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, totals
+from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
 
 PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)
-TIMES = BatchTimes.of(0.02)
+POLL_S = 0.02
 
 
 class Verdict(BaseModel):
@@ -47,7 +49,7 @@ async def judge(out: Path, url: str, model: str, items: int, *, resume: bool) ->
             prices={model: PRICE},
             ledger=ledger,
             budget=budget_of(ModelOptions(max_cost_usd=10), totals(ledger.rows)),
-            batches=Batches(out, folder, TIMES, lambda _: None),
+            batches=Batches(out, folder, POLL_S, lambda _: None),
         )
 
         async def evaluate(key: ItemKey, item: str) -> Any:
@@ -113,8 +115,13 @@ def main() -> None:
         sys.stdout.flush()
 
 
-if __name__ == "__main__":
-    from gigamind.llm.loading import load_instructor, load_litellm
-
+def load_all() -> None:
+    """Import what a run imports late."""
     load_litellm(), load_instructor()
+    for name in ("openai.resources", "anthropic.resources.messages", "httpcore", "httpcore2"):
+        import_module(name)
+
+
+if __name__ == "__main__":
+    load_all()
     main()

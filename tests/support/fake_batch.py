@@ -22,7 +22,7 @@ from faulty_model import ERRORS, FakeServer, error_response, read_behaviour
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_RULE = re.compile(r"[(,] ?((?:min|max)[A-Za-z]+) (-?\d+(?:\.\d+)?)(?=[,)])")
+_RULE = re.compile(r"[{,] ?((?:min|max)[A-Za-z]+): (-?\d+(?:\.\d+)?)(?=[,}])")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TRANSPORT_FAULTS = frozenset({"timeout", "disconnect", "reset", "html", "badjson"})
 _CHARS_PER_TOKEN = 4
@@ -313,7 +313,8 @@ class BatchServer(FakeServer):
     async def _list_messages(self, request: web.Request) -> web.Response:
         rows, has_more = self._page(request, "anthropic", "after_id")
         data = [self._anthropic_state(batch) for batch in rows]
-        return web.json_response({"data": data, "has_more": has_more})
+        last_id = rows[-1].batch_id if rows else None
+        return web.json_response({"data": data, "has_more": has_more, "last_id": last_id})
 
     async def _look_at_messages(self, request: web.Request) -> web.Response:
         batch = self._batch(request)

@@ -5,87 +5,57 @@ answers of a batch (a second check, a repeated request after an invalid reply) f
 """
 
 import asyncio
-import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from secrets import token_hex
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
-from gigamind.llm.batches.anthropic import AnthropicBatches
 from gigamind.llm.batches.journal import Batch, BatchJournal
-from gigamind.llm.batches.openai import OpenAiBatches
-from gigamind.llm.batches.provider import Limits, Provider, RequestOutcome, State
-from gigamind.llm.booking import Booking
+from gigamind.llm.batches.providers import Limits, RequestOutcome, State, provider_of
+from gigamind.llm.booking import Booking, Call, timed
+from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
-from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt
+from gigamind.llm.ledger import HTTP, STORE, UNFINISHED, Attempt, Ledger
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.store import key_of
 from gigamind.llm.usage import Price, Usage
 
-_PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # factor of each wait over the previous one
 _ENVELOPE = 64  # bytes around the requests
-_TELL_EACH = 10  # progress reports per batch
-
-
-@dataclass(frozen=True, slots=True)
-class BatchTimes:
-    """Times in seconds."""
-
-    poll: float = 10.0  # between the first two polls of a batch
-    longest_poll: float = 300.0  # between any two polls
-    quiet: float = 1.0  # time without another request after which the collected ones are sent
-    listed: float = 30.0  # time after which a created batch is certainly in the provider's list
-
-    @classmethod
-    def of(cls, poll: float) -> "BatchTimes":
-        """Return times for a given polling interval, with the others reduced accordingly."""
-        usual = cls()
-        return cls(
-            poll, max(poll, usual.longest_poll), min(usual.quiet, poll), min(usual.listed, 3 * poll)
-        )
+_REPORTS = 10  # progress reports per batch
 
 
 class Batches:
-    """The batches of all models of a run; `folder` has its files until it is finished, `note` receives messages."""
+    """The batches of all models of a run.
 
-    def __init__(
-        self, out: Path, folder: Path, times: BatchTimes, note: Callable[[str], None]
-    ) -> None:
-        self.out = out
-        self.times = times
-        self.note = note
-        self.journal = BatchJournal(folder)
-
-
-def provider_of(settings: ModelSettings) -> Provider:
-    """Return the batch interface of a model's provider.
-
-    Raises:
-        InputError: The provider has no supported batches.
-        LlmError: The key is not in the environment.
+    Args:
+        folder: Has their files until the run is finished.
+        poll_s: Seconds between the first two polls of a batch.
+        note: Receives messages.
     """
-    name, _slash, model = settings.model.partition("/")
-    if name not in _PROVIDERS:
-        message = _(
-            "--batch: batch files work only with models named openai/... or anthropic/..., not with {model}. Omit"
-            " --batch.",
-            model=settings.model,
-        )
-        raise InputError(message)
-    return _PROVIDERS[name](settings, model)
+
+    def __init__(self, out: Path, folder: Path, poll_s: float, note: Callable[[str], None]) -> None:
+        self.out = out
+        self.journal = BatchJournal(folder)
+        self.note = note
+        self.poll_s = poll_s
+        self.longest_poll_s = max(poll_s, 300.0)
+        self.quiet_s = min(poll_s, 1.0)  # without another request, the collected ones are sent
+        self.listed_s = min(3 * poll_s, 30.0)  # then a created batch is in the provider's list
 
 
 @dataclass(slots=True)
 class Entry:
     """A request on its way."""
 
-    request: Request
+    line: bytes
     worst: Attempt  # its row if nothing comes of it
     identity: str
     ended: asyncio.Future[Answer] = field(
@@ -94,44 +64,39 @@ class Entry:
     started: bool = False  # its batch may exist, so its upper bound is in the ledger
 
 
-class Batcher:
-    """The batches of one model in one role; `booking` owns the requests, with their budget and ledger."""
+class BatchSender(Booking):
+    """Sends in batches.  A failed request is not retried; `--resume` requests it again.
 
-    def __init__(self, provider: Provider, batches: Batches, booking: Booking) -> None:
-        self._provider = provider
+    Raises:
+        InputError: The provider has no batches.
+        LlmError: The key is not in the environment.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        batches: Batches,
+        budget: Budget,
+        ledger: Ledger,
+        price: Price | None,
+    ) -> None:
+        super().__init__(settings, budget, ledger, price)
+        self._provider = provider_of(settings)
         self._batches = batches
         self._journal = batches.journal
-        self._times = batches.times
-        self._settings = booking.settings
-        self._budget = booking.budget
-        self._ledger = booking.ledger
-        self._price = booking.price
-        self._gathered: list[Entry] = []
+        self._collected: list[Entry] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovery: asyncio.Task[None] | None = None
-        self._kept: defaultdict[str, deque[Answer]] = defaultdict(deque)
+        self._paid: defaultdict[str, deque[Answer]] = defaultdict(deque)  # by the resumed run
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
         """Wait for the batches of the resumed run; raise LlmError if they are not available."""
-        self._budget.start()
+        self.budget.start()
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover())
         await asyncio.shield(self._recovery)
-
-    def kept(self, identity: str) -> Answer | None:
-        """Return an answer that the resumed run has paid for; each is returned once."""
-        answers = self._kept.get(identity)
-        return answers.popleft() if answers else None
-
-    async def ask(self, entry: Entry) -> Answer:
-        """Return the answer to a request; raise LlmError if there is none."""
-        self._gathered.append(entry)
-        if self._timer:
-            self._timer.cancel()
-        self._timer = self._after_quiet(self._wait_once_more)
-        return await entry.ended
 
     async def close(self) -> None:
         """Stop waiting, and report the batches that are still open."""
@@ -143,38 +108,79 @@ class Batcher:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._provider.close()
         self._journal.close()
-        out = self._batches.out
         for batch in self._waited_for.values():
             message = _(
                 "This run stopped, but batch {batch} continues at {provider}. Wait for its results with --resume"
                 " {out}, or cancel the batch with: gigamind llm batches {out} --cancel",
                 batch=batch.batch_id,
                 provider=self._provider.name,
-                out=out,
+                out=self._batches.out,
             )
             self._batches.note(message)
 
+    async def send(self, request: Request, call: Call) -> Answer:
+        paid = self._paid.get(_identity(request, call))
+        if not paid:
+            return await self._attempt(request, call)
+        answer = paid.popleft()
+        call.attempts += 1
+        row = Attempt(call.item_id, call.attempts, STORE, "ok", self.settings.model, call.key)
+        row = replace(row, role=self.settings.role)
+        if fault := fault_of(answer, self.settings.raised_by):
+            self.ledger.append(replace(row, status=fault.code))
+            raise fault
+        call.open_row = row
+        return answer
+
+    async def _through(
+        self, request: Request, worst: Attempt, call: Call
+    ) -> tuple[Answer | BaseException, Attempt]:
+        self.budget.check_time()
+        worst = replace(worst, custom_id=f"gm-{token_hex(8)}")
+        line = self._provider.line(worst.custom_id, request)
+        entry = Entry(line, worst, _identity(request, call))
+        queued = time.perf_counter()
+        self._collected.append(entry)
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._after_quiet(self._wait_once_more)
+        try:
+            answer = await entry.ended
+        except BaseException as error:
+            if not entry.started:
+                raise
+            row = worst
+            if isinstance(error, LlmError):
+                status = UNFINISHED if error.may_cost else error.code
+                row = worst if error.may_cost else worst.free()
+                row = replace(row, status=status, http_status=error.status)
+            return error, timed(row, queued, queued)
+        ended, row = self._answered(request, answer, worst)
+        return ended, timed(row, queued, queued)
+
     def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(self._times.quiet / 2, then)
+        return asyncio.get_running_loop().call_later(self._batches.quiet_s / 2, then)
 
     def _wait_once_more(self) -> None:
         self._timer = self._after_quiet(self._depart)
 
     def _depart(self) -> None:
-        entries, self._gathered = self._gathered, []
-        for part in parts(entries, self._provider):
+        entries, self._collected = self._collected, []
+        for part in parts(entries, self._provider.limits):
             task = asyncio.create_task(self._carry(part))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _carry(self, part: "Part") -> None:
+    async def _carry(self, entries: Sequence[Entry]) -> None:
         """Send a batch, and set the result or error of each of its requests."""
+        outcomes: dict[str, RequestOutcome] = {}
+        failure: Exception | None = None
         try:
-            outcomes = await self._through(part)
+            outcomes = await self._send_batch(entries)
         except Exception as error:  # noqa: BLE001  a bug must reach the waiting callers
-            outcomes = dict.fromkeys(part.entries, error)
-        for custom_id, entry in part.entries.items():
-            outcome = outcomes[custom_id]
+            failure = error
+        for entry in entries:
+            outcome = failure or outcomes[entry.worst.custom_id]
             if entry.ended.done():
                 continue
             if isinstance(outcome, Answer):
@@ -184,51 +190,55 @@ class Batcher:
             else:
                 entry.ended.set_exception(outcome)
 
-    async def _through(self, part: "Part") -> dict[str, RequestOutcome]:
+    async def _send_batch(self, entries: Sequence[Entry]) -> dict[str, RequestOutcome]:
         """Send a batch and wait for it; nothing is charged before the batch can be created."""
-        settings, lines = self._settings, list(part.lines.values())
-        identities = {name: entry.identity for name, entry in part.entries.items()}
+        settings, tag = self.settings, f"gm-{token_hex(8)}"
+        lines = [entry.line for entry in entries]
+        identities = {entry.worst.custom_id: entry.identity for entry in entries}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
-        batch = self._journal.make(Batch(part.tag, *whose, identities))
-
-        async def upload() -> str:
-            return await self._provider.upload(part.tag, lines)
-
-        file_id = await with_retries(upload, settings)
+        batch = self._journal.make(Batch(tag, *whose, identities))
+        file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
         if file_id:
             batch = self._journal.enter(batch, "uploaded", file_id=file_id)
-        self._budget.check_time()
-        if any(entry.ended.cancelled() for entry in part.entries.values()):
+        self.budget.check_time()
+        if any(entry.ended.cancelled() for entry in entries):
             raise LlmError(_("the run stopped before the requests were sent"), "not_asked")
-        for custom_id, entry in part.entries.items():
-            entry.worst = replace(entry.worst, custom_id=custom_id)
-            self._ledger.start(entry.worst)
+        for entry in entries:
+            self.ledger.start(entry.worst)
             entry.started = True
         batch = self._journal.enter(batch, "creating")
         try:
             state = await self._create(batch, lines)
-        except LlmError:
-            for entry in part.entries.values():
-                self._ledger.withdraw(entry.worst)
-                entry.started = False
-            self._journal.enter(batch, "dropped")
+        except LlmError as error:
+            if not error.may_cost:
+                for entry in entries:
+                    self.ledger.withdraw(entry.worst)
+                    entry.started = False
+                self._journal.enter(batch, "dropped")
             raise
-        except _UnknownError as unknown:
-            raise _may_cost(unknown.error) from None
         return await self._outcomes(self._created(batch, state))
 
     async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
-        """Create the batch of these lines exactly once; raise LlmError if it was not created."""
+        """Create the batch of these lines exactly once; an LlmError says by `may_cost` whether it may exist."""
+        may_exist = False
 
         async def attempt() -> State:
+            nonlocal may_exist
             try:
                 return await self._provider.create(batch.tag, batch.file_id, lines)
             except LlmError as error:
-                if not error.may_cost or not (state := await self._lost(batch)):
+                is_server_error = (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+                may_exist = error.may_cost or is_server_error
+                state = await self._find(batch) if may_exist else None
+                may_exist = False
+                if state is None:
                     raise
                 return state
 
-        return await with_retries(attempt, self._settings)
+        try:
+            return await with_retries(attempt, self.settings, hopeless=lambda: may_exist)
+        except LlmError as error:
+            raise LlmError(*error.args[:4], may_cost=may_exist) from None
 
     def _created(self, batch: Batch, state: State) -> Batch:
         message = n_(
@@ -244,6 +254,7 @@ class Batcher:
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
         """Return the result of each request of a batch, after all have ended."""
+        path = self._journal.results_of(batch)
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
             try:
@@ -251,27 +262,16 @@ class Batcher:
                 problem = state.problem
                 facts = (problem.args[0], problem.code, problem.may_cost)
                 batch = self._journal.enter(batch, "ended", status=state.status, problem=facts)
-                await self._provider.download(state, self._journal.results_of(batch))
+                await self._provider.download(state, path)
             except LlmError as error:
-                raise _may_cost(error) from None
+                raise LlmError(*error.args[:4], may_cost=True) from None
             batch = self._journal.enter(batch, "read")
             del self._waited_for[batch.tag]
-        outcomes = self._read(self._journal.results_of(batch))
+        outcomes = self._provider.read(path)
         return {name: outcomes.get(name) or batch.without_result for name in batch.requests}
 
-    def _read(self, path: Path) -> dict[str, RequestOutcome]:
-        outcomes: dict[str, RequestOutcome] = {}
-        with path.open(encoding="utf-8") as lines:
-            for line in filter(str.strip, lines):
-                try:
-                    custom_id, outcome = self._provider.read(json.loads(line))
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    continue  # cannot be assigned: the request has no result
-                outcomes[custom_id] = outcome
-        return outcomes
-
     async def _until_ended(self, batch: Batch) -> State:
-        wait, announced = self._times.poll, ("", -1)
+        wait, announced = self._batches.poll_s, ("", -1)
         while True:
             try:
                 state = await self._provider.look(batch.batch_id)
@@ -285,39 +285,32 @@ class Batcher:
                 )
                 self._batches.note(message)
             else:
-                share = _TELL_EACH * state.done // max(state.total, 1)
+                share = _REPORTS * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    message = _(
-                        "batch {batch}: {status}, {done:,} of {total:,} requests done",
-                        batch=batch.batch_id,
-                        status=state.status,
-                        done=state.done,
-                        total=state.total,
+                    self._batches.note(
+                        _(
+                            "batch {batch}: {progress}",
+                            batch=batch.batch_id,
+                            progress=_progress(state),
+                        )
                     )
-                    self._batches.note(message)
                 if state.ended:
                     return state
-            async with self._budget.waiting():
+            async with self.budget.waiting():
                 await asyncio.sleep(wait)
-            wait = min(_SLOWER * wait, self._times.longest_poll)
-
-    async def _lost(self, batch: Batch) -> State | None:
-        try:
-            return await self._find(batch)
-        except LlmError as error:
-            raise _UnknownError(error) from None
+            wait = min(_SLOWER * wait, self._batches.longest_poll_s)
 
     async def _find(self, batch: Batch) -> State | None:
         others = {known.batch_id for known in self._journal}
         while True:
-            is_late = time.time() >= batch.at + self._times.listed
+            is_late = time.time() >= batch.at + self._batches.listed_s
             for state in await self._provider.find(batch.tag, batch.at, len(batch.requests)):
                 if state.batch_id not in others and await self._is(batch, state):
                     return state
             if is_late:
                 return None
-            await asyncio.sleep(self._times.poll)
+            await asyncio.sleep(self._batches.poll_s)
 
     async def _is(self, batch: Batch, state: State) -> bool:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
@@ -331,11 +324,10 @@ class Batcher:
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
         await self._provider.download(ended, path)
-        return any(custom_id in batch.requests for custom_id in self._read(path))
+        return any(custom_id in batch.requests for custom_id in self._provider.read(path))
 
     async def _recover(self) -> None:
-        settings = self._settings
-        whose = (settings.model, settings.role, settings.api_base)
+        whose = (self.settings.model, self.settings.role, self.settings.api_base)
         mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
         await asyncio.gather(*map(self._resume, mine))
 
@@ -348,13 +340,13 @@ class Batcher:
             for custom_id, outcome in (await self._outcomes(batch)).items():
                 await self._book(custom_id, outcome)
                 if isinstance(outcome, Answer):
-                    self._kept[batch.requests[custom_id]].append(outcome)
+                    self._paid[batch.requests[custom_id]].append(outcome)
 
     async def _drop(self, batch: Batch) -> None:
-        for row in filter(None, map(self._ledger.row_of, batch.requests)):
-            self._ledger.withdraw(row)
-            await self._budget.settle(0, -(row.cost_pico_usd or 0))
-            await self._budget.give_back(0)
+        for row in filter(None, map(self.ledger.row_of, batch.requests)):
+            self.ledger.withdraw(row)
+            await self.budget.settle(0, -(row.cost_pico_usd or 0))
+            await self.budget.give_back(0)
         if batch.file_id:
             try:
                 await self._provider.discard(batch.file_id)
@@ -369,21 +361,48 @@ class Batcher:
         self._journal.enter(batch, "dropped")
 
     async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        settings = self._settings
+        """Write the row of a request that the resumed run has sent."""
+        settings = self.settings
         unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
         # After a power cut the ledger may lack rows that the journal of batches has.
-        before = self._ledger.row_of(custom_id) or replace(unknown, custom_id=custom_id)
+        before = self.ledger.row_of(custom_id) or replace(unknown, custom_id=custom_id)
         if before.status != UNFINISHED:
             return
-        after = ended_row(before, outcome, self._price)
-        self._ledger.append(after)
-        await self._budget.settle(0, (after.cost_pico_usd or 0) - (before.cost_pico_usd or 0))
+        if isinstance(outcome, LlmError):
+            after = before if outcome.may_cost else before.free()
+            after = replace(after, status=outcome.code, http_status=outcome.status)
+        else:
+            fault, usage = fault_of(outcome, ""), outcome.usage or Usage(0, 0)
+            is_reported = min(usage.prompt_tokens, usage.completion_tokens) > 0
+            after = before.charged(usage, self.price) if is_reported else before
+            answerer = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
+            after = replace(after, status=fault.code if fault else "ok", **answerer)
+        self.ledger.append(after)
+        await self.budget.settle(0, (after.cost_pico_usd or 0) - (before.cost_pico_usd or 0))
 
 
-class _UnknownError(Exception):
-    def __init__(self, error: LlmError) -> None:
-        super().__init__(str(error))
-        self.error = error
+def _identity(request: Request, call: Call) -> str:
+    return key_of({
+        "messages": [dict(message) for message in request.messages],
+        "schema": request.form,
+        "parameters": dict(request.parameters),
+        "item": call.item_id,
+        "key": call.key,
+        "fresh": call.fresh,
+    })  # fmt: skip
+
+
+def parts(entries: Iterable[Entry], limits: Limits) -> list[list[Entry]]:
+    """Split requests into batches within the limits of a provider."""
+    split: list[list[Entry]] = []
+    left = 0
+    for entry in entries:
+        left -= len(entry.line)
+        if not split or left < 0 or len(split[-1]) == limits.requests:
+            split.append([])
+            left = limits.bytes - _ENVELOPE - len(entry.line)
+        split[-1].append(entry)
+    return split
 
 
 def _with_hint(error: LlmError) -> LlmError:
@@ -396,56 +415,13 @@ def _with_hint(error: LlmError) -> LlmError:
     return LlmError(message, *error.args[1:])
 
 
-def _may_cost(error: LlmError) -> LlmError:
-    return LlmError(*error.args[:4], may_cost=True)
-
-
-def ended_row(worst: Attempt, outcome: RequestOutcome, price: Price | None) -> Attempt:
-    """Return the row of a request without its text: as the server counted it, or else with its upper bound."""
-    if isinstance(outcome, LlmError):
-        row = worst if outcome.may_cost else worst.free()
-        return replace(row, status=outcome.code, http_status=outcome.status)
-    fault, usage = fault_of(outcome, ""), outcome.usage or Usage(0, 0)
-    row = (
-        worst.charged(usage, price)
-        if min(usage.prompt_tokens, usage.completion_tokens) > 0
-        else worst
+def _progress(state: State) -> str:
+    return _(
+        "{status}, {done:,} of {total:,} requests done",
+        status=state.status,
+        done=state.done,
+        total=state.total,
     )
-    answerer = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
-    return replace(row, status=fault.code if fault else "ok", **answerer)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The requests of one batch and their lines, by id."""
-
-    tag: str
-    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
-    lines: dict[str, bytes] = field(default_factory=dict[str, bytes])
-
-
-def parts(entries: Sequence[Entry], provider: Provider) -> list[Part]:
-    """Split requests into batches within the limits of the provider."""
-    limits: Limits = provider.limits
-    split: list[Part] = []
-    size = 0
-    for entry in entries:
-        if not split or len(split[-1].entries) == limits.requests:
-            split.append(Part(f"gm-{token_hex(8)}"))
-            size = 0
-        line = _line(split[-1], entry, provider)
-        if size + len(line) > limits.bytes - _ENVELOPE and split[-1].entries:
-            split.append(Part(f"gm-{token_hex(8)}"))
-            size = 0
-            line = _line(split[-1], entry, provider)
-        custom_id = f"{split[-1].tag}-{len(split[-1].entries)}"
-        split[-1].entries[custom_id], split[-1].lines[custom_id] = entry, line
-        size += len(line)
-    return split
-
-
-def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
-    return provider.line(f"{part.tag}-{len(part.entries)}", entry.request)
 
 
 async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
@@ -454,30 +430,23 @@ async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
 
 
 async def _look_at(batch: Batch, *, cancel: bool) -> str:
-    requests = n_(
-        "{n} request to {model}",
-        "{n:,} requests to {model}",
-        n=len(batch.requests),
-        model=batch.model,
-    )
-    if not batch.is_open or not batch.batch_id:
-        known = batch.batch_id or batch.tag
-        return _(
-            "{batch}: {requests}: {status}", batch=known, requests=requests, status=batch.stage
+    progress: str = batch.stage
+    if batch.is_open and batch.batch_id:
+        provider = provider_of(
+            ModelSettings(batch.model, api_base=batch.api_base, key_variable=batch.key_variable)
         )
-    settings = ModelSettings(batch.model, api_base=batch.api_base, key_variable=batch.key_variable)
-    provider = provider_of(settings)
-    try:
-        state = await provider.look(batch.batch_id)
-        if cancel and not state.ended:
-            state = await provider.cancel(batch.batch_id)
-    finally:
-        await provider.close()
-    return _(
-        "{batch}: {requests}: {status}, {done:,} of {total:,} requests done",
-        batch=batch.batch_id,
-        requests=requests,
-        status=state.status,
-        done=state.done,
-        total=state.total,
+        try:
+            state = await provider.look(batch.batch_id)
+            if cancel and not state.ended:
+                state = await provider.cancel(batch.batch_id)
+        finally:
+            await provider.close()
+        progress = _progress(state)
+    return n_(
+        "{batch}: {n} request to {model}: {progress}",
+        "{batch}: {n:,} requests to {model}: {progress}",
+        n=len(batch.requests),
+        batch=batch.batch_id or batch.tag,
+        model=batch.model,
+        progress=progress,
     )

@@ -1,0 +1,515 @@
+"""The batch interfaces of OpenAI and Anthropic, by their SDKs over our transport.
+
+A batch is a list of requests, each with a `custom_id` of ours; results come in any order, each with that id.  Reading
+a batch costs nothing and is retried.  Creating one may cost and is never retried here.  See
+https://platform.openai.com/docs/guides/batch and
+https://platform.claude.com/docs/en/build-with-claude/batch-processing.
+"""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
+
+from gigamind.errors import InputError, LlmCode, LlmError
+from gigamind.i18n import _
+from gigamind.llm.client import Answer, Message, Request
+from gigamind.llm.completion import answer_of, error_of_exchange, error_text
+from gigamind.llm.dialects import with_marked_prefix
+from gigamind.llm.faults import code_of, error_of_status, scrub, unset_key, with_retries
+from gigamind.llm.loading import load_litellm
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
+from gigamind.llm.usage import Usage
+from gigamind.redaction import keep_secret, keep_secret_of
+
+Json = dict[str, Any]
+Row = Any  # of an SDK, with whatever a server sent
+Result = TypeVar("Result")
+RequestOutcome = Answer | LlmError
+"""Result of a request in a batch."""
+_SHORT_S, _LONG_S = 300.0, 3600.0  # a batch can have 256 MB
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one batch."""
+
+    requests: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a batch as the provider reports it."""
+
+    batch_id: str
+    status: str  # in the provider's terms
+    ended: bool  # whether it is final
+    done: int
+    total: int  # of the requests
+    results: tuple[str, ...]  # paths, if any
+    problem: LlmError  # of requests without a result
+
+
+class Provider(ABC):
+    """Batches of one model at its provider; `model` is its name without the provider.
+
+    Raises:
+        LlmError: The key is not in the environment.
+    """
+
+    name: ClassVar[str]
+    key_variable: ClassVar[str]  # default environment variable of the key
+    address: ClassVar[str]  # default address, after `address_variables`
+    address_variables: ClassVar[tuple[str, ...]]
+    is_tagged: ClassVar[bool]  # whether `find` returns only our batches, by tag
+    clock_skew_s: ClassVar[float]  # largest difference of its clock to ours
+    limits: Limits
+    _resource: ClassVar[str]  # of the SDK's client
+
+    def __init__(self, settings: ModelSettings, model: str) -> None:
+        self._settings = settings
+        self._model = model
+        addresses = (settings.api_base, *map(os.environ.get, self.address_variables))
+        self._address = next(filter(None, addresses), self.address)
+        self._is_itself = self._address == self.address
+        keep_secret(self._address)
+        keep_secret_of(settings.key_variable)
+        variable = settings.key_variable or self.key_variable
+        if (self._is_itself or settings.key_variable) and not os.environ.get(variable):
+            raise LlmError(unset_key(settings.model, variable), "auth_failed")
+        self._key = os.environ.get(variable, "").strip() or "none"
+        self._connection: tuple[Transport, Any] | None = None
+
+    @abstractmethod
+    def _connect(self) -> tuple[Transport, Any]:
+        """Return connections and the SDK's client over them."""
+
+    @property
+    def _client(self) -> Any:  # noqa: ANN401  the SDKs are loaded late
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection[1]
+
+    @property
+    def _batches(self) -> Any:  # noqa: ANN401
+        return attrgetter(self._resource)(self._client)
+
+    @abstractmethod
+    def line(self, custom_id: str, request: Request) -> bytes:
+        """Return a request as a line of a batch."""
+
+    async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
+        """Upload these lines and return the id of the file, "" if none is needed; raise LlmError if that failed."""
+        del tag, lines
+        return ""
+
+    @abstractmethod
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        """Start the batch of a file; an LlmError with `may_cost` means that it may have been started."""
+
+    async def discard(self, file_id: str) -> None:  # noqa: B027  most have no files
+        """Delete a file that no batch uses."""
+
+    @abstractmethod
+    def _state(self, row: Row) -> State: ...
+
+    @abstractmethod
+    def _outcome(self, row: Json) -> RequestOutcome: ...
+
+    @abstractmethod
+    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool: ...
+
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
+        """Return listed batches that can have this tag: `count` requests, created after `since` (epoch seconds)."""
+
+        async def search() -> list[State]:
+            found: list[State] = []
+            async for row in self._batches.list(limit=_PAGE):
+                if _seconds(row.created_at) < since - self.clock_skew_s:
+                    break
+                if self._is_candidate(row, tag, since, count):
+                    found.append(self._state(row))
+            return found
+
+        return await self._retried(search, list[State])
+
+    async def look(self, batch_id: str) -> State:
+        """Return the current state of a batch."""
+        return await self._retried(lambda: self._batches.retrieve(batch_id), self._state)
+
+    async def cancel(self, batch_id: str) -> State:
+        """Stop a batch; finished requests are charged and can be read."""
+        return await self._once(lambda: self._batches.cancel(batch_id), self._state)
+
+    async def download(self, state: State, path: Path) -> None:
+        """Write its results to a file of lines, completely or not at all."""
+        unfinished = path.with_name(f"{path.name}.part")
+
+        async def copy() -> None:
+            with unfinished.open("wb") as file:
+                for result in state.results:
+                    streamed = await self._client.get(result, cast_to=object, stream=True)
+                    async with aclosing(streamed.response) as response:
+                        async for block in response.aiter_bytes():
+                            file.write(block)
+
+        await self._retried(copy, lambda _done: None, _LONG_S, None)
+        unfinished.replace(path)
+
+    def read(self, path: Path) -> dict[str, RequestOutcome]:
+        """Return the results in a downloaded file, by `custom_id`; a line without one is left out."""
+        outcomes: dict[str, RequestOutcome] = {}
+        with path.open("rb") as lines:
+            for line in lines:
+                try:
+                    row = table(json.loads(line))
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(custom_id := row.get("custom_id"), str):
+                    outcomes[custom_id] = self._checked_outcome(row)
+        return outcomes
+
+    def _checked_outcome(self, row: Json) -> RequestOutcome:
+        try:
+            return self._outcome(row)
+        except Exception:  # noqa: BLE001  the server can send anything
+            reason = _("the batch result contains no model reply")
+            return self._error(reason, "malformed_response", may_cost=True)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._connection:
+            await self._connection[0].end()
+        self._connection = None
+
+    async def _once(
+        self,
+        send: Callable[[], Awaitable[Any]],
+        read: Callable[[Any], Result],
+        timeout_s: float = _SHORT_S,
+        most: int | None = MOST_BYTES,
+    ) -> Result:
+        """Return what `read` makes of a response; raise LlmError if none came or it has another form."""
+        current = Exchange(timeout_s, most)
+        exchange.set(current)
+        try:
+            return read(await send())
+        except OSError:  # of the disk; those of the network are in `current`
+            raise
+        except Exception as error:  # noqa: BLE001  the server can send anything
+            # The exception chain can contain the key.
+            raise error_of_exchange(error, current, self._settings.model) from None
+
+    async def _retried(
+        self,
+        send: Callable[[], Awaitable[Any]],
+        read: Callable[[Any], Result],
+        timeout_s: float = _SHORT_S,
+        most: int | None = MOST_BYTES,
+    ) -> Result:
+        return await with_retries(partial(self._once, send, read, timeout_s, most), self._settings)
+
+    def _error(self, reason: str, code: LlmCode, *, may_cost: bool = False) -> LlmError:
+        message = _("{model}: {reason}", model=self._settings.model, reason=scrub(reason))
+        return LlmError(message, code, may_cost=may_cost)
+
+    def _failed(self, status: int, error: Json) -> LlmError:
+        """Return the error of a request that the provider reports as failed, which costs nothing."""
+        text = error_text(json.dumps(error).encode())
+        return LlmError(*error_of_status(self._settings.model, status, text).args[:4])
+
+    def _without_result(self, status: str) -> LlmError:
+        """Return the error of a request without a result, from the status of its batch."""
+        reason = _(
+            "the batch has the status {status} and no result for this request", status=status
+        )
+        if status in {"completed", "ended"}:
+            return self._error(reason, "malformed_response", may_cost=True)
+        return self._error(reason, "timeout" if status == "expired" else "server_error")
+
+
+class OpenAiBatches(Provider):
+    """An uploaded file of requests becomes a batch with our tag, which leaves files of answers and of errors."""
+
+    name = "OpenAI"
+    key_variable = "OPENAI_API_KEY"
+    address = "https://api.openai.com/v1"
+    address_variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    is_tagged = True
+    clock_skew_s = 3600.0
+    limits = Limits(requests=50_000, bytes=200 * 10**6)
+    _resource = "batches"
+    _endpoint = "/v1/chat/completions"
+    _tag = "gigamind"
+    _ended = frozenset({"completed", "failed", "expired", "cancelled"})
+    _account_limits = ("insufficient_quota", "billing_hard_limit_reached", "token_limit_exceeded")
+
+    def _connect(self) -> tuple[Transport, Any]:
+        import httpx
+        from openai import AsyncOpenAI
+
+        transport = Transport()
+        http: Any = httpx.AsyncClient(transport=transport, follow_redirects=False)
+        client = AsyncOpenAI(
+            api_key=self._key,
+            organization=os.environ.get("OPENAI_ORGANIZATION"),  # else the SDK reads OPENAI_ORG_ID
+            base_url=self._address,
+            timeout=_LONG_S,  # the limit of the exchange comes first
+            max_retries=0,
+            http_client=http,
+        )
+        return transport, client
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        body: Json = {"model": self._model, "messages": list(request.messages)}
+        body |= request.parameters
+        if self._is_itself:  # newer models reject the older name, others may require it
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        body |= request.form or {}
+        row = {"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": body}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
+        file = (f"{tag}.jsonl", b"".join(lines), "application/jsonl")
+        files = self._client.files
+        return await self._once(
+            lambda: files.create(file=file, purpose="batch"), lambda row: _text(row.id), _LONG_S
+        )
+
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        del lines  # they are in the file
+        wanted = {"endpoint": self._endpoint, "completion_window": "24h"}
+        wanted |= {"input_file_id": file_id, "metadata": {self._tag: tag}}
+        return await self._once(lambda: self._batches.create(**wanted), self._state)
+
+    async def discard(self, file_id: str) -> None:
+        await self._once(lambda: self._client.files.delete(file_id), lambda _done: None)
+
+    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
+        del since, count  # the tag is sufficient
+        return table(row.metadata).get(self._tag) == tag
+
+    def _state(self, row: Row) -> State:
+        status, counts = _text(row.status), row.request_counts
+        has_ended = status in self._ended
+        files = (row.output_file_id, row.error_file_id)
+        problem = self._without_result(status)
+        if row.errors and row.errors.data:
+            first = row.errors.data[0]
+            text, is_limit = f"{first.message} ({first.code})", first.code in self._account_limits
+            http_status = HTTPStatus.TOO_MANY_REQUESTS if is_limit else HTTPStatus.BAD_REQUEST
+            problem = self._error(text, code_of(http_status, text))
+        return State(
+            batch_id=_text(row.id),
+            status=status,
+            ended=has_ended,
+            done=counts.completed + counts.failed if counts else 0,
+            total=counts.total if counts else 0,
+            results=tuple(f"/files/{name}/content" for name in files if name and has_ended),
+            problem=problem,
+        )
+
+    def _outcome(self, row: Json) -> RequestOutcome:
+        response = table(row.get("response"))
+        status, body = response.get("status_code"), table(response.get("body"))
+        if status == HTTPStatus.OK:
+            if not isinstance(body["choices"], list):  # litellm replaces it by an empty reply
+                raise TypeError
+            fields = {name: body.get(name) for name in ("choices", "model", "system_fingerprint")}
+            current = Exchange(0.0, requests=1, body=bytearray(json.dumps(body).encode()))
+            return answer_of(load_litellm().ModelResponse(**fields), current)
+        if isinstance(status, int):
+            return self._failed(status, body)
+        error = table(row.get("error"))
+        is_late = error.get("code") == "batch_expired"
+        return self._error(str(error.get("message")), "timeout" if is_late else "server_error")
+
+
+class AnthropicBatches(Provider):
+    """A batch is created with all its requests, and read from one stream of results.
+
+    It has no tag of ours, only the ids of its requests, which appear only in its results.  A batch whose id was lost is
+    searched by creation time and number of requests, and recognised by its first result.
+    """
+
+    name = "Anthropic"
+    key_variable = "ANTHROPIC_API_KEY"
+    address = "https://api.anthropic.com"
+    address_variables = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")
+    is_tagged = False
+    clock_skew_s = 600.0
+    limits = Limits(requests=100_000, bytes=256 * 10**6)
+    _resource = "messages.batches"
+    _longest_upload_s = 7200.0
+
+    def _connect(self) -> tuple[Transport, Any]:
+        import httpx2
+        from anthropic import AsyncAnthropic, Omit
+
+        transport: Any = Transport(httpx2)
+        # As litellm: version 2026-10-21, the default from SDK 2 on, rejects requests with a temperature.
+        headers: Any = {"anthropic-version": "2023-06-01", "X-Api-Key": self._key}
+        headers["Authorization"] = Omit()  # where SDK 2 sends the key
+        client = AsyncAnthropic(
+            api_key=self._key,
+            base_url=self._address.rstrip("/").removesuffix("/messages").removesuffix("/v1"),
+            default_headers=headers,
+            timeout=_LONG_S,  # the limit of the exchange comes first
+            max_retries=0,
+            http_client=httpx2.AsyncClient(transport=transport, follow_redirects=False),
+        )
+        return transport, client
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        messages = with_marked_prefix(request.messages, self._settings.model)
+        system = [block for message in messages for block in _system_blocks(message)]
+        params: Json = {
+            "model": self._model,
+            "messages": [message for message in messages if message["role"] != "system"],
+            **request.parameters,
+            **({"system": system} if system else {}),
+            **(_schema_form(self._model, request.schema) if request.schema else {}),
+        }
+        row = {"custom_id": custom_id, "params": params}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        del tag, file_id
+        requests = list(map(json.loads, lines))
+        return await self._once(
+            lambda: self._batches.create(requests=requests), self._state, _LONG_S
+        )
+
+    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
+        del tag
+        is_as_large = sum(row.request_counts.to_dict().values()) == count
+        return is_as_large and _seconds(row.created_at) < since + self._longest_upload_s
+
+    def _state(self, row: Row) -> State:
+        batch_id, status = _text(row.id), _text(row.processing_status)
+        total = sum(row.request_counts.to_dict().values())
+        # Not by `results_url`: the key goes only to the configured host.
+        path = f"/v1/messages/batches/{batch_id}/results"
+        return State(
+            batch_id=batch_id,
+            status=status,
+            ended=status == "ended",
+            done=total - row.request_counts.processing,
+            total=total,
+            results=(path,) if row.results_url else (),
+            problem=self._without_result(status),
+        )
+
+    def _outcome(self, row: Json) -> RequestOutcome:
+        result = table(row["result"])
+        if result["type"] == "succeeded":
+            return _answer_in(table(result["message"]))
+        if result["type"] != "errored":
+            return self._without_result(str(result["type"]))
+        error = table(result["error"])
+        error = table(error.get("error")) or error
+        return self._failed(_STATUSES.get(error["type"], HTTPStatus.BAD_REQUEST), error)
+
+
+_PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
+_STATUSES = {  # of Anthropic's errors, as it documents them
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def provider_of(settings: ModelSettings) -> Provider:
+    """Return the batch interface of a model's provider.
+
+    Raises:
+        InputError: The provider has no supported batches.
+        LlmError: The key is not in the environment.
+    """
+    name, _slash, model = settings.model.partition("/")
+    if name not in _PROVIDERS:
+        message = _(
+            "--batch: batch files work only with models named openai/... or anthropic/..., not with {model}. Omit"
+            " --batch.",
+            model=settings.model,
+        )
+        raise InputError(message)
+    return _PROVIDERS[name](settings, model)
+
+
+def table(value: object) -> Json:
+    """Return a JSON object; an empty one if the server sent something else."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError(value)
+    return value
+
+
+def _seconds(created_at: datetime | float) -> float:
+    return created_at.timestamp() if isinstance(created_at, datetime) else float(created_at)
+
+
+def _system_blocks(message: Message) -> list[Json]:
+    if message["role"] != "system":
+        return []
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _schema_form(model: str, schema: Mapping[str, Any]) -> Json:
+    """Return how a schema is sent: enforced by a grammar, or as a tool if model or schema do not allow that."""
+    from anthropic import transform_schema
+
+    row: Json | None = load_litellm().model_cost.get(model)
+    if row is None or row.get("supports_native_structured_output"):
+        try:
+            form = {"type": "json_schema", "schema": transform_schema(dict(schema))}
+        except (ValueError, TypeError, AttributeError, AssertionError):
+            pass
+        else:
+            return {"output_config": {"format": form}}
+    tool = {"name": "answer", "description": "Gives the answer.", "input_schema": dict(schema)}
+    return {"tools": [tool], "tool_choice": {"type": "tool", "name": "answer"}}
+
+
+def _answer_in(message: Json) -> Answer:
+    """Return the answer in a message of Anthropic; a stop reason or block that the SDK does not know is no error."""
+    from anthropic.types import Message
+
+    reply: Any = Message.construct(**message)
+    texts = [block.text for block in reply.content if block.type == "text"]
+    tools = [json.dumps(block.input) for block in reply.content if block.type == "tool_use"]
+    text = "".join(tools or texts) if tools or texts else None
+    is_cut = reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}
+    refusal = (text or "no reason given") if reply.stop_reason == "refusal" else None
+    model = str(reply.model or "")
+    return Answer(text, "length" if is_cut else "stop", refusal, _usage(reply.usage), model)
+
+
+def _usage(usage: Any) -> Usage | None:  # noqa: ANN401  what a server sent
+    """Return the tokens in our terms; Anthropic does not count tokens read from or written to its cache as input."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [getattr(usage, name, None) or 0 for name in (*names, "output_tokens")]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        return None
+    fresh, read, written, output = counts
+    return Usage(fresh + read + written, output, read, written)
