@@ -1,6 +1,7 @@
-"""All rows: 000 by its sections, then the other seeds; the earlier text of 000 is the last."""
+"""All rows: the card, 000 by its sections, then the other seeds; the earlier text of 000 is the last."""
 
 from demands import (
+    card,
     commands,
     datasets,
     earlier,
@@ -14,6 +15,7 @@ from demands import (
 )
 
 SECTIONS = (
+    *card.SECTIONS,
     *tree.SECTIONS,
     *commands.SECTIONS,
     *datasets.SECTIONS,
