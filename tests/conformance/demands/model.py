@@ -58,7 +58,7 @@ def _option(command: str, flag: str) -> click.Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A model of a file, a row or a value has this field, such as "environment.git_commit"."""
+    """A model of a file, a row or a value has this field, such as "environment.git_commit"; so has a real value."""
 
     model: Any
     path: str
@@ -69,6 +69,20 @@ class Field:
             types = [found[name] for model in models if name in (found := _fields(model))]
             assert types, f"{self.model.__name__} has no {self.path}"
             models = [model for kind in types for model in _models(kind)]
+        if place := _REAL.get(self.model.__name__):
+            file, above = place
+            Written(file, above + self.path).check()
+
+
+# Where a golden file, which the tests hold runs against, has a value of a model.
+_REAL = {
+    "EvalSnapshot": ("links/snapshot.json", ""),
+    "Environment": ("links/snapshot.json", "environment."),
+    "RunReport": ("out/run.json", ""),
+    "SummaryReport": ("out/summary.json", ""),
+    "LinkSummaryReport": ("links/summary.json", ""),
+    "HitReport": ("out/per_item.jsonl", "ranking.0."),
+}
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -126,7 +140,7 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test shows it: its file below `tests/`, and its function."""
+    """A test shows it: its file below `tests/`, and its function.  Whether it passed, named_tests.py asks."""
 
     id: str
 

@@ -18,8 +18,9 @@ _HEAD = """\
 
 gigamind is built from a project card and five documents. Each option, default, field, formula, worked example, event,
 exit code, page element and warning in them is a row in `tests/conformance/demands/`: its line, a short quote, and the
-check or test that proves it. `make conformance` generates this page, and `make test` fails if a row no longer holds. The tables list departures: what
-the document demands, what gigamind does, and why. A row may also hold and go further.
+check or test that proves it. `make conformance` generates this page. `make test` fails if a row no longer holds, or if a
+named test did not pass in that run. The tables list departures: what the document demands, what gigamind does, and why.
+A row may also hold and go further.
 """
 
 

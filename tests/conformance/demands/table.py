@@ -13,6 +13,7 @@ from demands import (
     service,
     tree,
 )
+from demands.model import Test
 
 SECTIONS = (
     *card.SECTIONS,
@@ -27,3 +28,9 @@ SECTIONS = (
     *service.SECTIONS,
     *earlier.SECTIONS,
 )
+
+
+def tests_named() -> set[str]:
+    """The tests that rows name, such as "cli/test_main.py::test_help"."""
+    rows = [row for section in SECTIONS for row in section.rows]
+    return {proof.id for row in rows for proof in row.proofs if isinstance(proof, Test)}
