@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from named_tests import NamedTests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -25,6 +26,10 @@ os.environ["LC_ALL"] = "C.UTF-8"
 settings.register_profile("any machine", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=20)  # on one more Python
 settings.load_profile("any machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(NamedTests())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

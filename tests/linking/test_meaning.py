@@ -115,6 +115,7 @@ def test_the_example_of_the_seed_gives_its_three_links(vault_of, embedder):
         ("벡터 검색", "LanceDB 통합.md"),
         ("지식 그래프", "Knowledge Graph 설계.md"),
     }
+    assert {one.anchor for one in found if one.confidence >= 0.5} == {"RAG 시스템", "지식 그래프"}
 
 
 def test_names_alone_give_none_of_them(vault_of):

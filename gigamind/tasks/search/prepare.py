@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -31,10 +30,6 @@ from gigamind.systems.settings import shown_system
 from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
-
-if TYPE_CHECKING:
-    from gigamind.judges.unanswerable_llm import ModelJudge
-
 
 _NO_THRESHOLD = _(
     "gigamind does not judge which queries are unanswerable, because the scores of another --system have their own"
@@ -102,7 +97,8 @@ def choose_judge(
         return Chosen(judge, _report(judge, path, judge.file.min_probability), judge.warnings)
     from gigamind.judges.protocol import chosen
 
-    return Chosen(judge, chosen(judge, path, options).report, _unused_model(options, judge))
+    cautions = _check_model(options, has_panel=bool(judge.file.panel))
+    return Chosen(judge, chosen(judge, path, options).report, cautions)
 
 
 def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
@@ -111,9 +107,15 @@ def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
     )
 
 
-def _unused_model(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[Text, ...]:
-    if options.model is None or not judge.file.panel:
+def _check_model(options: SearchEvalOptions, *, has_panel: bool) -> tuple[Text, ...]:
+    if has_panel is (options.model is None):
         return ()
+    if not has_panel:
+        raise InputError(
+            _(
+                '--model: required, or model = "..." below [search] in gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL'
+            )
+        )
     caution = _(
         "--model {model}: not used, because the judge file defines a panel with its own models.",
         model=options.model,
@@ -163,8 +165,7 @@ class Prepared(PreparedInput):
     def units(self, path: str) -> Utf16:
         """Return the cached offset converter of the note at `path`, or raise KeyError."""
         if path not in self.converters:
-            note = self.vault.note(path)
-            if note is None:
+            if (note := self.vault.note(path)) is None:
                 raise KeyError(path)
             self.converters[path] = Utf16(note.text)
         return self.converters[path]
@@ -259,8 +260,7 @@ def blunt_threshold(prepared: Prepared) -> tuple[Text, ...]:
         or all(query.item.answerable for query in prepared.queries)
     ):
         return ()
-    share = 1 - options.retrieval.semantic_share
-    floor = share / (1 + BOOST) if options.graph_rerank else share
+    floor = (1 - options.retrieval.semantic_share) / (1 + BOOST * options.graph_rerank)
     if not 0 < judge.min_score <= floor:
         return ()
     caution = _(

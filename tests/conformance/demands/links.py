@@ -37,8 +37,9 @@ _INTERFACE = (
         Field(LinkSuggestion, "confidence"),
         Test("linking/test_quality.py::test_a_confidence_is_about_the_share_that_is_right"),
         Departure(
-            "`confidence`, undefined",
-            "the probability that a person makes the link, calibrated on hidden links of the vault (`calibration.py`)",
+            "`confidence` from the three scores of 10.3",
+            "the probability that a person makes the link, from these scores and more, calibrated on hidden links of"
+            " the vault; if it has too few, on those of other vaults, and a notice says so (`calibration.py`)",
             "a probability can be checked: calibration error",
         ),
     ),
@@ -95,6 +96,7 @@ _INTERFACE = (
     ),
 )
 
+_SEED = "conformance/test_seed.py::test_"
 _DEMANDS = (
     row(
         (703, 705),
@@ -167,16 +169,30 @@ _DEMANDS = (
         (729, 731, 732, 733),
         'Found 3 link suggestions: … "RAG 시스템" → [[RAG 아키텍처]] … Position: 145-152, Confidence: 0.87 … Reason: 직접적인 개념 참조',
         Test("cli/test_suggest.py::test_a_suggestion_reads_as_the_format_says"),
+        Test(f"{_SEED}suggestions_are_shown_as_in_the_example"),
         Departure(
             "`Position: 145-152`",
             "`Position: projects/gigamind.md:4`; the range is in `--json`",
             "people open files at a line, not at a UTF-16 offset",
+        ),
+        Departure(
+            "`Reason: 직접적인 개념 참조`",
+            "the deciding feature, such as 'the words are an alias of the target note', and a line `Scores` with the"
+            " three scores of 10.3",
+            "a reason with its evidence can be checked",
         ),
     ),
     row(
         (735, 739),
         '"벡터 검색" → [[LanceDB 통합]] … "지식 그래프" → [[Knowledge Graph 설계]]',
         Test("linking/test_meaning.py::test_the_example_of_the_seed_gives_its_three_links"),
+        Test(f"{_SEED}suggestions_are_shown_as_in_the_example"),
+        Departure(
+            "three links above `--min-confidence 0.5`: 0.87, 0.72 and 0.65",
+            "the same three from 0.3, the default, but two above 0.5: 0.68, 0.32 and 0.57 in a vault without links",
+            "`confidence` is a probability, and phrases are rarely links: with all links hidden, people had linked"
+            " 2 of 42 phrases that the score placed above 0.5",
+        ),
     ),
     row(
         (747, 748, 749),

@@ -51,6 +51,7 @@ def _unanswerable(*scores: float) -> bool:
 
 
 _GOLDEN = "out/summary.json"
+_SEED = "conformance/test_seed.py::test_"
 _RANKINGS = (
     row(
         254,
@@ -108,9 +109,11 @@ _RANKINGS = (
         Test(
             "retrieval/test_passages.py::test_the_sentence_with_the_most_query_words_is_shown_where_it_stands"
         ),
+        Test(f"{_SEED}the_search_command_reads_the_rows_and_writes_the_files"),
         Departure(
             "evidence: the chunks found, or their matching sentences",
-            "the matching sentence of the best chunk in each of the first three notes (`--evidence-notes`)",
+            "each note found has one: the matching sentence of its best chunk, or the whole chunk if no word of the"
+            " query is in it. Those of the first three notes count (`--evidence-notes`)",
             "over ten notes, one correct sentence could never give a precision above 0.1",
         ),
     ),
@@ -315,7 +318,15 @@ _ANSWERABILITY = (
     row(
         (395, 398, 399),
         "gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm",
-        Test("tasks/search/test_model_judging.py::test_cost_is_what_the_server_served"),
+        Test(f"{_SEED}both_ways_to_judge_queries_run_with_a_model_from_the_environment"),
+        Test(f"{_SEED}a_model_may_be_in_gigamind_toml"),
+        Test(f"{_SEED}without_a_model_the_error_names_all_three_places"),
+        Departure(
+            "`--unanswerable-mode llm` without a model",
+            "the model is `model` in [search] of `gigamind.toml`, or `GIGAMIND_EVAL_SEARCH_MODEL`, or `--model`;"
+            " without any, exit code 1 and an error that names all three",
+            "no model is the default: each costs money or needs a server",
+        ),
     ),
     row(
         408,

@@ -1,18 +1,23 @@
 """A row: what a seed says at some lines, and its proof: a check made here, a test elsewhere, or a departure with reason."""
 
 import ast
+import atexit
 import functools
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Literal, get_args, get_type_hints
 
 import click
 from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
+from gigamind.assets import asset
 from gigamind.cli.main import cli
+from gigamind.library import evaluate_search
 
 TESTS = Path(__file__).parents[2]
 REQUIRED: Literal["required"] = "required"
@@ -58,7 +63,7 @@ def _option(command: str, flag: str) -> click.Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A model of a file, a row or a value has this field, such as "environment.git_commit"."""
+    """A model of a file, a row or a value has this field, such as "environment.git_commit"; so has a real value."""
 
     model: Any
     path: str
@@ -69,6 +74,48 @@ class Field:
             types = [found[name] for model in models if name in (found := _fields(model))]
             assert types, f"{self.model.__name__} has no {self.path}"
             models = [model for kind in types for model in _models(kind)]
+        if place := _REAL.get(self.model.__name__):
+            file, above = place
+            _has(_real_run() / file, above + self.path)
+
+
+# Where the folder of a run has a value of a model.
+_REAL = {
+    "EvalSnapshot": ("snapshot.json", ""),
+    "Environment": ("snapshot.json", "environment."),
+    "RunReport": ("run.json", ""),
+    "SummaryReport": ("summary.json", ""),
+    "HitReport": ("per_item.jsonl", "ranking.0."),
+}
+
+
+@functools.cache
+def _real_run() -> Path:
+    """The folder of a search run over the examples."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    examples, out = asset("examples"), folder / "out"
+    evaluate_search(
+        examples / "queries.jsonl",
+        examples / "vault",
+        out=out,
+        mode="keyword",
+        sample="4",
+        speed_passes=0,
+        save_snapshot=True,
+    )
+    return out
+
+
+def _has(file: Path, path: str) -> None:
+    """A file has a value at this path; of JSON Lines the first line."""
+    text = file.read_text("utf-8")
+    value = json.loads(text.partition("\n")[0] if file.suffix == ".jsonl" else text)
+    for name in path.split("."):
+        parts = dict(enumerate(value)) if isinstance(value, list) else value
+        key = int(name) if isinstance(value, list) else name
+        assert key in parts, f"{file.name} has no {path}"
+        value = parts[key]
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -101,13 +148,7 @@ class Written:
     path: str
 
     def check(self) -> None:
-        text = (TESTS / "data/golden" / self.file).read_text("utf-8")
-        value = json.loads(text.partition("\n")[0] if self.file.endswith(".jsonl") else text)
-        for name in self.path.split("."):
-            parts = dict(enumerate(value)) if isinstance(value, list) else value
-            key = int(name) if isinstance(value, list) else name
-            assert key in parts, f"{self.file} has no {self.path}"
-            value = parts[key]
+        _has(TESTS / "data/golden" / self.file, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +167,7 @@ class Equal:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test shows it: its file below `tests/`, and its function."""
+    """A test shows it: its file below `tests/`, and its function.  Whether it passed, named_tests.py asks."""
 
     id: str
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from demands.model import Departure, Row, Section, Test
 
 _DOCUMENTS = {
+    "card": "project card: nine packages, and what is at the top of the repository",
     "000": "GigaMind Eval Tool: command line, datasets, metrics, reports, snapshots, regressions, link suggestions",
     "001": "separate `baseScore` and `finalScore`",
     "002": "an earlier text of 000; 000 takes precedence",
@@ -15,10 +16,11 @@ _DOCUMENTS = {
 _HEAD = """\
 # Departures from the specification
 
-gigamind is built from five documents. Each option, default, field, formula, worked example, event, exit code, page element
-and warning in them is a row in `tests/conformance/demands/`: its line, a short quote, and the check or test that proves it.
-`make conformance` generates this page, and `make test` fails if a row no longer holds. The tables list departures: what
-the document demands, what gigamind does, and why. A row may also hold and go further.
+gigamind is built from a project card and five documents. Each option, default, field, formula, worked example, event,
+exit code, page element and warning in them is a row in `tests/conformance/demands/`: its line, a short quote, and the
+check or test that proves it. `make conformance` generates this page. `make test` fails if a row no longer holds, or if a
+named test did not pass in that run. The tables list departures: what the document demands, what gigamind does, and why.
+A row may also hold and go further.
 """
 
 

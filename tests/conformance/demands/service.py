@@ -444,6 +444,13 @@ _CAUTIONS = (
         358,
         "insight, writing 등 다른 feature는 기존 동작 그대로",
         Test(f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not"),
+        Departure(
+            "only `search_qa` is evaluated",
+            "also `insight` with `mode: search`, at the price of one more request; other `insight`,"
+            " `writing` and `summary` are not",
+            "39-40 calls `insight` with `mode: search` the second path of Search QA, and 207 takes its titles for"
+            " the evaluation; its answers cite notes, so they need the same check",
+        ),
     ),
     row(359, "`[DONE]` → `event: quality` → `event: qa_evaluation`", Test(_ORDER)),
     row(

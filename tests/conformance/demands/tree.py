@@ -9,13 +9,6 @@ SECTIONS = (
         "Aims",
         (
             beyond(
-                "`flows`, `judges`, `prompts`, `tests`, `deployments` at the root",
-                "they exist and are not importable; `judges/` and `prompts/` contain data, `gigamind/judges/` the"
-                " code; a wheel has the data in `gigamind/_assets/`",
-                "packages with such names exist, and installing one would overwrite another; a new threshold,"
-                " model or question is a one-line review",
-            ),
-            beyond(
                 "`src/` with TypeScript (000, 001, 003)",
                 "one Python package with four interfaces: command line, library, flows and a service",
                 "the documents describe parts of other products; their functions are built here",

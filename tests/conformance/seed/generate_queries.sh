@@ -1,0 +1,1 @@
+gigamind eval generate-queries --notes eval/notes --out eval/queries.jsonl

@@ -1,0 +1,2 @@
+gigamind eval search --dataset eval/queries.jsonl --notes eval/notes \
+  --out eval/out/search-YYYYMMDD --format both
