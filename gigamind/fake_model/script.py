@@ -43,7 +43,7 @@ _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 
 @dataclass(frozen=True)
 class _Line:
-    """A sentence or table row of a note, and what stands above it."""
+    """A sentence or table row of a note, and the headings above it."""
 
     note: int
     quote: str  # as in the note

@@ -174,7 +174,7 @@ def _instructed(mode: Mode) -> Any:  # noqa: ANN401
 
 @cache
 def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
-    """Return the class that instructor would otherwise make anew for each call."""
+    """Return the class that instructor would otherwise make for each call."""
     return load_instructor().openai_schema(reply)
 
 

@@ -1,6 +1,6 @@
 """Adapt messages and schemas of a request to a provider.
 
-Prompts begin with their system message, which is the same for all items of a judge.  Most servers cache such a prefix.
+Prompts begin with their system message, which is the same for all items of a judge.  Most servers cache this prefix.
 Anthropic needs a mark after it and caches it for 5 minutes after its last use.  The first request costs a quarter more
 for these tokens, later ones a tenth.  Prefixes below a model's minimum are not cached.
 """
