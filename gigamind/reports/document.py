@@ -255,6 +255,11 @@ class Step:
     command: str = ""
     url: str = ""
 
+    @property
+    def link(self) -> str:
+        """Return the URL for media without sections; "" if it is a place on the page."""
+        return self.url if not self.url.startswith("#") else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:

@@ -49,7 +49,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import TASKS, release_verdict, slice_name
+from gigamind.reports.verdict import TASKS, changed_text, release_verdict, slice_name
 
 _HITS = 10
 _IDS = 5
@@ -104,10 +104,10 @@ def experiment_document(
         items = ""
     return shaped(
         _("Comparison of runs"),
-        joined((TASKS[experiment.task], subject), " · "),
+        joined([TASKS[experiment.task], subject, *changed_text(comparison)], " · "),
         verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
         warnings=_warnings(experiment, release),
-        steps=next_steps(release, names[-1], baseline=names[0], report=items)
+        steps=next_steps(release, names[-1], baseline=names[0], items=items)
         if release
         else _steps(names[0], names[best + 1], items),
         table=metric_table(release) if release else _metric_table(experiment, main),
@@ -203,7 +203,7 @@ def _moved(
 
 def _steps(reference: str, best: str, items: str) -> Iterator[Step]:
     if items:
-        yield Step(_("See every changed item"), url=items)
+        yield Step(_("See every changed item in the report"), url=items)
     label = _("For a release verdict, compare one run with the reference")
     yield Step(label, f"gigamind compare {reference} {best} --fail-on-regression")
 

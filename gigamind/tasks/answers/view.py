@@ -28,6 +28,7 @@ from gigamind.reports.document import (
     Section,
     Side,
     SideLine,
+    Step,
     Table,
     Time,
     table,
@@ -101,6 +102,16 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             " words).",
             **values,
         )
+
+    def steps(self, record: AnswerRunRecord) -> Iterator[Step]:
+        counts = record.summary.counts
+        if bad := counts.claims - record.summary.verdicts.get("supported", 0):
+            check = _(
+                "Check the worst answers first: {bad:,} of {claims:,} claims are not supported",
+                bad=bad,
+                claims=counts.claims,
+            )
+            yield Step(check, url="#list")
 
     def warnings(self, record: AnswerRunRecord) -> Iterator[Text]:
         summary = record.summary

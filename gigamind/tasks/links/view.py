@@ -27,6 +27,7 @@ from gigamind.reports.document import (
     Section,
     Side,
     SideLine,
+    Step,
     Table,
     Time,
     filled,
@@ -74,9 +75,11 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             suggested=suggested,
         )
 
-    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
+    def steps(self, record: LinkRunRecord) -> Iterator[Step]:
         if shown := default_view(record.summary):
-            yield shown
+            yield Step(shown)
+
+    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
         if misfit := record.summary.counts.ranges_misfit:
             yield n_(
                 "The range of {n} dataset row does not match its note; span accuracy leaves it out. Run generate-links"
@@ -150,10 +153,9 @@ def default_view(summary: LinkSummaryReport) -> Text:
     if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
         return ""
     return _(
-        "By default, suggest-links shows only {suggested:,} of these suggestions: precision {precision} (95% CI"
-        " {interval}), recall {recall}. To evaluate only them, use `--min-confidence {floor:g}`.",
+        "Evaluate again with `--min-confidence {floor:g}`, which suggest-links uses by default: precision {precision}"
+        " (95% CI {interval}), recall {recall}",
         floor=SHOWN_CONFIDENCE,
-        suggested=shown.suggested,
         precision=share(shown.precision),
         interval=between(shown),
         recall=share(shown.recall),
