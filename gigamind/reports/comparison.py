@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -210,7 +211,7 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
         Column(_("result")),
     )
     changes = tuple(
-        (rule_label(key), *_cells(change, usual), None, Result("informational"))
+        (rule_label(key), *_cells(change, usual, failed=None), None, Result("informational"))
         for key in shown
         if (change := comparison.metric(key))
     )
@@ -234,7 +235,8 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
     change, label = comparison.metric(rule.metric), rule_label(rule.metric)
     cells: tuple[Cell, Cell, Cell]
     if change is not None and rule.metric not in LOST:
-        cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
+        limit = rule.limit if rule.why == "drop" else None
+        cells = _cells(change, usual, limit, failed=rule.status == "failed")
     elif rule.why == "normalised":
         label = _("query time, relative to the baseline")
         cells = "1.00", rule.values["ratio"], None
@@ -251,13 +253,18 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
     return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
 
 
-def _cells(change: MetricChange, usual: int, limit: float | None = None) -> tuple[Cell, Cell, Cell]:
+def _cells(
+    change: MetricChange, usual: int, limit: float | None = None, *, failed: bool | None
+) -> tuple[Cell, Cell, Cell]:
+    """Return both values and the difference; only a `failed` rule marks it as worse."""
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
     return (
         Proportion(change.baseline, n),
         Proportion(change.current),
-        difference_of(change, signed),
+        replace(
+            difference_of(change, signed), better=False if failed else change.is_better or None
+        ),
     )
 
 
@@ -348,28 +355,21 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
 
 
 def noise_text(release: Release) -> Text:
-    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    """Return the smallest difference of the worst metric that these items usually show; "" if unknown or in vain."""
     comparison = release.comparison
-    if state_of(release) == "passed":
+    if state_of(release) == "passed" or not comparison.changes:
         return ""
-    known = [change.detectable for change in comparison.metrics if change.detectable is not None]
+    changes = [comparison.metric(rule.metric) for rule in worst_first(release)]
+    known = [x for x in changes or comparison.metrics if x and x.detectable is not None]
     if not known:
         return ""
-    size = min(known)
-    text = _(
-        "With {n:,} shared {units}, changes smaller than about {size} usually go unnoticed.",
+    return _(
+        "With {n:,} shared {units}, changes of {metric} smaller than about {size} usually go unnoticed.",
         n=comparison.shared,
         units=units_of(comparison.task),
-        size=points(size, signed=False),
+        metric=rule_label(known[0].metric),
+        size=points(known[0].detectable or 0.0, signed=False),
     )
-    limits = [rule.limit for rule in release.gate.rules if rule.why == "drop" and rule.limit]
-    if not limits or min(limits) >= size:
-        return text
-    limit = _(
-        "The limit is {limit}, so a real regression may go unnoticed.",
-        limit=points(min(limits), signed=False),
-    )
-    return joined([text, limit], " ")
 
 
 WORDS_BLIND = _(

@@ -53,7 +53,7 @@ class Proportion:
     def notes(self) -> Iterator[Message]:
         """Yield what belongs behind the value."""
         if self.n is not None:
-            yield _("N = {n}", n=self.n)
+            yield _("{n:,} items", n=self.n)
         if self.ceiling is not None:
             yield _("highest possible {value}", value=share(self.ceiling))
 

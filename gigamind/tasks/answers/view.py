@@ -94,12 +94,12 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.reported_verdicts:
             return _(
                 "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
-                " note.",
+                " note; correctness is the mean per answer.",
                 **values,
             )
         return _(
             "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
-            " words).",
+            " words); correctness is the mean per answer.",
             **values,
         )
 
@@ -125,6 +125,12 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
         if summary.counts.claims and not summary.reported_verdicts:
             yield WORDS_BLIND
+        if (agreement := summary.agreement) and agreement.claim_accuracy is not None:
+            yield _(
+                "The judge agrees with people on {right:,} of {claims:,} claims.",
+                right=round(agreement.claim_accuracy * agreement.claims),
+                claims=agreement.claims,
+            )
         if summary.counts.without_context:
             yield n_(
                 "{n} answer has no context notes and was not judged. Add its context to the dataset.",

@@ -137,7 +137,8 @@ def _topk(record: LinkRunRecord) -> int:
 
 
 def _min_confidence(record: LinkRunRecord) -> float:
-    return float(str(record.run.options["min_confidence"]))
+    least = 0.0 if record.run.options.get("system") else LEAST_CONFIDENCE
+    return max(float(str(record.run.options["min_confidence"])), least)
 
 
 def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -243,7 +244,7 @@ def _misses(record: LinkRunRecord) -> Section | None:
 def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
-    floor = max(_min_confidence(record), 0.0 if options.get("system") else LEAST_CONFIDENCE)
+    floor = _min_confidence(record)
     meanings: dict[MissCause, Message] = {
         "no_candidate": _("No suggestion links to this target."),
         "ranked_too_low": _(
