@@ -362,8 +362,10 @@ def _labelled(
     run: JudgedRun, values: _Labels, source: str, name: str, sha256: str
 ) -> tuple[_Labels, CardLabels]:
     judged = {scale: run.verdicts(scale) for scale in run.kind.scales}
+    known = {scale for scale, verdicts in judged.items() if verdicts}  # others are not measured
     unscored = sum(
-        any(item not in judged[scale] for scale in given) for item, given in values.items()
+        not known & given.keys() or any(item not in judged[scale] for scale in known & given.keys())
+        for item, given in values.items()
     )
     if unscored == len(values):
         message = n_(

@@ -26,12 +26,17 @@ def baseline() -> None:
 @click.option(
     "--folder", type=_path, default=BASELINES, show_default=True, help="folder of baselines"
 )
-@click.option("--force", is_flag=True, help="make the run the baseline even if it failed gates")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="make the run the baseline even if it failed gates or is not comparable",
+)
 @prints_json
 def promote(run: Path, folder: Path, *, force: bool) -> None:
     """Make RUN (an output folder or a snapshot.json) the baseline in --folder.
 
-    To promote a run with a failed gate, add --force. If the command fails, the previous baseline stays.
+    To promote a run that failed, was waived or is not comparable, add --force. If the command fails, the previous
+    baseline stays.
     """
     from gigamind.cli.errors import call_language
     from gigamind.reports.verdict import worst_value_text

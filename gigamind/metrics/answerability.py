@@ -86,7 +86,12 @@ METRICS = (
             " unanswerable or were judged so"
         )
     ),
-    _metric(far, "far", _("FAR"), Use(gate=True, lower=True, main=1, page=1, summary=1)).described(
+    _metric(
+        far,
+        "far",
+        _("wrongly answered (FAR)"),
+        Use(gate=True, lower=True, main=1, page=1, summary=1),
+    ).described(
         _("share of the unanswerable queries that were judged answerable; lower is better")
     ),
     _metric.named(

@@ -1,5 +1,6 @@
 """The table of metrics, by names with their block, such as "search.mrr"; unknown names are shown unchanged."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
@@ -116,7 +117,14 @@ def label_text(key: str) -> str:
 def about(key: str, language: str) -> str:
     """Return the explanation of a metric; "" if it has none."""
     metric = metric_of(key)
-    return in_language(metric.about, language) if metric and metric.about else ""
+    if not metric or not metric.about:
+        return ""
+    text, match = (
+        in_language(metric.about, language),
+        metric.pattern.fullmatch(key.partition(".")[2]),
+    )
+    k = match.groupdict().get("k") if match else None
+    return re.sub(r"(?<![A-Za-z])k(?![A-Za-z])", k, text) if k else text
 
 
 def is_lower_better(key: str) -> bool:

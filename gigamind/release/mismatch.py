@@ -200,7 +200,7 @@ def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
 
 def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mismatch:
     fix = _(
-        "If the change is intentional, make this run the baseline (`gigamind baseline promote`) or"
+        "If the change is intentional, make this run the baseline (`gigamind baseline promote --force`) or"
         " rerun with `--changed {key}`.",
         key=key,
     )

@@ -12,7 +12,7 @@ from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of, units_of
-from gigamind.metrics.table import is_lower_better, label_text, may_gate, metric_of
+from gigamind.metrics.table import is_lower_better, label_text, may_gate
 from gigamind.records.card import CardRequirements
 
 CardPolicy = Literal["require", "warn", "ignore"]
@@ -279,13 +279,15 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
     return joined([_REASONS[why](given), *(_REMARKS[remark](given) for remark in remarks)], " ")
 
 
+_OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerable.f1"}
+
+
 def rule_label(name: str) -> Text:
     """Return the label of what a rule is about; metrics of unanswerable queries are marked."""
     if name in RULES:
         return RULES[name]
     label = label_text(name)
-    apart = name.startswith("unanswerable.") and metric_of(name) is not None
-    return _("unanswerable: {metric}", metric=label) if apart else label
+    return _("{metric} (unanswerable)", metric=label) if name in _OF_UNANSWERABLE else label
 
 
 _Texts = Mapping[str, Callable[[Mapping[str, Any]], Message]]

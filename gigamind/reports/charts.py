@@ -295,6 +295,7 @@ class Trend:
     Attributes:
         alike: by run, whether it was measured like the last one; the others are hollow.
         legend: labels of a dot, a hollow dot and the line of the baseline.
+        title: "" also leaves out the legend, which the chart beside it has.
         change: label of the lines at change points; "" draws none.
     """
 
@@ -315,7 +316,8 @@ class Trend:
         )
         names = (*self.legend, self.change)
         entries = zip(names, (False, True, _BASELINE, _CHANGE), strict=True)
-        sheet.legend(entry for entry, is_used in zip(entries, used, strict=True) if is_used)
+        if self.title:
+            sheet.legend(entry for entry, is_used in zip(entries, used, strict=True) if is_used)
         top = 58.0
         for course in self.courses:
             self._draw_course(sheet, course, x, top)

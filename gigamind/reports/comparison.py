@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -55,18 +56,45 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 
 
 def next_steps(
-    release: Release | None, run: str, *, report: str = "", baseline: str = "BASELINE"
+    release: Release | None,
+    run: str,
+    *,
+    items: str = "",
+    errors: str = "",
+    baseline: str = "BASELINE",
 ) -> Iterator[Step]:
-    """Yield what to do next, as commands.
+    """Yield what to do next: repair first, then what accepts the result.
 
     Args:
         release: None for a run without a baseline.
         run, baseline: the folders of the current run and the baseline.
-        report: URL of the page with all items; "" if the reader is on it.
+        items, errors: URLs of the lists of all items and errors; "" if there is none.
     """
-    if report:
-        yield Step(_("See every changed item"), url=report)
-    if release and release.comparison.gone:
+    if release is None:
+        label = _("Make this run the baseline of later runs")
+        yield Step(label, f"gigamind baseline promote {run}")
+        return
+    comparison, gate, waiver = release.comparison, release.gate, release.waiver
+    if waiver:
+        until = _(
+            "You may release until {until}. Fix {metrics} by then; keep the old baseline.",
+            until=waiver.until.isoformat(),
+            metrics=[rule_label(x.metric) for x in worst_first(release) if x.status == "failed"],
+        )
+        yield Step(until)
+    worse = len(comparison.changed("worse"))
+    if gate.failed and not waiver:
+        look = n_(
+            "Do not release. Look at the {n} worse item, fix it and run again",
+            "Do not release. Look at the {n:,} worse items, fix them and run again",
+            n=worse,
+        )
+        repair = look if worse else _("Do not release. Fix the failed gates and run again")
+        yield Step(repair, url=items if worse else "")
+    if comparison.lost:
+        fix = _("Restore the missing notes or correct the questions (see the errors)")
+        yield Step(fix, url=errors)
+    if comparison.gone:
         yield Step(
             n_(
                 "Restore the expected passage of {n} item in its note, or label it again",
@@ -74,11 +102,15 @@ def next_steps(
                 n=len(release.comparison.gone),
             )
         )
-    promote = f"gigamind baseline promote {run}"
-    if release is None:
-        yield Step(_("Make this run the baseline of later runs"), promote)
-        return
-    comparison, gate = release.comparison, release.gate
+    if items and comparison.changes and (waiver or not gate.failed):
+        yield Step(_("See every changed item in the report"), url=items)
+    if waiver is None:
+        yield from _accepting(release, run, baseline)
+
+
+def _accepting(release: Release, run: str, baseline: str) -> Iterator[Step]:
+    """Yield the commands that accept a result."""
+    comparison, gate, promote = release.comparison, release.gate, f"gigamind baseline promote {run}"
     if gate.is_refused:
         known = comparison.mismatches
         keys = [m.relaxed_by for m in known if m.severity == "no-verdict" and m.relaxed_by]
@@ -89,8 +121,9 @@ def next_steps(
                 _("If the change is intentional, allow it and compare again"),
                 f"gigamind compare {baseline} {run} {changed}",
             )
-        yield Step(_("Or make this run the new baseline"), promote)
-    elif gate.verdict in {"failed", "inconclusive", "not-comparable"} and not release.waiver:
+        else:
+            yield Step(_("Make this run the new baseline"), f"{promote} --force")
+    elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
         if gate.verdict == "inconclusive":
             yield Step(
                 _(
@@ -109,10 +142,18 @@ def next_steps(
         yield Step(
             _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
         )
+    elif any(rule.why == "worst" for rule in gate.rules):
+        yield DETECT
     else:
         yield Step(_("Make this run the new baseline"), promote)
 
 
+DETECT = Step(
+    _(
+        "To detect unanswerable queries, evaluate with `--unanswerable-mode llm --model MODEL` and make that run the"
+        " baseline"
+    )
+)
 _WORST = _(
     "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
     " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
@@ -170,7 +211,7 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
         Column(_("result")),
     )
     changes = tuple(
-        (rule_label(key), *_cells(change, usual), None, Result("informational"))
+        (rule_label(key), *_cells(change, usual, failed=None), None, Result("informational"))
         for key in shown
         if (change := comparison.metric(key))
     )
@@ -194,7 +235,8 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
     change, label = comparison.metric(rule.metric), rule_label(rule.metric)
     cells: tuple[Cell, Cell, Cell]
     if change is not None and rule.metric not in LOST:
-        cells = _cells(change, usual, rule.limit if rule.why == "drop" else None)
+        limit = rule.limit if rule.why == "drop" else None
+        cells = _cells(change, usual, limit, failed=rule.status == "failed")
     elif rule.why == "normalised":
         label = _("query time, relative to the baseline")
         cells = "1.00", rule.values["ratio"], None
@@ -211,13 +253,18 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
     return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
 
 
-def _cells(change: MetricChange, usual: int, limit: float | None = None) -> tuple[Cell, Cell, Cell]:
+def _cells(
+    change: MetricChange, usual: int, limit: float | None = None, *, failed: bool | None
+) -> tuple[Cell, Cell, Cell]:
+    """Return both values and the difference; only a `failed` rule marks it as worse."""
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
     return (
         Proportion(change.baseline, n),
         Proportion(change.current),
-        difference_of(change, signed),
+        replace(
+            difference_of(change, signed), better=False if failed else change.is_better or None
+        ),
     )
 
 
@@ -256,7 +303,8 @@ def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) 
         return Examples(_("Improved"), shown, len(better))
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
-    return Examples(_("Got worse"), tuple(items[:EXAMPLES]), len(items))
+    title = _("Not evaluated or worse") if lost else _("Got worse")
+    return Examples(title, tuple(items[:EXAMPLES]), len(items))
 
 
 def _title(item: ComparedItem | ItemChange) -> str:
@@ -307,28 +355,21 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
 
 
 def noise_text(release: Release) -> Text:
-    """Return the smallest difference that this number of items usually shows; "" if unknown, or the verdict says it."""
+    """Return the smallest difference of the worst metric that these items usually show; "" if unknown or in vain."""
     comparison = release.comparison
-    if state_of(release) == "passed":
+    if state_of(release) == "passed" or not comparison.changes:
         return ""
-    known = [change.detectable for change in comparison.metrics if change.detectable is not None]
+    changes = [comparison.metric(rule.metric) for rule in worst_first(release)]
+    known = [x for x in changes or comparison.metrics if x and x.detectable is not None]
     if not known:
         return ""
-    size = min(known)
-    text = _(
-        "With {n:,} shared {units}, changes smaller than about {size} usually go unnoticed.",
+    return _(
+        "With {n:,} shared {units}, changes of {metric} smaller than about {size} usually go unnoticed.",
         n=comparison.shared,
         units=units_of(comparison.task),
-        size=points(size, signed=False),
+        metric=rule_label(known[0].metric),
+        size=points(known[0].detectable or 0.0, signed=False),
     )
-    limits = [rule.limit for rule in release.gate.rules if rule.why == "drop" and rule.limit]
-    if not limits or min(limits) >= size:
-        return text
-    limit = _(
-        "The limit is {limit}, so a real regression may go unnoticed.",
-        limit=points(min(limits), signed=False),
-    )
-    return joined([text, limit], " ")
 
 
 WORDS_BLIND = _(

@@ -53,7 +53,7 @@ class Proportion:
     def notes(self) -> Iterator[Message]:
         """Yield what belongs behind the value."""
         if self.n is not None:
-            yield _("N = {n}", n=self.n)
+            yield _("{n:,} items", n=self.n)
         if self.ceiling is not None:
             yield _("highest possible {value}", value=share(self.ceiling))
 
@@ -254,6 +254,11 @@ class Step:
     label: Text
     command: str = ""
     url: str = ""
+
+    @property
+    def link(self) -> str:
+        """Return the URL for media without sections; "" if it is a place on the page."""
+        return self.url if not self.url.startswith("#") else ""
 
 
 @dataclass(frozen=True, slots=True)

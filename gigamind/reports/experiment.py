@@ -49,7 +49,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import TASKS, release_verdict, slice_name
+from gigamind.reports.verdict import TASKS, changed_text, release_verdict, slice_name
 
 _HITS = 10
 _IDS = 5
@@ -104,12 +104,12 @@ def experiment_document(
         items = ""
     return shaped(
         _("Comparison of runs"),
-        joined((TASKS[experiment.task], subject), " · "),
+        joined([TASKS[experiment.task], subject, *changed_text(comparison)], " · "),
         verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
         warnings=_warnings(experiment, release),
-        steps=next_steps(release, names[-1], baseline=names[0], report=items)
+        steps=next_steps(release, names[-1], baseline=names[0], items=items)
         if release
-        else _steps(names[0], names[best + 1], items),
+        else _steps(experiment, names, _ahead(experiment, goals, best), items),
         table=metric_table(release) if release else _metric_table(experiment, main),
         examples=worst_examples(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
@@ -169,11 +169,12 @@ def _ranking(
     else:
         _drop, at, change = max(drops, key=lambda entry: entry[0])
         worst = _(
-            "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse.",
+            "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse, {improved:,} better.",
             run=experiment.runs[at + 1].label,
             metric=rule_label(change.metric),
             size=points(change.difference or 0.0),
             worse=len(experiment.comparisons[at].changed("worse")),
+            improved=len(experiment.comparisons[at].changed("improved")),
             shared=experiment.shared,
             units=units_of(experiment.task),
         )
@@ -201,11 +202,23 @@ def _moved(
     return better, [change for change in changes if change.is_better is False]
 
 
-def _steps(reference: str, best: str, items: str) -> Iterator[Step]:
+def _steps(
+    experiment: Experiment, names: Sequence[str], best: int | None, items: str
+) -> Iterator[Step]:
+    if best is None:
+        yield Step(_("Keep {reference}", reference=experiment.reference.label))
+    else:
+        label = _("For a release verdict, compare one run with the reference")
+        command = f"gigamind compare {names[0]} {names[best + 1]} --fail-on-regression"
+        yield Step(label, command)
     if items:
-        yield Step(_("See every changed item"), url=items)
-    label = _("For a release verdict, compare one run with the reference")
-    yield Step(label, f"gigamind compare {reference} {best} --fail-on-regression")
+        yield Step(_("See every changed item in the report"), url=items)
+
+
+def _ahead(experiment: Experiment, goals: Sequence[str], best: int) -> int | None:
+    """Return the best comparison if its run is ahead of the reference, or nothing changed significantly."""
+    better, worse = _moved(experiment.comparisons[best], goals)
+    return best if len(better) > len(worse) or not worse else None
 
 
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
@@ -293,7 +306,8 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
                 )
                 row += [own, difference_of(change)]
         rows.append(tuple(row))
-    return Table(tuple(columns), (Group(tuple(rows)),))
+    caption = _("The intervals are wider than between two runs, because several runs are compared.")
+    return Table(tuple(columns), (Group(tuple(rows)),), caption)
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gigamind.formats import moment, points
+from gigamind.formats import moment, points, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.history import PastRun, conditions, differing, histories
@@ -248,16 +248,39 @@ def _drop(level: MetricLevel) -> float:
 def _result(history: RunHistory) -> Message:
     if history.changes:
         return n_("{n} change point.", "{n} change points.", n=len(history.changes))
-    if history.comparable >= ENOUGH:
-        return _(
-            "No change point: chance can explain the differences between the {runs:,} comparable runs.",
+    result = _("No change point detected.")
+    if history.comparable < ENOUGH:
+        result = _(
+            "Change detection needs at least {enough} comparable runs; this history has {runs}.",
+            enough=ENOUGH,
             runs=history.comparable,
         )
-    return _(
-        "Change detection needs at least {enough} comparable runs; this history has {runs}.",
-        enough=ENOUGH,
-        runs=history.comparable,
+    best, level = _best_run(history)
+    if round(_drop(level), 3) <= 0:
+        return result
+    fall = _(
+        "The last run is {size} worse than the best run in {metric} ({last}; {best} {value}).",
+        size=points(abs(level.after - level.before), signed=False),
+        metric=rule_label(level.metric),
+        last=share(level.after),
+        best=best.folder,
+        value=share(level.before),
     )
+    return joined([result, fall], " ")
+
+
+def _best_run(history: RunHistory) -> tuple[HistoryRun, MetricLevel]:
+    """Return the run that the last one is furthest behind, and the main metric in which it is."""
+    runs = [run for run in history.runs if run.alike]
+    levels = [
+        (run, MetricLevel(metric=name, before=run.figures[name], after=after))
+        for name, after in runs[-1].figures.items()
+        if name in main_keys(list(runs[-1].figures)) and not has_no_direction(name)
+        for run in runs
+        if name in run.figures
+    ]
+    none = runs[-1], MetricLevel(metric="", before=0.0, after=0.0)
+    return max(levels, key=lambda entry: round(_drop(entry[1]), 3), default=none)
 
 
 def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLevel]:
@@ -324,7 +347,7 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
 
 
 def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
-    """Yield the comparison across the latest change, or of the last two comparable runs."""
+    """Yield the comparison across the latest change, of the last run with the best one, or of the last two."""
     if shifts:
         history, change = shifts[0]
         before = next(run for run in reversed(history.runs[: change.run]) if run.alike)
@@ -334,8 +357,10 @@ def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]
         )
     else:
         longest = max(histories.histories, key=lambda history: history.comparable)
-        runs = [run for run in longest.runs if run.alike][-2:]
+        runs, (best, level) = [run for run in longest.runs if run.alike][-2:], _best_run(longest)
         label = _("Compare the last two comparable runs")
+        if round(_drop(level), 3) > 0:
+            runs, label = [best, runs[-1]], _("Compare the last run with the best one")
     if len(runs) == 2:  # noqa: PLR2004
         paths = (shlex.quote(str(Path(histories.folder, run.folder))) for run in runs)
         yield Step(label, " ".join(("gigamind compare", *paths)))
@@ -382,6 +407,7 @@ def _sections(
 
 def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Plot]:
     half = max(_LEAST_ROWS, -(-len(names) // 2))
+    title = n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))
     for start in range(0, len(names), half):
         courses = [
             Course(
@@ -396,11 +422,11 @@ def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Itera
             for name in names[start : start + half]
         ]
         chart = Trend(
-            say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
+            "" if start else say(title),
             courses,
             [run.alike for run in history.runs],
             (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
             (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
             say(_("change point")),
         )
-        yield Plot(chart, _("Metrics by run. Dotted lines are change points."))
+        yield Plot(chart, _("Metrics by run."))

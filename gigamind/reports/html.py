@@ -39,6 +39,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
 _LIST = "report.js"
 _PAGE = "page.js"
+_LEAST_EXTENT = 0.02  # of the axis of differences, so that noise does not look large
 _SHORT = 12  # characters; shorter cells are not split over lines
 
 
@@ -108,6 +109,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
             "cell_text": cell_text,
             "difference_text": difference_text,
             "drawn": drawn,
+            "has_limit": _has_limit,
             "is_listed": is_listed,
             "kinds_of": _kinds,
             "more_text": more_text,
@@ -120,6 +122,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
             "type_of": type_of,
             "ways": {True: "better", False: "worse", None: ""},
             "width": _width,
+            "words_of": re.compile("[^/ ]+/?|[/ ]").findall,  # of a command; lines end between them
             "zip": zip,
         }
     )
@@ -151,7 +154,14 @@ def _width(text: str) -> str:
 
 def _scale(table: Table) -> float:
     """Return how far the differences of a table reach from 0."""
-    return max((_extent(cell) for row in table.rows for cell in row), default=0.0)
+    extent = max((_extent(cell) for row in table.rows for cell in row), default=0.0)
+    return max(extent, _LEAST_EXTENT) if extent else 0.0
+
+
+def _has_limit(table: Table) -> bool:
+    """Return whether a limit line is drawn."""
+    cells = (cell for row in table.rows for cell in row)
+    return any(isinstance(cell, Difference) and cell.limit is not None for cell in cells)
 
 
 def _extent(cell: Cell) -> float:

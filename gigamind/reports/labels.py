@@ -34,7 +34,7 @@ LABELS: Mapping[str, Message] = {
     "speaks_to_judge": _(
         "the quote is from text that looks like instructions to the judge (prompt injection)"
     ),
-    "contradiction": _("the source sentence contradicts the claim"),
+    "contradiction": _("the source sentence may contradict the claim"),
     "little_in_common": _("the source sentence has few words of the claim"),
     "new_name": _("the claim has a name that is not in the note"),
     "new_number": _("the claim has a number that is not in the source sentence"),
@@ -59,7 +59,7 @@ LABELS: Mapping[str, Message] = {
     "unproven": _("the quote proves nothing"),
     "says": _("the source sentence has the words of the claim"),
     "confirmed": _("second check: the source sentence supports the claim"),
-    "flagged": _("the source sentence contradicts the claim"),
+    "flagged": _("the source sentence may contradict the claim"),
     "differs_number": _("the claim has a number that the source lacks"),
     "differs_negation": _("only one of claim and source is negated"),
     "differs_polarity": _("claim and source have words with opposite meanings"),

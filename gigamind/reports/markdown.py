@@ -105,8 +105,8 @@ class _Page:
         lines: list[str] = []
         for step in block.items:
             label = self.text(step.label)
-            if step.url:
-                label = f"[{label}]({step.url})"
+            if step.link:
+                label = f"[{label}]({step.link})"
             lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
         return self._titled(_("What to do next"), "\n".join(lines))
 

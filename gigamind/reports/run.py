@@ -15,7 +15,7 @@ from gigamind.metrics.table import about
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
-from gigamind.release.comparison import Snapshot
+from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult, rule_label
 from gigamind.release.waiver import Release
 from gigamind.reports.cards.line import certified
@@ -52,7 +52,7 @@ from gigamind.reports.document import (
 from gigamind.reports.figures import Figure, distinct, measured
 from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text
-from gigamind.reports.verdict import TASKS, bounds_verdict, release_verdict
+from gigamind.reports.verdict import TASKS, bounds_verdict, changed_text, release_verdict
 from gigamind.reports.views import View
 from gigamind.version import build_name
 
@@ -97,7 +97,7 @@ def run_document(
     verdict = _verdict(view, record, outcome, llm)
     return shaped(
         TASKS[run.task],
-        _subject(record),
+        _subject(record, comparison),
         verdict=verdict,
         warnings=_warnings(view, record, outcome, verdict),
         steps=()
@@ -105,10 +105,15 @@ def run_document(
         or outcome.out is None
         or outcome.refused
         or (outcome.bounds and outcome.bounds.failed)
-        else next_steps(
-            release,
-            shlex.quote(str(outcome.out)),
-            baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+        else (
+            *(() if release else view.steps(record)),
+            *next_steps(
+                release,
+                shlex.quote(str(outcome.out)),
+                items="#list" if items else "",
+                errors="#errors" if record.errors else "",
+                baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+            ),
         ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
@@ -128,7 +133,7 @@ def run_document(
     )
 
 
-def _subject(record: Record[Any, Any]) -> Message:
+def _subject(record: Record[Any, Any], comparison: Comparison | None) -> Message:
     run = record.run
     searched = run.task != "answers" or run.options.get("answer_model")
     mode, judge = run.options.get("mode"), run.judge.kind if run.judge else None
@@ -139,6 +144,9 @@ def _subject(record: Record[Any, Any]) -> Message:
         _("run {run}", run=run.run_id),
         moment(run.created_at),
     ]
+    if comparison:
+        compared = Path(str(run.options.get("compare") or comparison.baseline.run_id)).name
+        parts += [_("baseline {baseline}", baseline=compared), *changed_text(comparison)]
     return joined(filter(None, parts), " · ")
 
 
@@ -174,7 +182,7 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     if outcome.bounds:
         verdict = bounds_verdict(outcome.bounds)
         return Verdict(verdict.state, verdict.sentence, (*verdict.leads, result))
-    return Verdict("measured", result)
+    return Verdict("measured", result, (_("No baseline, so no release verdict."),))
 
 
 def _resumed(sentence: Text, outcome: Outcome) -> Banner:

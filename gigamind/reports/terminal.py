@@ -55,7 +55,7 @@ def _lines(block: Block, say: Translator) -> Iterator[str]:
             yield from (f"{_INDENT}{say(STATES[item.state])}: {say(item.text)}" for item in items)
         case Steps(items):
             yield from (
-                f"{say(step.label)}: {step.command or step.url}".rstrip(": ") for step in items
+                f"{say(step.label)}: {step.command or step.link}".rstrip(": ") for step in items
             )
         case Examples(title, items, of):
             yield f"{say(title)} ({say(more_text(len(items), of))}):"

@@ -52,7 +52,8 @@ def tuning_document(
         report, current: URLs of the page of that comparison, and of the report of the current setting; "" if missing.
     """
     steps = (
-        Step(_("To use this setting, run"), tuning.command),
+        Step(_("Evaluate with this setting, then make it the baseline"), tuning.command),
+        Step(_("For daily use, put these options into `gigamind.toml`")) if comparison else None,
         Step(_("See every query that changes"), url=report) if report else None,
         Step(_("Report of the current setting"), url=current) if current else None,
     )
@@ -148,18 +149,8 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
         )
 
 
-_CHANGES = {
-    True: _("significantly better"),
-    False: _("significantly worse"),
-    None: _("no significant change"),
-}
-
-
 def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
-    """Return the chosen metric and those that change significantly.
-
-    Their differences are left out, because the queries that chose the setting also measure it.
-    """
+    """Return the chosen metric and those that change significantly."""
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
     changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
@@ -168,7 +159,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
             rule_label(change.metric),
             Proportion(change.baseline),
             Proportion(change.current),
-            _CHANGES[change.is_better],
+            Difference(change.difference, better=change.is_better),
         )
         for change in changes
         if change and (change.metric == tuning.metric or change.is_better is not None)

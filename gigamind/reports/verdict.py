@@ -3,9 +3,9 @@
 The policy decides and significance explains: the sentence names the rule that decided, and its statistics beside it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gigamind.formats import points
+from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import is_lower_better
@@ -26,6 +26,7 @@ from gigamind.reports.document import STATES, State, Verdict, listed
 from gigamind.stats.special import beta_quantile
 
 _DETAIL = 80  # characters
+_BAD = 0.5
 _ALSO = 5  # rules with the same result as the one in the verdict
 
 TASKS: Mapping[str, Message] = {
@@ -106,22 +107,28 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     match state_of(release):
         case "not-comparable" if gate.is_refused:
             what = [
-                _detailed(mismatch)
+                detailed(mismatch)
                 for mismatch in comparison.mismatches
                 if mismatch.meaning in gate.reasons
             ]
             sentence = _("Not comparable: the runs differ in {what}.", what=what)
             if not what:
                 sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
-            if worse := len(comparison.changed("worse")):
+            values = {
+                "lost": len(comparison.lost),
+                "all": comparison.shared + len(comparison.lost),
+                "worse": len(comparison.changed("worse")),
+                "shared": comparison.shared,
+                "units": units_of(comparison.task),
+            }
+            aside = _("{worse:,} of {shared:,} {units} got worse.", **values)
+            if comparison.lost:
                 aside = _(
-                    "For information: {worse:,} of {shared:,} {units} got worse.",
-                    worse=worse,
-                    shared=comparison.shared,
-                    units=units_of(comparison.task),
+                    "{lost:,} of {all:,} {units} could not be evaluated; {worse:,} of the other {shared:,} got worse.",
+                    **values,
                 )
-                sentence = joined([sentence, aside], " ")
-            return Verdict("not-comparable", sentence)
+            texts = (sentence, aside, _("No release verdict."))
+            return Verdict("not-comparable", joined(texts, " "))
         case "failed":
             return _decided(_("Failed"), release, "failed")
         case "not-comparable":
@@ -130,24 +137,32 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
-                return _decided(_("Warning"), release, "warned")
+                return _decided(_("Passed with a warning"), release, "warned")
             sentence = _(
-                "Warning: all gates passed, but {metrics} got significantly worse and no gate covers it.",
-                metrics=[_moved(change) for change in ungated(release)[:2]],
+                "Passed with a warning: no gate failed, but {metrics} got significantly worse and no gate covers it.",
+                metrics=[_moved(change.metric, comparison) for change in ungated(release)[:2]],
             )
             return Verdict("warning", joined([sentence, items_text(comparison)], " "))
         case _passed:
-            return Verdict(
-                "passed", joined([_passed_sentence(release), items_text(comparison)], " ")
-            )
+            if comparison.changes or comparison.lost or comparison.unjudged:
+                texts = [_passed_sentence(release), items_text(comparison)]
+            else:
+                texts = [_same_text(comparison), *_unchanged_but_bad(release)]
+            return Verdict("passed", joined(texts, " "))
 
 
-def _detailed(mismatch: Mismatch) -> Text:
+def detailed(mismatch: Mismatch) -> Text:
     """Return what differs between two runs, with both values if they are short."""
     what = WHAT.get(mismatch.what, mismatch.what)
     if not mismatch.detail or len(mismatch.detail) > _DETAIL:
         return what
     return _("{what} ({detail})", what=what, detail=mismatch.detail)
+
+
+def changed_text(comparison: Comparison) -> Iterator[Message]:
+    """Yield what differs between two runs besides the results, if anything does."""
+    if comparison.mismatches:
+        yield _("changed: {what}", what=list(map(detailed, comparison.mismatches)))
 
 
 def _decided(word: Message, release: Release, status: Status) -> Verdict:
@@ -158,8 +173,9 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     if not others:
         return Verdict(STATE_OF[status], sentence)
-    labels = listed([rule_label(rule.metric) for rule in others], _ALSO)
-    return Verdict(STATE_OF[status], sentence, (_("Same result: {metrics}.", metrics=labels),))
+    metrics = listed([_moved(rule.metric, comparison) for rule in others], _ALSO)
+    lead = _("Also {state}: {metrics}.", state=STATES[STATE_OF[status]], metrics=metrics)
+    return Verdict(STATE_OF[status], sentence, (lead,))
 
 
 def worst_first(release: Release) -> list[RuleResult]:
@@ -178,7 +194,7 @@ def worst_first(release: Release) -> list[RuleResult]:
     return sorted(release.gate.rules, key=order)
 
 
-def rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  one case a reason
+def rule_text(rule: RuleResult, comparison: Comparison) -> Text:
     """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
     change, label = comparison.metric(rule.metric), rule_label(rule.metric)
     given = {**rule.values, "metric": label, "units": units_of(comparison.task)}
@@ -187,7 +203,7 @@ def rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  
             text = _drop_text(rule, change, rule.limit, comparison)
         case "worst":
             text = _(
-                "{metric} is already at its worst value in both runs, so the gate cannot detect a regression.",
+                "the gate cannot detect a regression, because {metric} is at its worst value in both runs.",
                 **given,
             )
         case "gone" | "speed_gone":
@@ -209,9 +225,6 @@ def rule_text(rule: RuleResult, comparison: Comparison) -> Text:  # noqa: C901  
             text = _("{count} of {total} {units} lost their checklist result.", **given)
         case _other:
             return rule.explanation
-    if rule.status == "warned" and "soft" in rule.remarks:
-        soft = _("The phase {phase} only reports it.", phase=rule.values.get("phase", ""))
-        return joined([text, soft], " ")
     return text
 
 
@@ -248,10 +261,12 @@ def _drop_text(
     )
 
 
-def _moved(change: MetricChange) -> Message:
-    return _(
-        "{metric} ({size})", metric=rule_label(change.metric), size=points(change.difference or 0.0)
-    )
+def _moved(metric: str, comparison: Comparison) -> Text:
+    """Return a metric and its difference, if there is one."""
+    change = comparison.metric(metric)
+    if not change or not change.difference:
+        return rule_label(metric)
+    return joined([rule_label(metric), points(change.difference)], " ")
 
 
 def _passed_sentence(release: Release) -> Message:
@@ -282,6 +297,38 @@ def _passed_sentence(release: Release) -> Message:
         units=units_of(comparison.task),
         most=points(max(bounds), signed=False),
     )
+
+
+def _same_text(comparison: Comparison) -> Message:
+    return _(
+        "Passed: all {shared:,} {units} have the same result.",
+        shared=comparison.shared,
+        units=units_of(comparison.task),
+    )
+
+
+def _unchanged_but_bad(release: Release) -> Iterator[Message]:
+    """Yield the worst gated metric, if it is nearer to its worst value than to its best one."""
+    changes = [release.comparison.metric(rule.metric) for rule in release.gate.rules]
+    values = [(_badness(change), change) for change in changes if change and change.n]
+    badness, change = max(values, key=lambda entry: entry[0], default=(0.0, None))
+    if change is None or badness <= _BAD:
+        return
+    value = change.current or 0.0
+    counts = {"count": round(value * change.n), "n": change.n}
+    match change.metric:
+        case "unanswerable.false_refusals":
+            what = _("{count:,} of {n:,} answerable queries are refused", **counts)
+        case "unanswerable.far":
+            what = _("{count:,} of {n:,} unanswerable queries are judged answerable", **counts)
+        case metric:
+            what = joined([rule_label(metric), share(value)], " ")
+    yield _("Unchanged but bad: {what}.", what=what)
+
+
+def _badness(change: MetricChange) -> float:
+    value = change.current or 0.0
+    return value if is_lower_better(change.metric) else 1 - value
 
 
 def _largest_drop(change: MetricChange, comparison: Comparison) -> float:

@@ -14,7 +14,7 @@ from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.reports.charts import Chart
-from gigamind.reports.document import Examples, Section
+from gigamind.reports.document import Examples, Section, Step
 from gigamind.reports.figures import Figure, figures_of
 
 Summary = TypeVar("Summary", bound=BaseModel)
@@ -51,6 +51,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     def warnings(self, record: Record[Summary, Line]) -> Iterator[Text]:
         """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
+        del record
+        return iter(())
+
+    def steps(self, record: Record[Summary, Line]) -> Iterator[Step]:
+        """Yield what improves a run without a baseline, the most useful first."""
         del record
         return iter(())
 

@@ -20,6 +20,7 @@ from gigamind.release.waiver import Release, Waiver
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
+from gigamind.reports.verdict import release_verdict
 from gigamind.tasks import KINDS, TASKS
 
 _RUN_FILE = "run.json"
@@ -70,15 +71,15 @@ def promote_checked(run: Path, folder: Path) -> Promoted:
 
 
 def refuse_failed(run: Path, folder: Path) -> None:
-    """Raise InputError if a gate of a run (its out folder or snapshot.json) failed, or its verdict is unreadable."""
+    """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
     verdict = read_verdict(run if run.is_dir() else run.parent)
-    if verdict and verdict.gate.verdict == "failed" and not verdict.waiver:
+    if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
         raise InputError(
             _(
-                "{run}: a gate failed, so this run cannot become the baseline: {reason}. To promote it anyway, use"
-                " gigamind baseline promote {run} --folder {folder} --force",
+                "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
+                " promote {run} --folder {folder} --force",
                 run=run,
-                reason=verdict.gate.reasons[0],
+                reason=release_verdict(verdict).sentence,
                 folder=folder,
             )
         )
@@ -94,8 +95,6 @@ def _why_incomplete(run: Path) -> Text | None:
         return _("the run evaluated only a sample ({sample})", sample=options["sample"])
     if verdict is None and options.get("compare"):
         return _("the run ended without a verdict")
-    if verdict and verdict.gate.verdict == "not-comparable":
-        return _("the run ended without a verdict ({reason})", reason=verdict.gate.reasons[0])
     if options.get("allow_partial"):
         return None
     coverage = options.get("min_coverage")

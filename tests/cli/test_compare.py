@@ -176,7 +176,7 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
     assert promoted.code == 0, promoted.stderr
     # In keyword mode the threshold finds nothing unanswerable.
-    assert "unanswerable: F1, unanswerable: FAR" in promoted.stderr
+    assert "F1 (unanswerable), wrongly answered (FAR)" in promoted.stderr
     assert "--unanswerable-mode" in promoted.stderr
     flags = ("--fail-on-regression", "--gates", "gates.toml")
     ended = gigamind("compare", "kept", "base", *flags, "--out", "with-kept")

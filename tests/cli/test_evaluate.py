@@ -15,7 +15,7 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     rows = [line.split() for line in lines]
     assert "2 of 2" in lines[0]
     assert ["hit@1", "1.000", "0.342", "–", "1.000", "2"] in rows
-    assert ["unanswerable:", "FAR", "0.000", "0.000", "–", "0.793", "1"] in rows
+    assert ["wrongly", "answered", "(FAR)", "0.000", "0.000", "–", "0.793", "1"] in rows
     assert lines[-1] == "Report: out/report.html"
     assert written(case) == RUN_FILES
 

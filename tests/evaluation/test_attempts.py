@@ -72,7 +72,8 @@ def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
         text = (home / "runs" / "a" / page).read_text("utf-8")
         assert "new FAQ" in text, page
         assert "kim" in text, page
-    assert promote_run(PromoteOptions(run=home / "runs" / "a", folder=home / "b")).file.is_file()
+    with pytest.raises(InputError, match="--force"):  # a waiver is no new baseline
+        promote_run(PromoteOptions(run=home / "runs" / "a", folder=home / "b"))
 
 
 def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypatch):

@@ -104,8 +104,15 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
     assert rows["search", "MRR"]["value"] == f"{figures['search']['mrr']:.3f}"
     counts = figures["counts"]
     assert rows["search", "MRR"]["n"] == counts["answerable"] > 10
-    assert rows["unanswerable", "FAR"]["value"] == f"{figures['unanswerable']['far']:.3f}"
-    assert rows["unanswerable", "FAR"]["n"] == counts["unanswerable"] == 20 - counts["answerable"]
+    assert (
+        rows["unanswerable", "wrongly answered (FAR)"]["value"]
+        == f"{figures['unanswerable']['far']:.3f}"
+    )
+    assert (
+        rows["unanswerable", "wrongly answered (FAR)"]["n"]
+        == counts["unanswerable"]
+        == 20 - counts["answerable"]
+    )
 
 
 def test_a_flow_run_is_found_by_its_task_and_its_vault(options: Options, flow: Any):

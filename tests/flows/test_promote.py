@@ -24,7 +24,7 @@ def test_a_baseline_at_its_worst_is_a_warning_and_a_sample_is_none_unless_it_is_
     state = flow(PromoteOptions(run=home, folder=folder), return_state=True)
     assert state.is_completed(), state.message
     (told,) = [line for line in caplog.messages if "--unanswerable-mode" in line]
-    assert told.count("unanswerable: F1, unanswerable: FAR") == 1
+    assert told.count("F1 (unanswerable), wrongly answered (FAR)") == 1
 
     evaluate(options(out=home / "trial", sample="10"))
     before = read_baseline(folder, KINDS)

@@ -152,7 +152,7 @@ def test_what_may_be_gated():
         ("search.recall_at_5", {"en": "recall@5", "ko": "재현율@5"}),
         ("search.latency_p95_ms", {"en": "latency p95", "ko": "응답 시간 p95"}),
         ("unanswerable.f1", {None: "F1"}),
-        ("unanswerable.far", {None: "FAR"}),
+        ("unanswerable.far", {None: "wrongly answered (FAR)"}),
         ("unanswerable.precision", {None: "precision"}),
         ("links.recall_at_5", {"en": "recall@5", "ko": "재현율@5"}),
         (

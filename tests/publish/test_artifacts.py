@@ -51,7 +51,7 @@ def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
     )
     assert table == [
         {"block": "search", "metric": "MRR", "value": "0.750", "interval": "0.500 – 1.000", "n": 2},
-        {"block": "unanswerable", "metric": "FAR", "value": "1.000", "interval": "1.000 – 1.000", "n": 1},
+        {"block": "unanswerable", "metric": "wrongly answered (FAR)", "value": "1.000", "interval": "1.000 – 1.000", "n": 1},  # noqa: E501
     ]  # fmt: skip
 
 

@@ -610,8 +610,8 @@ def test_a_run_file_is_not_asked_for_times_it_cannot_have(snapshot, policy):
 def test_a_pass_names_the_largest_drop_that_so_few_questions_cannot_show(
     snapshot, policy, total, limit, unseen
 ):
-    run = snapshot({f"q{i}": 1 for i in range(total)})
-    found = compare(run, run)
+    ranks = {f"q{i}": 1 for i in range(total)}
+    found = compare(snapshot(ranks | {"q0": 2}), snapshot(ranks))
     verdict = release_verdict(Release(comparison=found, gate=judge_release(found, policy(), "mvp")))
     values = verdict.sentence.values["parts"][0].values
     assert (verdict.state, str(values["limit"])) == ("passed", limit)

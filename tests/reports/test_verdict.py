@@ -57,9 +57,9 @@ def test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items(judged):
 
 
 def test_a_pass_is_ruled_out_only_if_each_interval_is_above_the_limit(judged):
-    small, large = (release_verdict(judged(n=n)) for n in (40, 400))
+    small, large = (release_verdict(judged(n=n, won=1)) for n in (40, 400))
     assert (small.state, large.state) == ("passed", "passed")
-    # 0 of 40: up to 7.2 pp (Clopper and Pearson, one-sided 95 %); 0 of 400: 0.7 pp.
+    # 0 of 40 worse: up to 7.2 pp (Clopper and Pearson, one-sided 95 %); 0 of 400: 0.7 pp.
     assert "7.2" in _numbers(small.sentence)
     assert "7.2" not in _numbers(large.sentence)
 

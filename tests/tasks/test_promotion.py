@@ -39,7 +39,9 @@ def home(tmp_path: Path) -> Path:
 
 def fail_the_gate(run: Path) -> None:
     verdict = json.loads((run / "compare.json").read_text("utf-8"))
-    verdict["gate"] |= {"verdict": "failed", "reasons": ["search.mrr: 1 -> 0"]}
+    for rule in verdict["gate"]["rules"]:
+        rule["status"] = "failed" if rule["metric"] == "search.mrr" else rule["status"]
+    verdict["gate"] |= {"verdict": "failed"}
     (run / "compare.json").write_text(json.dumps(verdict), "utf-8")
 
 
@@ -76,7 +78,7 @@ def test_at_what_a_baseline_is_at_its_worst_is_told(home: Path, tmp_path: Path):
 
 def test_a_run_whose_gate_failed_does_not(home: Path, tmp_path: Path):
     fail_the_gate(home / "20260101-000000-2")
-    with pytest.raises(InputError, match=r"search\.mrr: 1 -> 0.*gigamind baseline"):
+    with pytest.raises(InputError, match=r"MRR.*gigamind baseline"):
         promoted(home, tmp_path / "baselines")
     assert not (tmp_path / "baselines").exists()
 
@@ -107,8 +109,12 @@ def interrupted(run: Path) -> None:
     edit(run / "run.json", status="interrupted")
 
 
-def not_comparable(run: Path) -> None:
-    edit(run / "compare.json", gate={"verdict": "not-comparable", "reasons": ["the notes differ"]})
+def test_a_run_that_is_not_comparable_does_not(home: Path, tmp_path: Path):
+    last = home / "20260101-000000-2"
+    gate = {"verdict": "not-comparable", "rules": [], "reasons": ["the notes differ"]}
+    edit(last / "compare.json", gate=gate)
+    with pytest.raises(InputError, match=r"the notes differ.*--force"):
+        promoted(last, tmp_path / "baselines")
 
 
 def never_compared(run: Path) -> None:
@@ -120,7 +126,6 @@ def never_compared(run: Path) -> None:
     [
         (sampled, r"\(10\)"),
         (interrupted, "interrupted"),
-        (not_comparable, r"\(the notes differ\)"),
         (never_compared, "verdict"),
     ],
 )

@@ -126,7 +126,10 @@ def _state(missing: Sequence[Shortfall]) -> State:
 def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
     """Return whether the judge meets the default requirements of the gates, with the worst scale and the evidence."""
     labels = checked.card.labels
-    leads: list[Text] = []
+    leads: list[Text] = [text for scale in checked.card.scales for text in _wrong(scale)]
+    if missing:
+        kappa = _("Kappa: 1 is perfect agreement with the labels, 0 is no better than chance.")
+        leads.append(kappa)
     if (others := len(missing) - 1) > 0:
         leads.append(
             n_("{n} more requirement is not met.", "{n} more requirements are not met.", n=others)
@@ -169,7 +172,7 @@ def _steps(missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
         text = _("Label more items of the run, and certify the judge again")
     else:
         text = _("Change the judge or its model, evaluate again, and certify the new run")
-    yield Step(text, "gigamind judge certify RUN --labels FILE")
+    yield Step(text)
 
 
 def _requirements(
@@ -261,8 +264,10 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
             "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
             " the same judge to gigamind judge certify."
         )
-    for _scale, what, figure in classes:
-        if figure.value == 1:  # the interval says the same, but readers overlook it
+    for scale, what, figure in classes:
+        if figure.value == 1 and not _wrong(
+            scale
+        ):  # the interval says the same, but readers overlook it
             yield _all_right(what, figure)
     if card.short_panels:
         yield n_(
@@ -285,7 +290,19 @@ def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]
         figure = scale.overall.figures.get(name)
         if figure and figure.n:
             what = _("{scale} = {answer}", scale=scale_name(scale.name), answer=ANSWERS[answer])
-            yield scale, what, figure
+            yield scale, _QUERIES[answer] if scale.name == "unanswerable" else what, figure
+
+
+_QUERIES = {"yes": _("unanswerable queries"), "no": _("answerable queries")}
+
+
+def _wrong(scale: CardScale) -> list[Message]:
+    """Return the labels on which the judge is mostly wrong."""
+    return [
+        _("{what}: the judge is wrong on {wrong:,} of {n:,}.", what=what, wrong=wrong, n=figure.n)
+        for _scale, what, figure in _classes(scale)
+        if (wrong := round(figure.n * (1 - (figure.value or 0.0)))) > figure.n / 2
+    ]
 
 
 def _few(what: Message, figure: CardFigure) -> Message:
@@ -309,13 +326,13 @@ def _all_right(what: Message, figure: CardFigure) -> Message:
     values = {"what": what, "n": figure.n, "clusters": figure.clusters, "most": most}
     if figure.clusters is None:
         return _(
-            "The judge was right on all {n} labels with the value {what}. Its true error rate could still be as high"
-            " as {most:.1%} (95% confidence).",
+            "{what}: the judge was right on all {n}. Its true error rate could still be as high as {most:.1%} (95%"
+            " confidence).",
             **values,
         )
     return _(
-        "The judge was right on all {n} labels with the value {what}, from {clusters} answers. Its true error rate"
-        " could still be as high as {most:.1%} (95% confidence).",
+        "{what}: the judge was right on all {n}, from {clusters} answers. Its true error rate could still be as high as"
+        " {most:.1%} (95% confidence).",
         **values,
     )
 

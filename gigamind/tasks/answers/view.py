@@ -28,6 +28,7 @@ from gigamind.reports.document import (
     Section,
     Side,
     SideLine,
+    Step,
     Table,
     Time,
     table,
@@ -93,14 +94,24 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.reported_verdicts:
             return _(
                 "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
-                " note.",
+                " note; correctness is the mean per answer.",
                 **values,
             )
         return _(
             "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
-            " words).",
+            " words); correctness is the mean per answer.",
             **values,
         )
+
+    def steps(self, record: AnswerRunRecord) -> Iterator[Step]:
+        counts = record.summary.counts
+        if bad := counts.claims - record.summary.verdicts.get("supported", 0):
+            check = _(
+                "Check the worst answers first: {bad:,} of {claims:,} claims are not supported",
+                bad=bad,
+                claims=counts.claims,
+            )
+            yield Step(check, url="#list")
 
     def warnings(self, record: AnswerRunRecord) -> Iterator[Text]:
         summary = record.summary
@@ -114,6 +125,12 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
         if summary.counts.claims and not summary.reported_verdicts:
             yield WORDS_BLIND
+        if (agreement := summary.agreement) and agreement.claim_accuracy is not None:
+            yield _(
+                "The judge agrees with people on {right:,} of {claims:,} claims.",
+                right=round(agreement.claim_accuracy * agreement.claims),
+                claims=agreement.claims,
+            )
         if summary.counts.without_context:
             yield n_(
                 "{n} answer has no context notes and was not judged. Add its context to the dataset.",

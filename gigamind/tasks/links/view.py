@@ -27,6 +27,7 @@ from gigamind.reports.document import (
     Section,
     Side,
     SideLine,
+    Step,
     Table,
     Time,
     filled,
@@ -74,9 +75,11 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             suggested=suggested,
         )
 
-    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
+    def steps(self, record: LinkRunRecord) -> Iterator[Step]:
         if shown := default_view(record.summary):
-            yield shown
+            yield Step(shown)
+
+    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
         if misfit := record.summary.counts.ranges_misfit:
             yield n_(
                 "The range of {n} dataset row does not match its note; span accuracy leaves it out. Run generate-links"
@@ -134,7 +137,8 @@ def _topk(record: LinkRunRecord) -> int:
 
 
 def _min_confidence(record: LinkRunRecord) -> float:
-    return float(str(record.run.options["min_confidence"]))
+    least = 0.0 if record.run.options.get("system") else LEAST_CONFIDENCE
+    return max(float(str(record.run.options["min_confidence"])), least)
 
 
 def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
@@ -150,10 +154,9 @@ def default_view(summary: LinkSummaryReport) -> Text:
     if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
         return ""
     return _(
-        "By default, suggest-links shows only {suggested:,} of these suggestions: precision {precision} (95% CI"
-        " {interval}), recall {recall}. To evaluate only them, use `--min-confidence {floor:g}`.",
+        "Evaluate again with `--min-confidence {floor:g}`, which suggest-links uses by default: precision {precision}"
+        " (95% CI {interval}), recall {recall}",
         floor=SHOWN_CONFIDENCE,
-        suggested=shown.suggested,
         precision=share(shown.precision),
         interval=between(shown),
         recall=share(shown.recall),
@@ -241,7 +244,7 @@ def _misses(record: LinkRunRecord) -> Section | None:
 def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
     """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
     options, misses = record.run.options, record.summary.overall.misses
-    floor = max(_min_confidence(record), 0.0 if options.get("system") else LEAST_CONFIDENCE)
+    floor = _min_confidence(record)
     meanings: dict[MissCause, Message] = {
         "no_candidate": _("No suggestion links to this target."),
         "ranked_too_low": _(

@@ -99,7 +99,7 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
         )
         rights = was_right, is_right
         passage, verdict = (float(is_ok[1]) - float(is_ok[0]) for is_ok in (answers, rights))
-        missed = 0.0 if ranks[1] else -ranks[0]
+        missed = -1 - ranks[0] if ranks[0] and not ranks[1] else 0.0  # worse than any other rank
         losses = min(passage, 0.0), missed, min(verdict, 0.0)
         gains = (*losses, passage, verdict, ranks[1] - ranks[0], _ndcg(after) - _ndcg(before))
         first = next((gain for gain in gains if gain), 0.0)

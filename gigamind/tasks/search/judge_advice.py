@@ -31,7 +31,7 @@ def advice(judges: Sequence[JudgeRates]) -> Text:
     if not usable:
         return _(
             "The judge {judge} detects none of the {unanswerable:,} unanswerable queries, and no other judge without an"
-            " LLM is usable on these queries. Use `--unanswerable-mode llm`.",
+            " LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
             **values,
         )
     best = min(usable, key=lambda rates: rates.both_rates or 0.0)

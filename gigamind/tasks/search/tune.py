@@ -75,7 +75,7 @@ def tune(
         tuning,
         say,
         comparison=comparison,
-        warnings=_judge_warnings(known),
+        warnings=tuple(_judge_warnings(known)),
         sections=[_judge_section(known)],
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 from gigamind.formats import percent, share
-from gigamind.i18n import Text, Translator, _, n_, translator
+from gigamind.i18n import Text, Translator, _, joined, n_, translator
 from gigamind.metrics.answerability import Confusion
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
 from gigamind.records.judged import JudgeReport, LlmReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.charts import Chart
-from gigamind.reports.comparison import EXAMPLES, ranking_lines
+from gigamind.reports.comparison import DETECT, EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
@@ -26,6 +26,7 @@ from gigamind.reports.document import (
     Prose,
     Section,
     Side,
+    Step,
     Time,
     more_text,
     table,
@@ -34,7 +35,7 @@ from gigamind.reports.figures import distinct, figure_of, measured
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
-from gigamind.tasks.search.judge_advice import is_usable
+from gigamind.tasks.search.judge_advice import advice, is_usable
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.tasks.search.unjudged import unjudged_files
@@ -55,39 +56,43 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
 
     def result(self, record: RunRecord) -> Text:
         part = record.summary.overall
-        counts = part.counts
-        missed, unanswerable, far = _errors(part, "far", counts.unanswerable)
-        refused, answerable, refusals = _errors(part, "false_refusals", counts.answerable)
-        errors = {"missed": missed, "unanswerable": unanswerable, "far": far}
-        has_verdicts = counts.unanswerable and record.run.judge
-        if not counts.answerable and has_verdicts:
-            return _(
-                "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
-                **errors,
-            )
-        if not counts.answerable:
-            return _("No queries were evaluated.")
+        counts, texts = part.counts, list[Text]()
         first = part.search.get("hit_at_1")
-        values = {
-            "hits": round((first or 0.0) * counts.answerable),
-            "queries": counts.answerable,
-            "share": percent(first),
-        }
-        if not has_verdicts:
-            return _(
+        if counts.answerable:
+            found = _(
                 "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}).",
+                hits=round((first or 0.0) * counts.answerable),
+                queries=counts.answerable,
+                share=percent(first),
+            )
+            texts.append(found)
+        if counts.unanswerable and record.run.judge:
+            missed, unanswerable, far = _errors(part, "far", counts.unanswerable)
+            refused, answerable, refusals = _errors(part, "false_refusals", counts.answerable)
+            values = {"missed": missed, "unanswerable": unanswerable, "far": far}
+            wrong = _(
+                "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
                 **values,
             )
-        return _(
-            "An expected note ranks first for {hits:,} of {queries:,} answerable queries ({share}); wrongly refused:"
-            " {refused:,} of {answerable:,} ({refusals}); wrongly judged answerable: {missed:,} of {unanswerable:,}"
-            " unanswerable queries ({far}).",
-            **values,
-            **errors,
-            refused=refused,
-            answerable=answerable,
-            refusals=refusals,
-        )
+            never = _(
+                "Unanswerable queries are never detected ({missed:,} of {unanswerable:,} missed).",
+                **values,
+            )
+            errors = _(
+                "Wrongly refused: {refused:,} of {answerable:,} ({refusals}).",
+                refused=refused,
+                answerable=answerable,
+                refusals=refusals,
+            )
+            texts += [errors] if counts.answerable else []
+            # The worst comes first.
+            texts = [never, *texts] if missed == unanswerable else [*texts, wrong]
+        return joined(texts, " ") if texts else _("No queries were evaluated.")
+
+    def steps(self, record: RunRecord) -> Iterator[Step]:
+        judges = record.summary.judges
+        if advice(judges) and not any(map(is_usable, judges)):
+            yield DETECT
 
     def warnings(self, record: RunRecord) -> Iterator[Text]:
         counts = record.summary.counts

@@ -132,7 +132,7 @@ def test_a_link_run_has_four_figures(make_links, make_note):
     assert charts["reliability"].points == [(0.9, 1, 1)]
     # At the floor of the run stands what the run measured, not what a higher one would give.
     assert [line.values for line in charts["sweep"].lines] == [[1 / 3], [0.5]]
-    assert [mark.at for mark in charts["sweep"].marks] == [0.0]
+    assert [mark.at for mark in charts["sweep"].marks] == [0.03]
 
 
 def test_a_link_run_without_notes_has_no_figures(make_links):

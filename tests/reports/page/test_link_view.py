@@ -117,7 +117,7 @@ def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows(make_links, m
     record = replace(record, summary=record.summary.model_copy(update={"sweep": sweep}))
     blocks = section(document(record), "thresholds").blocks
     assert [row[:2] for row in block(blocks, Table).rows] == [
-        ("0.00", Count(3)),
+        ("0.03", Count(3)),
         ("0.50", Count(2)),
     ]
     assert block(blocks, Plot).chart.edges == [0, 0.25, 0.5, 1]

@@ -127,7 +127,7 @@ def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert not re.findall(r'(?:src|href)="(?!#|data:|report\.html"|as-is/report\.html")', page)
-    read = html.unescape(page)
+    read = html.unescape(re.sub("</?span[^>]*>", "", page))
     assert "default-src 'none'" in read
     assert tuned.command in read
 

@@ -121,7 +121,7 @@ def test_without_an_answerable_query_no_false_refusals_are_reported(judged):
     done, _ = judged({"Who painted the Sistine ceiling?": []}, BATTERY, BATTERY)
     assert done.summary.overall.unanswerable["false_refusals"] is None
     assert done.summary.weak_verdicts.near_misses is None
-    result = done.page.verdict.leads[-1] if done.page.verdict.leads else done.page.headline
+    [result] = done.page.headline.values["parts"]
     assert (result.values["missed"], result.values["unanswerable"]) == (0, 1)
     assert "refused" not in result.values
 
