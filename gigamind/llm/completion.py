@@ -110,7 +110,7 @@ class Completions:
         self._kinds = [self._sdk_client, self._handler, lambda: None]
         if self._provider not in _SDK:
             self._kinds[:2] = self._kinds[1::-1]
-        self._transport = Transport()
+        self._transport: Any = None
         self._client: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -151,7 +151,8 @@ class Completions:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._transport.end()
+        if self._transport:
+            await self._transport.end()
         self._client = None
 
     async def _complete(
@@ -229,9 +230,11 @@ class Completions:
 
     def _connect(self) -> None:
         """Make a client for this event loop; connections of a finished loop cannot be used."""
+        import httpx
+
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._loop, self._transport = loop, Transport()
+            self._loop, self._transport = loop, Transport(httpx)
             self._client = self._kinds[0]()
 
     def _sdk_client(self) -> Any:  # noqa: ANN401

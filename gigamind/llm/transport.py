@@ -11,11 +11,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 from types import ModuleType
 from typing import Any, Literal
 from urllib.request import getproxies, proxy_bypass
-
-import httpx
 
 from gigamind.llm.prices import on_loopback
 from gigamind.redaction import keep_secret
@@ -76,10 +75,10 @@ exchange: ContextVar[Exchange] = ContextVar("exchange")
 """The request of the current task."""
 
 
-class Transport(httpx.AsyncBaseTransport):
-    """The connections of one model; `http` is httpx, or httpx2 for an SDK that requires it."""
+class Transport:
+    """The connections of one model, as a transport of `http`: of httpx, or of httpx2 for an SDK that requires it."""
 
-    def __init__(self, http: ModuleType = httpx) -> None:
+    def __init__(self, http: ModuleType) -> None:
         self.http: Any = http
         self._body = type("_ModuleBody", (_Body, http.AsyncByteStream), {})
         self._connections: dict[str | None, Any] = {}  # by proxy
@@ -163,7 +162,7 @@ class _Body:
         if encoding not in _ENCODINGS:
             raise failed(self._request, "encoding", encoding)
         unzip = None if encoding == "identity" else zlib.decompressobj(47)  # gzip or zlib
-        is_error = self._answer.status_code >= httpx.codes.BAD_REQUEST
+        is_error = self._answer.status_code >= HTTPStatus.BAD_REQUEST
         most = _MOST_ERROR_BYTES if is_error else current.most
         chunks = aiter(self._answer.stream)
         while True:

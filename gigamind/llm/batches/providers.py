@@ -259,7 +259,7 @@ class OpenAiBatches(Provider):
         import httpx
         from openai import AsyncOpenAI
 
-        transport = Transport()
+        transport: Any = Transport(httpx)
         http: Any = httpx.AsyncClient(transport=transport, follow_redirects=False)
         client = AsyncOpenAI(
             api_key=self._key,
