@@ -21,7 +21,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.batches.batcher import Batches, Entry, parts
 from gigamind.llm.batches.journal import read_batches
-from gigamind.llm.batches.providers import Limits, State, provider_of
+from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
 from gigamind.llm.client import Answer, Request
@@ -318,7 +318,7 @@ def test_requests_are_split_into_as_many_batches_as_the_provider_asks_for(ask, b
     batch_server.most_requests["anthropic"] = 2
 
     def limit(model: LanguageModel) -> None:
-        model._sender._provider.limits = Limits(2, 10**6)
+        model._sender._provider.most_requests = 2
 
     asked = ask("anthropic/judge", 5, adjust=limit)
     assert asked.codes == ["ok"] * 5
@@ -329,13 +329,14 @@ def test_requests_are_split_into_as_many_batches_as_the_provider_asks_for(ask, b
 def test_no_batch_is_larger_than_documented(provider):
     documented = {"openai": (50_000, 200 * 10**6), "anthropic": (100_000, 256 * 10**6)}
     made = provider_of(ModelSettings(f"{provider}/judge"))
-    assert made.limits == Limits(*documented[provider])
+    assert (made.most_requests, made.most_bytes) == documented[provider]
+    made.most_requests, made.most_bytes = 100, 5_000
     request = Request(({"role": "user", "content": "x" * 1000},), None, {"max_tokens": 9})
     line = made.line("id", request)
 
     async def split() -> list[list[int]]:
         entries = [Entry(line, Attempt("q", 1, "http", "ok", "m"), "") for _ in range(10)]
-        within = parts(entries, Limits(100, 5_000))
+        within = parts(entries, made)
         return [[len(entry.line) for entry in part] for part in within]
 
     found = asyncio.run(split())
@@ -639,3 +640,20 @@ def test_what_a_server_sends_as_a_state_ends_in_an_error_of_ours(provider):
 
         errors = asyncio.run(closed(made, look_and_create()))
     assert {(error.code, error.may_cost) for error in errors} == {("malformed_response", True)}
+
+
+@pytest.mark.parametrize("tokens", [-1, 1e308, "many"])
+def test_counts_that_cannot_be_are_booked_at_the_upper_bound_when_resumed(
+    ask, batch_server, tokens
+):
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.02)))
+    (batch,) = batch_server.batches.values()
+    batch.looks = 0
+    name = f"{batch.batch_id}_output"
+    rows = list(map(json.loads, batch_server.files[name].splitlines()))
+    for row in rows:
+        row["response"]["body"]["usage"]["prompt_tokens"] = tokens
+    batch_server.files[name] = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    asked = ask("openai/judge;looks=30")
+    assert asked.codes == ["ok"] * ITEMS
+    assert asked.totals.pico_usd == late.totals.pico_usd > 0

@@ -17,7 +17,7 @@ from secrets import token_hex
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm.batches.journal import Batch, BatchJournal
-from gigamind.llm.batches.providers import Limits, RequestOutcome, State, provider_of
+from gigamind.llm.batches.providers import Provider, RequestOutcome, State, provider_of
 from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
@@ -166,7 +166,7 @@ class BatchSender(Booking):
 
     def _depart(self) -> None:
         entries, self._collected = self._collected, []
-        for part in parts(entries, self._provider.limits):
+        for part in parts(entries, self._provider):
             task = asyncio.create_task(self._carry(part))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -373,8 +373,7 @@ class BatchSender(Booking):
             after = replace(after, status=outcome.code, http_status=outcome.status)
         else:
             fault, usage = fault_of(outcome, ""), outcome.usage or Usage(0, 0)
-            is_reported = min(usage.prompt_tokens, usage.completion_tokens) > 0
-            after = before.charged(usage, self.price) if is_reported else before
+            after = before.charged(usage, self.price) if _is_plausible(usage, before) else before
             answerer = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
             after = replace(after, status=fault.code if fault else "ok", **answerer)
         self.ledger.append(after)
@@ -392,15 +391,27 @@ def _identity(request: Request, call: Call) -> str:
     })  # fmt: skip
 
 
-def parts(entries: Iterable[Entry], limits: Limits) -> list[list[Entry]]:
+def _is_plausible(usage: Usage, most: Attempt) -> bool:
+    """Return whether a server can have counted these tokens; without a row, `most` has none."""
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    cached, written = usage.cached_tokens, usage.written_tokens
+    return (
+        0 < prompt <= (most.prompt_tokens or prompt)
+        and 0 < completion <= (most.completion_tokens or completion)
+        and min(cached, written) >= 0
+        and cached + written <= prompt
+    )
+
+
+def parts(entries: Iterable[Entry], provider: Provider) -> list[list[Entry]]:
     """Split requests into batches within the limits of a provider."""
     split: list[list[Entry]] = []
     left = 0
     for entry in entries:
         left -= len(entry.line)
-        if not split or left < 0 or len(split[-1]) == limits.requests:
+        if not split or left < 0 or len(split[-1]) == provider.most_requests:
             split.append([])
-            left = limits.bytes - _ENVELOPE - len(entry.line)
+            left = provider.most_bytes - _ENVELOPE - len(entry.line)
         split[-1].append(entry)
     return split
 

@@ -64,7 +64,7 @@ class BatchJournal:
 
     def make(self, batch: Batch) -> Batch:
         """Start a batch."""
-        return self.enter(batch, "made", **_head(batch))
+        return self.enter(batch, "made", **{name: getattr(batch, name) for name in _HEAD})
 
     def enter(self, batch: Batch, stage: Stage, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
@@ -99,10 +99,6 @@ def read_batches(folder: Path) -> list[Batch]:
 
 
 _HEAD = ("tag", "model", "role", "api_base", "key_variable", "requests")
-
-
-def _head(batch: Batch) -> dict[str, Any]:
-    return {name: getattr(batch, name) for name in _HEAD}
 
 
 def _after(batch: Batch, row: Mapping[str, Any]) -> Batch:

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
 from pathlib import Path
@@ -38,14 +37,6 @@ RequestOutcome = Answer | LlmError
 """Result of a request in a batch."""
 _SHORT_S, _LONG_S = 300.0, 3600.0  # a batch can have 256 MB
 _PAGE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one batch."""
-
-    requests: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,8 @@ class Provider(ABC):
     address_variables: ClassVar[tuple[str, ...]]
     is_tagged: ClassVar[bool]  # whether `find` returns only our batches, by tag
     clock_skew_s: ClassVar[float]  # largest difference of its clock to ours
-    limits: Limits
+    most_requests: int  # of one batch
+    most_bytes: int
     _resource: ClassVar[str]  # of the SDK's client
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
@@ -142,15 +134,17 @@ class Provider(ABC):
                     found.append(self._state(row))
             return found
 
-        return await self._retried(search, list[State])
+        return await self._call(search, list[State], is_retried=True)
 
     async def look(self, batch_id: str) -> State:
         """Return the current state of a batch."""
-        return await self._retried(lambda: self._batches.retrieve(batch_id), self._state)
+        return await self._call(
+            lambda: self._batches.retrieve(batch_id), self._state, is_retried=True
+        )
 
     async def cancel(self, batch_id: str) -> State:
         """Stop a batch; finished requests are charged and can be read."""
-        return await self._once(lambda: self._batches.cancel(batch_id), self._state)
+        return await self._call(lambda: self._batches.cancel(batch_id), self._state)
 
     async def download(self, state: State, path: Path) -> None:
         """Write its results to a file of lines, completely or not at all."""
@@ -164,7 +158,7 @@ class Provider(ABC):
                         async for block in response.aiter_bytes():
                             file.write(block)
 
-        await self._retried(copy, lambda _done: None, _LONG_S, None)
+        await self._call(copy, lambda _done: None, _LONG_S, None, is_retried=True)
         unfinished.replace(path)
 
     def read(self, path: Path) -> dict[str, RequestOutcome]:
@@ -193,32 +187,29 @@ class Provider(ABC):
             await self._connection[0].end()
         self._connection = None
 
-    async def _once(
+    async def _call(
         self,
         send: Callable[[], Awaitable[Any]],
         read: Callable[[Any], Result],
         timeout_s: float = _SHORT_S,
         most: int | None = MOST_BYTES,
+        *,
+        is_retried: bool = False,
     ) -> Result:
         """Return what `read` makes of a response; raise LlmError if none came or it has another form."""
-        current = Exchange(timeout_s, most)
-        exchange.set(current)
-        try:
-            return read(await send())
-        except OSError:  # of the disk; those of the network are in `current`
-            raise
-        except Exception as error:  # noqa: BLE001  the server can send anything
-            # The exception chain can contain the key.
-            raise error_of_exchange(error, current, self._settings.model) from None
 
-    async def _retried(
-        self,
-        send: Callable[[], Awaitable[Any]],
-        read: Callable[[Any], Result],
-        timeout_s: float = _SHORT_S,
-        most: int | None = MOST_BYTES,
-    ) -> Result:
-        return await with_retries(partial(self._once, send, read, timeout_s, most), self._settings)
+        async def once() -> Result:
+            current = Exchange(timeout_s, most)
+            exchange.set(current)
+            try:
+                return read(await send())
+            except OSError:  # of the disk; those of the network are in `current`
+                raise
+            except Exception as error:  # noqa: BLE001  the server can send anything
+                # The exception chain can contain the key.
+                raise error_of_exchange(error, current, self._settings.model) from None
+
+        return await (with_retries(once, self._settings) if is_retried else once())
 
     def _error(self, reason: str, code: LlmCode, *, may_cost: bool = False) -> LlmError:
         message = _("{model}: {reason}", model=self._settings.model, reason=scrub(reason))
@@ -248,7 +239,7 @@ class OpenAiBatches(Provider):
     address_variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
     is_tagged = True
     clock_skew_s = 3600.0
-    limits = Limits(requests=50_000, bytes=200 * 10**6)
+    most_requests, most_bytes = 50_000, 200 * 10**6
     _resource = "batches"
     _endpoint = "/v1/chat/completions"
     _tag = "gigamind"
@@ -283,7 +274,7 @@ class OpenAiBatches(Provider):
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
         file = (f"{tag}.jsonl", b"".join(lines), "application/jsonl")
         files = self._client.files
-        return await self._once(
+        return await self._call(
             lambda: files.create(file=file, purpose="batch"), lambda row: _text(row.id), _LONG_S
         )
 
@@ -291,10 +282,10 @@ class OpenAiBatches(Provider):
         del lines  # they are in the file
         wanted = {"endpoint": self._endpoint, "completion_window": "24h"}
         wanted |= {"input_file_id": file_id, "metadata": {self._tag: tag}}
-        return await self._once(lambda: self._batches.create(**wanted), self._state)
+        return await self._call(lambda: self._batches.create(**wanted), self._state)
 
     async def discard(self, file_id: str) -> None:
-        await self._once(lambda: self._client.files.delete(file_id), lambda _done: None)
+        await self._call(lambda: self._client.files.delete(file_id), lambda _done: None)
 
     def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
         del since, count  # the tag is sufficient
@@ -349,7 +340,7 @@ class AnthropicBatches(Provider):
     address_variables = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")
     is_tagged = False
     clock_skew_s = 600.0
-    limits = Limits(requests=100_000, bytes=256 * 10**6)
+    most_requests, most_bytes = 100_000, 256 * 10**6
     _resource = "messages.batches"
     _longest_upload_s = 7200.0
 
@@ -387,7 +378,7 @@ class AnthropicBatches(Provider):
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         del tag, file_id
         requests = list(map(json.loads, lines))
-        return await self._once(
+        return await self._call(
             lambda: self._batches.create(requests=requests), self._state, _LONG_S
         )
 
