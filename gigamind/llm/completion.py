@@ -189,7 +189,7 @@ class Completions:
         **request: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         self._connect()
-        while True:
+        for tried in range(len(self._kinds)):
             try:
                 call = function(
                     model=self._settings.model,
@@ -201,12 +201,20 @@ class Completions:
                     num_retries=0,
                     max_retries=0,
                 )
-                return await _to_its_end(call)
+                reply = await _to_its_end(call)
             except Exception as error:
-                if current.requests or not self._is_client_refused(error):
-                    raise
-                self._kinds.pop(0)
-                self._client = self._kinds[0]()
+                is_last = tried + 1 == len(self._kinds)
+                if current.requests:
+                    self._kinds = self._kinds[tried:]  # this class of client is accepted
+                elif not is_last and self._is_client_refused(error):
+                    self._client = self._kinds[tried + 1]()
+                    continue
+                else:
+                    self._client = None
+                raise
+            self._kinds = self._kinds[tried:]
+            return reply
+        raise AssertionError("there is always a class of client")
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []
@@ -226,7 +234,7 @@ class Completions:
         """Return whether an error before any request can mean that the provider needs another class of client."""
         known = self._litellm.exceptions
         ours = (known.BadRequestError, known.AuthenticationError, known.NotFoundError, ImportError)
-        return len(self._kinds) > 1 and not isinstance(error, ours)
+        return not isinstance(error, ours)
 
     def _connect(self) -> None:
         """Make a client for this event loop; connections of a finished loop cannot be used."""
