@@ -29,7 +29,7 @@ from gigamind.llm.faults import (
 )
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.transport import Exchange, Transport, exchange
+from gigamind.llm.transport import EVENT_STREAM, Exchange, Transport, exchange
 from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
@@ -49,7 +49,7 @@ _ADDRESSES = {  # variables that name a server, as litellm documents them
 }
 _PATH = "/chat/completions"
 _LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
-EVENT_STREAM = "text/event-stream"
+_MOST_TEXT = 10_000  # characters of an error message that are looked at
 
 
 def accepted(settings: ModelSettings) -> dict[str, int | float]:
@@ -159,6 +159,7 @@ class Completions:
         self, request: Request, sent: Mapping[str, int | float], current: Exchange
     ) -> Any:  # noqa: ANN401  litellm's reply is untyped
         streams = (self._streams or request.on_text is not None) and current.replay is None
+        current.streams = streams
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         reply = await self._call(
             self._litellm.acompletion,
@@ -472,11 +473,11 @@ def error_text(body: bytes) -> str:
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        return text[:_MOST_TEXT]
     error = _field(payload, "error") or payload
-    message = _field(error, "message") or _field(error, "detail") or text
+    message = str(_field(error, "message") or _field(error, "detail") or text)[:_MOST_TEXT]
     code = _field(error, "code")
-    return f"{message} ({code})" if isinstance(code, str) and code else str(message)
+    return f"{message} ({code})" if isinstance(code, str) and code else message
 
 
 def _error_inside(body: bytes) -> int | None:

@@ -5,6 +5,7 @@ context variable connects it with its `Exchange`, from which the ledger learns w
 """
 
 import asyncio
+import json
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
@@ -24,6 +25,8 @@ MOST_BYTES = 8 << 20
 _MOST_ERROR_BYTES = 4 << 10  # litellm can block for minutes over a long error text
 # Must be below the idle time of servers (5 s for uvicorn), so that none closes a connection while it is used.
 _IDLE_S = 4.0
+_MOST_LINE_BYTES = 64 << 10  # of one event of a stream
+EVENT_STREAM = "text/event-stream"
 _STAGES = {  # events of httpcore's documented `trace` extension
     "connect_tcp.started": "connecting",
     "start_tls.started": "securing",
@@ -41,6 +44,7 @@ class Exchange:
     Attributes:
         timeout_s: Seconds from its start until it ends, whatever the server sends.
         most: Most bytes of a body, also after decompression; None for no limit and no copy in `body`.
+        streams: Whether the response may be a stream; any other is read whole before it is passed on.
         requests: HTTP requests that were started, 0 if litellm did not use this transport.
         status: Of the response; None without one.
         address: Scheme and host of the last request.
@@ -50,6 +54,7 @@ class Exchange:
 
     timeout_s: float
     most: int | None = MOST_BYTES
+    streams: bool = False
     deadline: float = 0.0  # in the time of the event loop
     requests: int = 0
     stage: str = ""
@@ -113,7 +118,19 @@ class Transport:
             raise self.failed(request, "redirect")
         headers = [(k, v) for k, v in answer.headers.raw if k.lower() not in _HIDDEN]
         body = self._body(answer, request, self)
-        return http.Response(current.status, headers=headers, stream=body)
+        if current.streams or current.most is None:
+            return http.Response(current.status, headers=headers, stream=body)
+        try:
+            async for _piece in body:
+                pass  # kept in `current.body`
+        finally:
+            await answer.aclose()
+        content = bytes(current.body)
+        if not _is_json(
+            content
+        ):  # its beginning is enough: litellm can block for minutes over the rest
+            content = content[:_MOST_ERROR_BYTES]
+        return http.Response(current.status, headers=headers, content=content)
 
     async def aclose(self) -> None:
         """Do nothing: litellm's handlers close their transport when they are collected, even if others use it."""
@@ -156,7 +173,7 @@ class _Body:
     def __init__(self, answer: Any, request: Any, transport: Transport) -> None:  # noqa: ANN401
         self._answer, self._request, self._transport = answer, request, transport
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:  # noqa: C901  one case per fault
         current, http, failed = exchange.get(), self._transport.http, self._transport.failed
         encoding = self._answer.headers.get("content-encoding", "identity").lower()
         if encoding not in _ENCODINGS:
@@ -165,6 +182,7 @@ class _Body:
         is_error = self._answer.status_code >= HTTPStatus.BAD_REQUEST
         most = _MOST_ERROR_BYTES if is_error else current.most
         chunks = aiter(self._answer.stream)
+        is_stream = self._answer.headers.get("content-type", "").startswith(EVENT_STREAM)
         while True:
             room = 0 if most is None else most - len(current.body)
             try:
@@ -182,6 +200,9 @@ class _Body:
                 yield chunk
                 continue
             current.body += chunk[:room]
+            begun = len(current.body) - current.body.rfind(b"\n")
+            if begun > _MOST_LINE_BYTES and current.streams and is_stream:
+                raise failed(self._request, "too_large")
             yield chunk[:room]
             if len(chunk) > room:
                 if is_error:
@@ -190,6 +211,14 @@ class _Body:
 
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _proxy_for(url: str, scheme: str, host: str) -> str | None:

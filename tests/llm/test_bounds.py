@@ -255,6 +255,18 @@ def test_of_a_long_error_only_the_beginning_is_read(provider, server, sends):
     assert totals.micro_usd == 0
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", "text/html"])
+def test_a_long_body_that_is_no_json_does_not_block_the_event_loop(content_type, server, sends):
+    sends(completion({"content": "warm"}))
+    ask(server)
+    sends(b"data: " + b"x" * (7 << 20), content_type=content_type)
+
+    ended, _, blocked = ask(server)
+
+    assert ended.code == "malformed_response"
+    assert blocked < 1  # 0.1 s on a machine with nothing else to do
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_body_that_trickles_ends_at_the_time_limit(provider, server, sends):
     def trickle(file):

@@ -113,7 +113,8 @@ def _check_model(options: SearchEvalOptions, *, has_panel: bool) -> tuple[Text, 
     if not has_panel:
         raise InputError(
             _(
-                '--model: required, or model = "..." below [search] in gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL'
+                "--model: required, for example --model openai/gpt-4o-mini; or set model below [search] in"
+                " gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL"
             )
         )
     caution = _(
