@@ -1,6 +1,7 @@
 """`gigamind compare`, `history`, `baseline` and `gate`: compare and accept finished runs without running anything."""
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def compare(
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    comparison = compare_runs(runs, options, lang, TASKS)
+    comparison = replace(compare_runs(runs, options, lang, TASKS), out=out)
     if out:
         write_texts(out, comparison.files())
     page = out / "compare.html" if out else None

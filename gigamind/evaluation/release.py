@@ -56,7 +56,9 @@ WAIVER_FILE = "waiver.json"
 
 def verdict_files(verdict: Release, language: Language, out: Path) -> dict[str, str]:
     """Return compare.md and compare.json of a run in an output folder."""
-    page = render_markdown(release_document(verdict, str(out)), translator(language))
+    page = render_markdown(
+        release_document(verdict, str(out), waivable=str(out)), translator(language)
+    )
     dumped = verdict.model_dump(mode="json")
     text = json.dumps(dumped, ensure_ascii=False, indent=2, allow_nan=False)
     return {COMPARE_FILE: page, _VERDICT_FILE: text + "\n"}
@@ -316,6 +318,7 @@ class ComparedRuns:
     paths: tuple[Path, ...]
     # report.html of the second of two runs with the first as baseline; "" if its files are missing.
     report: str = ""
+    out: Path | None = None  # output folder of the comparison
 
     def dump(self) -> dict[str, Any]:
         """Return JSON values: `experiment`, and for two runs `comparison` and `gate`."""
@@ -332,7 +335,12 @@ class ComparedRuns:
             paths=self.paths,
             items=items,
             report=_REPORT if self.report else "",
+            waivable=self._folder,
         )
+
+    @property
+    def _folder(self) -> str:
+        return shlex.quote(str(self.out)) if self.out else ""
 
     def files(self) -> dict[str, str]:
         """Return the output files by name."""
@@ -341,7 +349,7 @@ class ComparedRuns:
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
             baseline, run = (shlex.quote(str(path)) for path in self.paths)
-            page = release_document(self.verdict, run, baseline=baseline)
+            page = release_document(self.verdict, run, baseline=baseline, waivable=self._folder)
             files[COMPARE_FILE] = render_markdown(page, translator(self.lang))
         return files | ({_REPORT: self.report} if self.report else {})
 

@@ -62,6 +62,7 @@ def next_steps(
     items: str = "",
     errors: str = "",
     baseline: str = "BASELINE",
+    waivable: str = "",
 ) -> Iterator[Step]:
     """Yield what to do next: repair first, then what accepts the result.
 
@@ -69,6 +70,7 @@ def next_steps(
         release: None for a run without a baseline.
         run, baseline: the folders of the current run and the baseline.
         items, errors: URLs of the lists of all items and errors; "" if there is none.
+        waivable: the folder with the failed gate; "" if it is in none.
     """
     if release is None:
         label = _("Make this run the baseline of later runs")
@@ -105,10 +107,10 @@ def next_steps(
     if items and comparison.changes and (waiver or not gate.failed):
         yield Step(_("See every changed item in the report"), url=items)
     if waiver is None:
-        yield from _accepting(release, run, baseline)
+        yield from _accepting(release, run, baseline, waivable)
 
 
-def _accepting(release: Release, run: str, baseline: str) -> Iterator[Step]:
+def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iterator[Step]:
     """Yield the commands that accept a result."""
     comparison, gate, promote = release.comparison, release.gate, f"gigamind baseline promote {run}"
     if gate.is_refused:
@@ -132,8 +134,8 @@ def _accepting(release: Release, run: str, baseline: str) -> Iterator[Step]:
             )
             yield Step(_("To accept the result, make this run the new baseline"), promote)
             return
-        if gate.failed:
-            waive = f'gigamind gate waive {run} --reason "..." --until YYYY-MM-DD --by NAME'
+        if gate.failed and waivable:
+            waive = f'gigamind gate waive {waivable} --reason "..." --until YYYY-MM-DD --by NAME'
             yield Step(_("To release anyway, record who accepts it"), waive)
         if gate.failed and all(rule.metric == CARD for rule in gate.failed):
             certify = f"gigamind judge certify {run} --labels LABELS --out card"
@@ -406,8 +408,10 @@ def main_keys(keys: Sequence[str]) -> list[str]:
     return list(chosen.values()) or ordered
 
 
-def release_document(release: Release, run: str = "RUN", *, baseline: str = "BASELINE") -> Document:
-    """Return compare.md: a run and its baseline; `run` and `baseline` are their folders, for commands."""
+def release_document(
+    release: Release, run: str = "RUN", *, baseline: str = "BASELINE", waivable: str = ""
+) -> Document:
+    """Return compare.md: a run and its baseline; for the folders in commands, see `next_steps`."""
     comparison = release.comparison
     subject = _(
         "{current} vs {baseline}, {shared:,} shared {units}",
@@ -421,7 +425,7 @@ def release_document(release: Release, run: str = "RUN", *, baseline: str = "BAS
         subject,
         verdict=release_verdict(release),
         warnings=trust_warnings(release),
-        steps=next_steps(release, run, baseline=baseline),
+        steps=next_steps(release, run, baseline=baseline, waivable=waivable),
         table=metric_table(release),
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),

@@ -65,6 +65,7 @@ def experiment_document(
     paths: Sequence[object] = (),
     items: str = "",
     report: str = "",
+    waivable: str = "",
 ) -> Document:
     """Return the page of a comparison; `runs` are the same runs, with their items.
 
@@ -73,6 +74,7 @@ def experiment_document(
         paths: of the runs, for commands; by default their labels.
         items: URL of the list of changed items.
         report: URL of the last run's report, compared with the first run; "" if there is none.
+        waivable: the output folder of this comparison, for commands; "" if there is none.
     """
     names = [shlex.quote(str(path)) for path in paths or [run.label for run in experiment.runs]]
     labelled = (
@@ -107,7 +109,7 @@ def experiment_document(
         joined([TASKS[experiment.task], subject, *changed_text(comparison)], " · "),
         verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
         warnings=_warnings(experiment, release),
-        steps=next_steps(release, names[-1], baseline=names[0], items=items)
+        steps=next_steps(release, names[-1], baseline=names[0], items=items, waivable=waivable)
         if release
         else _steps(experiment, names, _ahead(experiment, goals, best), items),
         table=metric_table(release) if release else _metric_table(experiment, main),

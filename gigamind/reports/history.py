@@ -31,7 +31,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.experiment import setting_name, value_text
-from gigamind.reports.verdict import TASKS
+from gigamind.reports.verdict import NO_RELEASE, TASKS
 from gigamind.stats.changes import LevelChange, level_changes
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
@@ -220,7 +220,7 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
         for history in histories.histories
     ]
     distinct = {str(_result(history)) for history in histories.histories}
-    leads = tuple(results) if len(distinct) > 1 else ()
+    leads = (*(results if len(distinct) > 1 else ()), NO_RELEASE)
     if not shifts:
         longest = max(histories.histories, key=lambda history: history.comparable)
         enough = longest.comparable >= ENOUGH

@@ -110,6 +110,7 @@ def run_document(
             *next_steps(
                 release,
                 shlex.quote(str(outcome.out)),
+                waivable=shlex.quote(str(outcome.out)),
                 items="#list" if items else "",
                 errors="#errors" if record.errors else "",
                 baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),

@@ -27,7 +27,7 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.reports.verdict import items_text
+from gigamind.reports.verdict import NO_RELEASE, items_text
 
 _PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
@@ -87,14 +87,14 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
         )
         counts = (items_text(comparison),) if comparison else ()
         if not tuning.worse:
-            return Verdict("measured", switch, counts)
+            return Verdict("measured", switch, (*counts, NO_RELEASE))
         worst = tuning.worse[0]
         cost = _(
             "In return, {metric} gets worse ({size}).",
             metric=rule_label(worst.metric),
             size=points(worst.difference),
         )
-        return Verdict("warning", joined((switch, cost), " "), counts)
+        return Verdict("warning", joined((switch, cost), " "), (*counts, NO_RELEASE))
     values["kept"] = setting_name(tuning.as_is.setting, tuning)
     if tuning.best:
         keep = _(
@@ -108,14 +108,14 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
             **values,
         )
     if tuning.detectable is None:
-        return Verdict("measured", keep)
+        return Verdict("measured", keep, (NO_RELEASE,))
     detectable = _(
         "With {queries} queries, this comparison detects a true gain of {detectable} or more in at least 80% of"
         " cases.",
         detectable=points(tuning.detectable, signed=False),
         **values,
     )
-    return Verdict("measured", keep, (detectable,))
+    return Verdict("measured", keep, (detectable, NO_RELEASE))
 
 
 def _warnings(tuning: Tuning) -> Iterator[Text]:

@@ -29,6 +29,8 @@ _DETAIL = 80  # characters
 _BAD = 0.5
 _ALSO = 5  # rules with the same result as the one in the verdict
 
+NO_RELEASE = _("This page gives no release verdict.")
+
 TASKS: Mapping[str, Message] = {
     "search": _("Search evaluation"),
     "links": _("Link evaluation"),
@@ -160,7 +162,7 @@ def detailed(mismatch: Mismatch) -> Text:
 
 
 def changed_text(comparison: Comparison) -> Iterator[Message]:
-    """Yield what differs between two runs besides the results, if anything does."""
+    """Yield what differs between two runs apart from the results, if anything does."""
     if comparison.mismatches:
         yield _("changed: {what}", what=list(map(detailed, comparison.mismatches)))
 

@@ -12,6 +12,7 @@ from gigamind.i18n import translator
 from gigamind.reports.document import Bullets, Steps, Table
 from gigamind.reports.history import history_document, read_history
 from gigamind.reports.html import render_html
+from gigamind.reports.verdict import NO_RELEASE
 
 EN = translator("en")
 STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
@@ -80,12 +81,15 @@ def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(fold
 
 def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
     page = history_document(read_history(folder([*STEADY, *STEADY])), EN)
-    assert (page.verdict.state, page.verdict.leads) == ("measured", ())
+    assert (page.verdict.state, page.verdict.leads) == ("measured", (NO_RELEASE,))
     [step] = find(page.blocks, Steps).items
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day04", "day15"]  # the best
     other = folder([0.8] * 16, lambda day: {"notes": "v" if day % 2 else "w"}, "several")
     page = history_document(read_history(other), EN)
-    assert (page.verdict.state, page.verdict.leads) == ("inconclusive", ())  # equal results
+    assert (page.verdict.state, page.verdict.leads) == (
+        "inconclusive",
+        (NO_RELEASE,),
+    )  # equal results
 
 
 def test_runs_of_another_vault_are_a_history_of_their_own(folder):

@@ -151,12 +151,12 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
         )
     elif state == "failed":
         text = _(
-            "Failed: do not use this judge in release gates. Reason: {reason}.",
+            "Failed: do not use this judge in release gates ({reason}).",
             reason=missing[0].text,
         )
     else:
         text = _(
-            "Inconclusive: too little evidence to use this judge in release gates. Reason: {reason}.",
+            "Inconclusive: too little evidence to use this judge in release gates ({reason}).",
             reason=missing[0].text,
         )
     return Verdict(state, text, tuple(leads))

@@ -70,12 +70,12 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     def result(self, record: AnswerRunRecord) -> Text:
         summary, counts = record.summary, record.summary.counts
         own, scores = _own(record.run.judge), record.summary.overall.answers
-        supported = summary.verdicts.get("supported", 0)
+        bad = counts.claims - summary.verdicts.get("supported", 0)
         values = {
             "answers": counts.answers_evaluated,
-            "supported": supported,
+            "bad": bad,
             "claims": counts.claims,
-            "share": supported / counts.claims if counts.claims else 0.0,
+            "share": bad / counts.claims if counts.claims else 0.0,
         }
         if not counts.answers_evaluated:
             return _("No answers were evaluated.")
@@ -93,12 +93,12 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
         if summary.reported_verdicts:
             return _(
-                "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are proven by a quote from a"
+                "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are not proven by a quote from a"
                 " note; correctness is the mean per answer.",
                 **values,
             )
         return _(
-            "{supported:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match a sentence of the notes (by"
+            "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match no sentence of the notes (by"
             " words); correctness is the mean per answer.",
             **values,
         )

@@ -146,10 +146,10 @@ def quality(checked=4):
     )
 
 
-def test_the_result_counts_supported_claims(make_answers):
+def test_the_result_counts_claims_that_are_not_supported(make_answers):
     items = answer("a", "supported", "not_found"), answer("b", "supported")
     by_words = VIEW.result(make_answers(*items))
-    assert re.findall(r"[\d.]+", by_words)[:4] == ["2", "3", "66.7", "2"]
+    assert re.findall(r"[\d.]+", by_words)[:4] == ["1", "3", "33.3", "2"]
     by_quotes = VIEW.result(make_answers(*items, told={"supported": 3}))
     assert by_quotes != by_words
     silent = VIEW.result(make_answers(answer("a")))

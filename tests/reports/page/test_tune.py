@@ -107,12 +107,12 @@ def test_to_keep_names_the_best_gain_and_what_could_be_detected():
     assert list(map(EN, (values["gain"], values["low"], values["high"]))) == [
         "−0.2 pp", "−3.0 pp", "+5.0 pp",
     ]  # fmt: skip
-    (detectable,) = page.verdict.leads
+    detectable, no_release = page.verdict.leads
     assert EN(detectable.values["detectable"]) == "5.0 pp"
     alone = tuning_document(
         tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None), EN
     )
-    assert ("gain" in alone.verdict.sentence.id, alone.verdict.leads) == (False, ())
+    assert ("gain" in alone.verdict.sentence.id, alone.verdict.leads) == (False, (no_release,))
     (left_out,) = find(alone.blocks, Bullets).items
     assert left_out.values["n"] == 3
 
