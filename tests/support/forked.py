@@ -15,6 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+# litellm looks at these when it is imported, and would fetch prices.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 _FORKS = multiprocessing.get_context("forkserver")
 # What commands load late: by the one that makes the processes, each of which would else load it again.
 _FORKS.set_forkserver_preload(
@@ -44,7 +47,11 @@ _FORKS.set_forkserver_preload(
         "gigamind.tasks.search.summary",
         "gigamind.tasks.search.task",
         "httpx",
+        "gigamind.llm.completion",
         "instructor",
+        "litellm",
+        "litellm.llms.custom_httpx.http_handler",
+        "openai",
         "rich.live",
         "rich.progress",
         "rich.table",
