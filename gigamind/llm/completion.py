@@ -29,7 +29,7 @@ from gigamind.llm.faults import (
 )
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.transport import EVENT_STREAM, Exchange, Transport, exchange
+from gigamind.llm.transport import Exchange, Transport, exchange
 from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
@@ -147,7 +147,7 @@ class Completions:
             raise
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
             # The exception chain can contain the key.
-            raise self._explained(error, current, request, sent) from None
+            raise self._explained(error, current, sent) from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -308,13 +308,11 @@ class Completions:
         self,
         error: Exception,
         current: Exchange,
-        request: Request,
         sent: Mapping[str, int | float],
     ) -> LlmError:
         """Return our error for an exception of litellm; learn which parameter the model rejects."""
         explained = error_of_exchange(error, current, self._settings.model)
-        is_streamed = self._streams or request.on_text is not None
-        if current.status == HTTPStatus.OK and _is_stream(current) and not is_streamed:
+        if current.status == HTTPStatus.OK and current.is_stream and not current.streams:
             self._streams = True
             return ParameterRefusedError(explained, "stream")
         text = explained.args[0] if current.status else str(error)
@@ -461,10 +459,6 @@ def _code_by_class(exception: Exception) -> LlmCode | None:
     if isinstance(exception, known.ContextWindowExceededError):
         return "context_too_long"
     return "content_filtered" if isinstance(exception, known.ContentPolicyViolationError) else None
-
-
-def _is_stream(current: Exchange) -> bool:
-    return current.headers.get("content-type", "").startswith(EVENT_STREAM)
 
 
 def error_text(body: bytes) -> str:

@@ -26,7 +26,6 @@ _MOST_ERROR_BYTES = 4 << 10  # litellm can block for minutes over a long error t
 # Must be below the idle time of servers (5 s for uvicorn), so that none closes a connection while it is used.
 _IDLE_S = 4.0
 _MOST_LINE_BYTES = 64 << 10  # of one event of a stream
-EVENT_STREAM = "text/event-stream"
 _STAGES = {  # events of httpcore's documented `trace` extension
     "connect_tcp.started": "connecting",
     "start_tls.started": "securing",
@@ -65,6 +64,11 @@ class Exchange:
     address: str = ""
     body: bytearray = field(default_factory=bytearray)
     replay: bytes | None = None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the response is a stream of events."""
+        return self.headers.get("content-type", "").startswith("text/event-stream")
 
     @property
     def has_left(self) -> bool:
@@ -182,7 +186,6 @@ class _Body:
         is_error = self._answer.status_code >= HTTPStatus.BAD_REQUEST
         most = _MOST_ERROR_BYTES if is_error else current.most
         chunks = aiter(self._answer.stream)
-        is_stream = self._answer.headers.get("content-type", "").startswith(EVENT_STREAM)
         while True:
             room = 0 if most is None else most - len(current.body)
             try:
@@ -201,7 +204,7 @@ class _Body:
                 continue
             current.body += chunk[:room]
             begun = len(current.body) - current.body.rfind(b"\n")
-            if begun > _MOST_LINE_BYTES and current.streams and is_stream:
+            if begun > _MOST_LINE_BYTES and current.streams and current.is_stream:
                 raise failed(self._request, "too_large")
             yield chunk[:room]
             if len(chunk) > room:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gigamind.fake_model.by_schema import schema_of
+
 Json = dict[str, Any]
 _MARKED = re.compile(r"<<ANSWER (\{.*?\})>>", re.DOTALL)
 _ID = re.compile(r'\{"id": (\d{1,9}|"\w{1,100}")[,}]')
@@ -23,7 +25,7 @@ def answer_to(body: Mapping[str, Any]) -> Json:
     marked = _MARKED.search(str(messages[-1].get("content")))
     if marked:
         return json.loads(marked[1])
-    schema = _schema_of(body)
+    schema = schema_of(body) or _NO_SCHEMA
     return _Maker(schema, seed_of(messages), _given_ids(messages)).make(schema, "$")
 
 
@@ -79,21 +81,9 @@ def _spoilt_fields(answer: Json, fault: str | None) -> Json:
 
 def plain_answer(body: Json) -> str | None:
     """Return the maximum number of tokens for a request without JSON; None for a request with JSON."""
-    if "max_tokens" not in body or _schema_of(body) is not _NO_SCHEMA:
+    if "max_tokens" not in body or schema_of(body) is not None:
         return None
     return "word" * (body["max_tokens"] - 1)
-
-
-def _schema_of(body: Mapping[str, Any]) -> Json:
-    wanted: Json = body.get("response_format") or {}
-    if wanted.get("type") == "json_schema":
-        return wanted["json_schema"]["schema"]
-    for message in body["messages"]:  # without structured output, one of them has the schema
-        text = str(message.get("content"))
-        start = text.find("{", text.find("json_schema"))
-        if "json_schema" in text and start >= 0:
-            return json.JSONDecoder().raw_decode(text, start)[0]
-    return _NO_SCHEMA
 
 
 class _Maker:

@@ -265,9 +265,8 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
             " the same judge to gigamind judge certify."
         )
     for scale, what, figure in classes:
-        if figure.value == 1 and not _wrong(
-            scale
-        ):  # the interval says the same, but readers overlook it
+        # The interval says the same, but readers overlook it.
+        if figure.value == 1 and not _wrong(scale):
             yield _all_right(what, figure)
     if card.short_panels:
         yield n_(
