@@ -190,7 +190,8 @@ class Completions:
         **request: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         self._connect()
-        for tried in range(len(self._kinds)):
+        kinds = self._kinds  # others that run at the same time can shorten it
+        for tried in range(len(kinds)):
             try:
                 call = function(
                     model=self._settings.model,
@@ -204,16 +205,16 @@ class Completions:
                 )
                 reply = await _to_its_end(call)
             except Exception as error:
-                is_last = tried + 1 == len(self._kinds)
+                is_last = tried + 1 == len(kinds)
                 if current.requests:
-                    self._kinds = self._kinds[tried:]  # this class of client is accepted
+                    self._kinds = kinds[tried:]  # this class of client is accepted
                 elif not is_last and self._is_client_refused(error):
-                    self._client = self._kinds[tried + 1]()
+                    self._client = kinds[tried + 1]()
                     continue
                 else:
                     self._client = None
                 raise
-            self._kinds = self._kinds[tried:]
+            self._kinds = kinds[tried:]
             return reply
         raise AssertionError("there is always a class of client")
 

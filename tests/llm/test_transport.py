@@ -15,6 +15,7 @@ from gigamind.llm.ask import connect
 from gigamind.llm.client import ParameterRefusedError, Request
 from gigamind.llm.completion import Completions, accepted, usage_of
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.transport import exchange
 from gigamind.llm.usage import Usage
 
 
@@ -305,6 +306,25 @@ def test_a_parameter_that_litellm_refuses_is_left_out_from_then_on(fake_server, 
 
     assert asyncio.run(run()) == "seed"
     assert "seed" not in fake_server.seen.bodies[-1]
+
+
+def test_requests_that_start_together_keep_the_client_that_their_provider_accepts(
+    fake_server, monkeypatch
+):
+    monkeypatch.setenv("OUR_KEY", "k")
+    settings = ModelSettings("nvidia_nim/x", api_base=fake_server.url, key_variable="OUR_KEY")
+    client = Completions(settings)
+
+    async def together():
+        await asyncio.gather(*(client.send(QUESTION) for _ in range(4)))
+        await client.close()
+
+    async def once():
+        await sent_by(client)
+        return exchange.get().requests
+
+    asyncio.run(together())
+    assert asyncio.run(once()) == 1  # over our transport
 
 
 def counted(prompt, completion, cached=None):
