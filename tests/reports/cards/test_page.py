@@ -6,7 +6,8 @@ from rich.console import Console
 from gigamind.i18n import translator
 from gigamind.records.card import JudgeCard
 from gigamind.records.judged import SecondLookReport
-from gigamind.reports.cards.page import card_document, deceptive_blocks
+from gigamind.reports.cards.deceptive import deceptive_blocks
+from gigamind.reports.cards.page import card_document
 from gigamind.reports.document import (
     Bullets,
     Conditions,
@@ -96,10 +97,10 @@ def test_attacks_above_the_limit_fail(card, figure):
 
 def test_items_without_a_verdict_are_no_evidence(card, scale):
     labels = card().labels.model_copy(update={"unscored": 7})
-    (lead,) = document(card(labels=labels)).verdict.leads
+    (lead, _no_release) = document(card(labels=labels)).verdict.leads
     assert lead.values["labels"].values["n"] == 93
     assert lead.values["languages"] == ["English", "Korean"]
-    (lead,) = document(card(scale(by_language={}))).verdict.leads
+    (lead, _no_release) = document(card(scale(by_language={}))).verdict.leads
     assert lead.values["languages"] == "none"
 
 
