@@ -1,5 +1,6 @@
 """The page of a grid of search settings: the recommended one, what changes with it, and all settings."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def tuning_document(
     sections: Iterable[Section | None] = (),
     report: str = "",
     current: str = "",
+    lines: str = "",
+    run: str = "RUN",
 ) -> Document:
     """Return the page.
 
@@ -50,10 +53,15 @@ def tuning_document(
         comparison: of the run with the recommended setting with that of the current one; None if it is kept.
         warnings, sections: what is known about judges.
         report, current: URLs of the page of that comparison, and of the report of the current setting; "" if missing.
+        lines: the recommended options as lines of gigamind.toml.
+        run: the folder of a run with these options, for commands.
     """
     steps = (
-        Step(_("Evaluate with this setting, then make it the baseline"), tuning.command),
-        Step(_("For daily use, put these options into `gigamind.toml`")) if comparison else None,
+        Step(_("Evaluate with this setting"), tuning.command),
+        Step(_("Make it the baseline"), f"gigamind baseline promote {shlex.quote(run)}"),
+        Step(_("For daily use, put these lines into `gigamind.toml`"), lines)
+        if lines and comparison
+        else None,
         Step(_("See every query that changes"), url=report) if report else None,
         Step(_("Report of the current setting"), url=current) if current else None,
     )
