@@ -129,7 +129,7 @@ def experiment_document(
             Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
-            _certainty(experiment, [*main, *others]),
+            _certainty(experiment),
             _listing(experiment, runs, say),
         ),
         version=experiment.runs[-1].run.app_version,
@@ -399,7 +399,7 @@ SIGNIFICANT = _(
 )
 
 
-def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
+def _certainty(experiment: Experiment) -> Section:
     compared = len(experiment.comparisons)
     if compared == 1:
         text = _(
@@ -415,37 +415,12 @@ def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
             compared=compared,
             each=f"{100 * experiment.correction.confidence:.4g}",
         )
-    heads = (_("metric"), _("items"), _("better"), _("worse"), _("adjusted p-value"))
-    tables = [
-        table(
-            heads,
-            [
-                (
-                    rule_label(key),
-                    Count(change.n),
-                    Count(change.improved),
-                    Count(change.worse),
-                    _p_text(change.shown_p),
-                )
-                for key in keys
-                if (change := comparison.metric(key))
-            ],
-            _minus_reference(experiment, run.label),
-        )
-        for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
-    ]
     return Section(
         "certainty",
         _("How certain the differences are"),
-        (Prose(joined([text, SIGNIFICANT], " "), faint=True), *tables),
+        (Prose(joined([text, SIGNIFICANT], " ")),),
         folded=True,
     )
-
-
-def _p_text(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
 
 
 _WAYS = {"improved": 1, "worse": -1}

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from gigamind.i18n import translator
 from gigamind.reports import html, markdown, terminal
-from gigamind.reports.charts import Line, Pen
-from gigamind.reports.charts import Steps as Curve
+from gigamind.reports.charts import Course, Trend
 from gigamind.reports.document import (
     Banner,
     Block,
@@ -53,7 +52,7 @@ from gigamind.reports.document import (
 
 BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
 SAY = translator("en")
-CHART = Curve("t", "x", [0.0, 0.5, 1.0], [Line("", [0.2, 0.4], Pen("ink"))], [])
+CHART = Trend("t", [Course("m", [0.2, 0.4])], [True, True], ("a", "b"), ("run", "", ""))
 EXAMPLE = Example(BAD, BAD, BAD, (BAD,), (Side(BAD, (SideLine(BAD, Proportion(0.5), "wrong"),)),))
 SAMPLES = {
     Verdict: Verdict("failed", BAD, (BAD,)),

@@ -32,7 +32,6 @@ from gigamind.release.shortfall import (
 )
 from gigamind.reports.cards.deceptive import deceptive_blocks
 from gigamind.reports.cards.line import NO_MODEL, labels_text, tried
-from gigamind.reports.charts import Scatter
 from gigamind.reports.comparison import EXAMPLES
 from gigamind.reports.document import (
     Block,
@@ -48,7 +47,6 @@ from gigamind.reports.document import (
     Group,
     Interval,
     Moment,
-    Plot,
     Proportion,
     Prose,
     Result,
@@ -105,7 +103,7 @@ def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> 
         sections=(
             _means(scales),
             *(
-                _scale_section(place, scale, say, shows_misses=len(misses) > EXAMPLES)
+                _scale_section(place, scale, shows_misses=len(misses) > EXAMPLES)
                 for place, scale in enumerate(scales, 1)
             ),
             _second_checks(card, say),
@@ -418,15 +416,13 @@ _ABOUT: Mapping[str, Message] = {
 }
 
 
-def _scale_section(
-    place: int, scale: CardScale, say: Translator, *, shows_misses: bool
-) -> Section | None:
+def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> Section | None:
     if not scale.overall.items:
         return None
     blocks = [
         *_confusion(scale.overall),
         *_metrics(scale),
-        *_calibration([entry for entry in scale.overall.bins if entry.right.n], say),
+        *_calibration([entry for entry in scale.overall.bins if entry.right.n]),
     ]
     if not scale.misses:
         blocks.append(Prose(_("No verdict is far from its label.")))
@@ -483,22 +479,15 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
         yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
 
 
-def _calibration(bins: Sequence[CardBin], say: Translator) -> Iterator[Block]:
-    """Yield the share of right verdicts by stated confidence, as a plot and a table."""
+def _calibration(bins: Sequence[CardBin]) -> Iterator[Block]:
+    """Yield the share of right verdicts by stated confidence."""
     if not bins:
         return
-    title = _("Calibration of the judge's confidence")
     labels = _("judge's stated confidence"), _("share of correct verdicts")
-    points = [
-        (entry.confidence, entry.right.value, entry.right.n)
-        for entry in bins
-        if entry.confidence is not None and entry.right.value is not None
-    ]
-    caption = _(
-        "Verdicts are grouped by the confidence that the judge stated. On the diagonal line, confidence equals"
-        " accuracy. Below the line, the judge is overconfident."
+    title = _(
+        "Calibration of the judge's confidence: the judge is overconfident where fewer verdicts are correct than it"
+        " stated."
     )
-    yield Plot(Scatter(say(title), say(labels[0]), say(labels[1]), points), caption)
     figures = [entry.right for entry in bins]
     yield table(
         (labels[0], _("mean confidence"), labels[1], *_heads(figures)[1:]),

@@ -81,7 +81,6 @@ def tune(
     document = partial(
         tuning_document,
         tuning,
-        say,
         comparison=comparison,
         warnings=tuple(_judge_warnings(known)),
         sections=[_judge_section(known)],

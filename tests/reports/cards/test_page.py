@@ -15,7 +15,6 @@ from gigamind.reports.document import (
     Examples,
     Facts,
     Interval,
-    Plot,
     Proportion,
     Prose,
     Section,
@@ -262,7 +261,6 @@ def test_every_metric_of_a_scale_is_in_its_section(card):
     assert [group.title for group in by_language.groups] == ["English", "Korean"]
     (found,) = bins.rows  # the bin without items is left out
     assert found[:3] == ("0.9 – 1.0", Proportion(0.95), Proportion(0.75))
-    assert block(made, Plot, "scale-1").chart.points == [(0.95, 0.75, 20)]
 
 
 def test_the_corrected_mean_has_its_own_section(card):
