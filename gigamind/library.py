@@ -380,7 +380,7 @@ def _evaluate(
     if reference and record.run.status == "complete":
         verdict = reference.judge(task.compared.take_snapshot(record))
     elif record.items:
-        bounds = bounds_of(record, options, task.compared)
+        bounds = bounds_of(record, options, lambda: task.compared.take_snapshot(record))
     return _result(record, None, verdict, bounds)
 
 

@@ -3,7 +3,7 @@
 Paths are as given on the command line.  Values that were not measured are null.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from gigamind.records.schema import ErrorReport
 from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import GateResult
+from gigamind.release.waiver import Attempt, Waiver
 from gigamind.vault.identity import Collision
 
 
@@ -30,10 +31,16 @@ class WrittenDocument(Report):
 
 
 class CompareFile(Report):
-    """compare.json: `comparison` and `gate` for two runs, `experiment` for the runs of `gigamind compare`."""
+    """compare.json: `comparison` and `gate` for two runs, `experiment` for the runs of `gigamind compare`.
+
+    `messages` has id and values of each message by its English, for translation.
+    """
 
     comparison: Comparison | None = None
     gate: GateResult | None = None
+    waiver: Waiver | None = None
+    attempts: tuple[Attempt, ...] = ()
+    messages: dict[str, dict[str, Any]] = Field(default={})
     experiment: Experiment | None = None
 
 

@@ -1,8 +1,9 @@
 """Finish every evaluation: compare the run with its baseline and write the output folder."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
@@ -36,7 +37,7 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
-from gigamind.release.model import ComparedTask
+from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
@@ -70,7 +71,7 @@ def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | N
     if options.gates is None or options.compare or not (out / "per_item.jsonl").is_file():
         return None
     record = read_run(out, kinds)
-    return bounds_of(record, options, kinds[record.run.task])
+    return bounds_of(record, options, partial(kinds[record.run.task].take_snapshot, record))
 
 
 def read_page(
@@ -80,7 +81,7 @@ def read_page(
     if not (out / "per_item.jsonl").is_file():
         return None
     record = read_run(out, kinds)
-    bounds = bounds_of(record, options, task.compared)
+    bounds = bounds_of(record, options, partial(task.compared.take_snapshot, record))
     outcome = Outcome(release=read_verdict(out), bounds=bounds, out=out)
     return run_document(task.view, record, outcome, translator(options.language), items=False)
 
@@ -180,13 +181,13 @@ def _write(
     files: dict[str, str] = {}
     past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
     if record.items:
-        bounds = bounds_of(record, options, task.compared)
-        take_snapshot = task.compared.take_snapshot
+        take_snapshot = cache(partial(task.compared.take_snapshot, record))
+        bounds = bounds_of(record, options, take_snapshot)
         if options.save_snapshot:
-            files[SNAPSHOT_FILE] = snapshot_text(take_snapshot(record))
+            files[SNAPSHOT_FILE] = snapshot_text(take_snapshot())
         if reference and record.run.status == "complete":
             try:
-                release = reference.judge(take_snapshot(record))
+                release = reference.judge(take_snapshot())
                 verdict = with_history(release, record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
@@ -244,12 +245,14 @@ def _figures(
 
 
 def bounds_of(
-    record: Record[Any, Any], options: EvalOptions, kind: ComparedTask[Any, Any, Any]
+    record: Record[Any, Any],
+    options: EvalOptions,
+    take_snapshot: Callable[[], EvalSnapshot[Any, Any]],
 ) -> GateResult | None:
     """Apply the bounds of a --gates file to a run, or raise InputError; None if there is no file, or a baseline."""
     if options.gates is None or options.compare or record.run.status != "complete":
         return None
-    return bounds_gate(kind.take_snapshot(record), read_policy(options.gates), options.phase)
+    return bounds_gate(take_snapshot(), read_policy(options.gates), options.phase)
 
 
 def finish_flow(

@@ -3,7 +3,6 @@
 Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable" has no precision.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -196,15 +195,6 @@ def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
         )
         for at, (setting, judged, hits) in enumerate(zip(settings, below, tp, strict=True))
     ]
-
-
-def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
-    """Return the point whose range contains `min_score`; beyond the last, every item is judged unanswerable."""
-    at = bisect_left(points, min_score, key=lambda point: point.min_score)
-    if at < len(points):
-        return points[at]
-    last = points[-1]
-    return SweepPoint(last.min_score, min_score, last.counts.all_refused)
 
 
 def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:

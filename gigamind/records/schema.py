@@ -3,12 +3,12 @@
 Offsets are UTF-16 code units, half-open, in the note's file. An unmeasured figure is null, never 0.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Annotated, Any, Generic, Literal, TypeVar, cast
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import BaseModel, Field, computed_field, model_validator
 
 from gigamind.choices import TaskName
 from gigamind.i18n import Message, Text, from_json
@@ -65,6 +65,29 @@ def restored(data: object, texts: str, parts: str) -> object:
     fields = cast("dict[str, object]", data)
     kept = {name: value for name, value in fields.items() if name != parts}
     return kept | {texts: from_json(fields[parts])} if fields[parts] else kept
+
+
+def messages_in(value: object) -> Iterator[Message]:
+    """Yield the messages in the fields of a report."""
+    if isinstance(value, Message):
+        yield value
+    elif isinstance(value, BaseModel):
+        yield from messages_in([getattr(value, name) for name in type(value).model_fields])
+    elif isinstance(value, list | tuple):
+        for part in cast("Sequence[object]", value):
+            yield from messages_in(part)
+
+
+def with_messages(data: object, messages: Mapping[str, object]) -> object:
+    """Return JSON values with messages in place of their English; fields for third-party text drop them again."""
+    if isinstance(data, str):
+        return from_json(messages[data]) if data in messages else data
+    if isinstance(data, list):
+        return [with_messages(part, messages) for part in cast("list[object]", data)]
+    if isinstance(data, dict):
+        parts = cast("dict[str, object]", data)
+        return {name: with_messages(part, messages) for name, part in parts.items()}
+    return data
 
 
 def by_item(errors: Iterable[ErrorReport]) -> list[list[ErrorReport]]:

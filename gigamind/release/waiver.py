@@ -1,12 +1,13 @@
 """The verdict on a release, how a failed gate was accepted, and how often a candidate was judged."""
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, computed_field, model_validator
 
 from gigamind.errors import InputError
 from gigamind.records.judged import Report
+from gigamind.records.schema import messages_in, with_messages
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import GateResult, GateVerdict
 
@@ -57,6 +58,22 @@ class Release(Report, extra="ignore"):
     gate: GateResult
     waiver: Waiver | None = Field(default=None, exclude_if=lambda waiver: waiver is None)
     attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
+
+    @computed_field
+    @property
+    def messages(self) -> dict[str, dict[str, Any]]:
+        """Return id and values of each message by its English, for translation."""
+        return {str(text): text.as_json() for text in messages_in((self.comparison, self.gate))}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restore(cls, data: object) -> object:
+        if not isinstance(data, dict) or "messages" not in data:
+            return cast("object", data)
+        fields = cast("dict[str, Any]", data)
+        return with_messages(
+            {x: y for x, y in fields.items() if x != "messages"}, fields["messages"]
+        )
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
         """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""

@@ -3,7 +3,6 @@
 A drawing has no id and no style attribute, which the policy of report.html forbids.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,14 +39,8 @@ _LABEL_COLUMNS = 24
 _LABEL_GAP = 12  # between a label and the lowest value, so that the dot does not cover it
 _ROW = 21
 _LEGEND_Y = 38
-_MARK_ROW = 14
-_RIGHT = WIDTH - 14
-_MOST_X_TICKS = 9
-_MOST_Y_TICKS = 6
 _COURSE = 58  # height of a metric's band
 _LEAST_SPAN = 0.1  # of a band, so that noise does not look like a change
-_LEAST_MARGIN = 0.02  # around values, so that a tiny difference does not look large
-_ASIDE = 1.6  # of curves, so that whiskers at one place do not hide each other
 _NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
@@ -66,7 +59,6 @@ class Pen:
 
 
 _GRID = Pen("grid", width=0.8)
-_LEVEL = Pen("muted", "dashed", 1.2)
 _BASELINE = Pen("warn", "dashed", 1.2)
 _CHANGE = Pen("ink", "dotted", 1.2)
 
@@ -79,13 +71,10 @@ class Scale:
     high: float
     start: float
     end: float
-    log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, at = self.low, self.high, value
-        if self.log:
-            low, high, at = math.log(low), math.log(high), math.log(at)
-        return self.start + (self.end - self.start) * (at - low) / (high - low)
+        part = (value - self.low) / (self.high - self.low)
+        return self.start + (self.end - self.start) * part
 
 
 class Sheet:
@@ -126,11 +115,11 @@ class Sheet:
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
             x += 34 + _COLUMN * columns(name)
 
-    def x_axis(self, x: Scale, ticks: Iterable[float], top: float, bottom: float) -> None:
-        for tick in ticks:
+    def x_axis(self, x: Scale, ticks: Mapping[float, str], top: float, bottom: float) -> None:
+        for tick, number in ticks.items():
             at = x(tick)
             self.line((at, at), (top, bottom + 3.5))
-            self.middle(at, bottom + 15, f"{tick:,g}", 10)
+            self.text(at, bottom + 15, number, 10, fill="muted", text_anchor="middle")
         self.line((x.start, x.end), (bottom, bottom))
 
     def y_axis(self, x: Scale, y: Scale, ticks: Mapping[float, str], gap: float = 7) -> None:
@@ -138,18 +127,6 @@ class Sheet:
             self.line((x.start, x.end), (y(tick), y(tick)))
             at = x.start - gap
             self.text(at, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
-
-    def middle(self, x: float, y: float, words: str, size: float = 10.5, **more: str) -> None:
-        self.text(x, y, words, size, fill="muted", text_anchor="middle", **more)
-
-    def axes(self, x: Scale, y: Scale, y_ticks: Mapping[float, str], *labels: str) -> None:
-        self.y_axis(x, y, y_ticks)
-        x_ticks = log_ticks(x.low, x.high) if x.log else linear_ticks(x.low, x.high, _MOST_X_TICKS)
-        self.x_axis(x, x_ticks, y.end, y.end)
-        self.middle((x.start + x.end) / 2, y.end + 31, labels[0])
-        at, half = MARGIN + 11, (y.start + y.end) / 2  # Hangul rises higher than Latin letters
-        self.middle(at, half, labels[1], transform=f"rotate(-90 {at} {_short(half)})")
-        self.height = y.end + 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,92 +167,6 @@ class Forest:
                     sheet.line((x(low), x(high)), (at, at), pen)
                 sheet.dot(x(figure.value), at, hollow=hollow)
         sheet.height = bottom + 24
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A curve with gaps at None, or the outline of a histogram; the label "" keeps it out of the legend."""
-
-    label: str
-    values: Sequence[float | None]
-    pen: Pen
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A vertical line with its label."""
-
-    at: float
-    label: str
-    pen: Pen = Pen("ink", width=1.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Curves on [0, 1], or a histogram: each value applies between two of the ascending edges.
-
-    `counted` is the unit of a histogram's y axis ("" for curves), `unit` the suffix of its numbers, `log` its x axis.
-    """
-
-    title: str
-    x_label: str
-    edges: Sequence[float]
-    lines: Sequence[Line]
-    marks: Sequence[Mark]
-    counted: str = ""
-    unit: str = ""
-    log: bool = False
-
-    def draw(self, sheet: Sheet) -> None:
-        edges = self.edges
-        x = Scale(edges[0], edges[-1], 56 if self.counted else 38, _RIGHT, self.log)
-        named = [(line.label, line.pen) for line in self.lines if line.label]
-        sheet.legend(named)
-        top = (54 if named else 32) + _MARK_ROW * len(self.marks)
-        y, numbers = Scale(1.02, 0, top, top + 136), _QUARTERS
-        if self.counted:
-            most = max(value or 0.0 for line in self.lines for value in line.values)
-            y = Scale(1.05 * most or 1.0, 0, top, top + 116)
-            numbers = {n: f"{n:,g}{self.unit}" for n in linear_ticks(0, y.low, _MOST_Y_TICKS, 1)}
-        sheet.axes(x, y, numbers, self.x_label, self.counted)
-        for line in self.lines:
-            path, fill = _path(x, y, edges, line.values), {"fill": "none"}
-            if self.counted:
-                path = _path(x, y, (edges[0], *edges, edges[-1]), (0, *line.values, 0))
-                fill = {"fill": line.pen.ink, "fill_opacity": "0.13"}
-            sheet.add("path", d=path, **fill, **line.pen.attributes())
-        self._draw_marks(sheet, x, y)
-
-    def _draw_marks(self, sheet: Sheet, x: Scale, y: Scale) -> None:
-        """Draw lines with labels above, on the side with room; the nearer to an edge, the higher."""
-        middle = (x.start + x.end) / 2
-        for row, mark in enumerate(sorted(self.marks, key=lambda m: -abs(x(m.at) - middle))):
-            at, foot = x(mark.at), y.start - 5 - _MARK_ROW * (len(self.marks) - 1 - row)
-            sheet.line((at, at), (y.end, foot - 8), mark.pen)
-            # The line of another mark may cross the label: the label covers it.
-            cut = {"stroke": "paper", "stroke_width": "3", "paint_order": "stroke"}
-            aside, anchor = (-4, "end") if at > middle else (4, "start")
-            ink = mark.pen.ink
-            sheet.text(at + aside, foot, mark.label, 10, fill=ink, text_anchor=anchor, **cut)
-
-
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    """Points (x, y, number) in the unit square, with an area by number, and the diagonal."""
-
-    title: str
-    x_label: str
-    y_label: str
-    points: Sequence[tuple[float, float, int]]
-
-    def draw(self, sheet: Sheet) -> None:
-        x, y = Scale(0, 1, 56, _RIGHT), Scale(1.02, 0, 34, 212)
-        sheet.axes(x, y, _QUARTERS, self.x_label, self.y_label)
-        sheet.line((x(0), x(1)), (y(0), y(1)), Pen("muted", "dashed", 1))
-        most = max(number for _x, _y, number in self.points)
-        for at, value, number in self.points:
-            radius = 2 + 5 * (number / most) ** 0.5
-            sheet.add("circle", cx=x(at), cy=y(value), r=radius, fill="accent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,71 +239,7 @@ class Trend:
             sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A value at a position of the x axis, with its interval."""
-
-    at: float
-    value: float
-    interval: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A value over x; `apart` are points that the line does not join."""
-
-    label: str
-    spots: Sequence[Spot]
-    apart: Sequence[Spot]
-    pen: Pen
-
-
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """Curves over [0, 1], and `places` above 1 (axis `places_label`); `level` is a labelled horizontal line."""
-
-    title: str
-    x_label: str
-    curves: Sequence[Curve]
-    places: Mapping[float, str]
-    places_label: str
-    level: tuple[float, str]
-
-    def draw(self, sheet: Sheet) -> None:
-        level, level_label = self.level
-        sheet.legend([*((c.label, c.pen) for c in self.curves), (level_label, _LEVEL)])
-        spots = [spot for curve in self.curves for spot in (*curve.spots, *curve.apart)]
-        ends = [end for spot in spots for end in (spot.value, *spot.interval)] + [level]
-        margin = max(_LEAST_MARGIN, 0.06 * (max(ends) - min(ends)))
-        y = Scale(max(ends) + margin, min(ends) - margin, 56, 226)
-        x = Scale(-0.04, max([1.0, *self.places]) + 0.06, 46, _RIGHT)
-        ticks = linear_ticks(y.high, y.low, _MOST_Y_TICKS - 1)
-        sheet.y_axis(x, y, {tick: f"{tick:z.2f}" for tick in ticks})
-        sheet.x_axis(x, [tenths / 5 for tenths in range(6)], y.start, y.end)
-        for at, name in self.places.items():
-            if self.places_label:
-                sheet.middle(x(at), y.end + 15, name, 10)
-            else:  # a name is too long for a tick
-                sheet.text(x.end, y.end - 5, name, 10, fill="muted", text_anchor="end")
-        sheet.middle(x(0.5), y.end + 31, self.x_label)
-        if self.places:
-            half = (min(self.places) + max(self.places)) / 2
-            sheet.middle(x(half), y.end + 31, self.places_label)
-        sheet.line((x.start, x.end), (y(level), y(level)), _LEVEL)
-        for number, curve in enumerate(self.curves):
-            aside = _ASIDE * (2 * number - len(self.curves) + 1)
-            for before, after in pairwise(curve.spots):
-                xs = x(before.at) + aside, x(after.at) + aside
-                sheet.line(xs, (y(before.value), y(after.value)), curve.pen)
-            for spot in (*curve.spots, *curve.apart):
-                at, (low, high), ink = x(spot.at) + aside, spot.interval, curve.pen.ink
-                sheet.line((at, at), (y(low), y(high)), Pen(ink, width=1))
-                fill = ink if curve.pen.style == "solid" else "paper"
-                sheet.add("circle", cx=at, cy=y(spot.value), r=2.8, stroke=ink, fill=fill)
-        sheet.height = y.end + 40
-
-
-Chart = Forest | Steps | Scatter | Trend | Surface
+Chart = Forest | Trend
 Shown = Mapping[str, Figure | None]
 """Metrics by row label; None for one that was not measured."""
 
@@ -465,35 +292,6 @@ def shortened(text: str, width: int) -> str:
     while columns(text) > width - 1:
         text = text[:-1]
     return text.rstrip() + "…"
-
-
-def linear_ticks(low: float, high: float, most: int, least: float = 0.0) -> list[float]:
-    """Return about `most` multiples of a step; a step is 1, 2 or 5 times a power of ten, or `least`."""
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = max(least, next(times * power for times in (1, 2, 5, 10) if times * power >= rough))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [number * step for number in range(first, last + 1)]
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return ticks 1, 2, 5, 10 and so on; only powers of ten on a long axis, even steps on a short one."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [times * 10.0**power for power in powers for times in (1, 2, 5)]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    if len(shown) > _MOST_X_TICKS:
-        shown = [tick for tick in ticks[::3] if low <= tick <= high]
-    return shown if len(shown) > 1 else linear_ticks(low, high, _MOST_X_TICKS)
-
-
-def _path(x: Scale, y: Scale, edges: Sequence[float], values: Sequence[float | None]) -> str:
-    path, broken = "", True
-    for (start, end), value in zip(pairwise(edges), values, strict=True):
-        if value is not None:
-            way = f"M{_short(x(start))} " if broken else "V"
-            path += f"{way}{_short(y(value))}H{_short(x(end))}"
-        broken = value is None
-    return path
 
 
 def _short(number: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from gigamind.formats import points
-from gigamind.i18n import Text, _, joined, n_
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
@@ -35,13 +35,17 @@ from gigamind.reports.document import (
     Step,
     Table,
     Time,
+    listed,
     shaped,
     table,
 )
 from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
 from gigamind.reports.verdict import (
+    FALSE_ANSWERS,
+    REFUSALS,
     STATE_OF,
     TASKS,
+    bad_metric,
     release_verdict,
     rule_text,
     state_of,
@@ -52,6 +56,7 @@ from gigamind.version import build_name
 EXAMPLES = 3
 _HITS = 3
 _LISTED = 20
+_NAMED = 3  # missing notes or items in a step
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
@@ -63,17 +68,21 @@ def next_steps(
     errors: str = "",
     baseline: str = "BASELINE",
     waivable: str = "",
+    before: Sequence[Step] = (),
 ) -> Iterator[Step]:
     """Yield what to do next: repair first, then what accepts the result.
 
     Args:
-        release: None for a run without a baseline.
+        release: None for a run without a baseline, which `before` would improve.
         run, baseline: the folders of the current run and the baseline.
         items, errors: URLs of the lists of all items and errors; "" if there is none.
         waivable: the folder with the failed gate; "" if it is in none.
     """
     if release is None:
+        yield from before
         label = _("Make this run the baseline of later runs")
+        if DETECT in before:
+            label = _("Or, without an LLM, make this run the baseline")
         yield Step(label, f"gigamind baseline promote {run}")
         return
     comparison, gate, waiver = release.comparison, release.gate, release.waiver
@@ -85,7 +94,8 @@ def next_steps(
         )
         yield Step(until)
     worse = len(comparison.changed("worse"))
-    if gate.failed and not waiver:
+    lost = comparison.lost
+    if gate.failed and not waiver and not (lost and worst_first(release)[0].metric in LOST):
         look = n_(
             "Do not release. Look at the {n} worse item, fix it and run again",
             "Do not release. Look at the {n:,} worse items, fix them and run again",
@@ -93,9 +103,8 @@ def next_steps(
         )
         repair = look if worse else _("Do not release. Fix the failed gates and run again")
         yield Step(repair, url=items if worse else "")
-    if comparison.lost:
-        fix = _("Restore the missing notes or correct the questions (see the errors)")
-        yield Step(fix, url=errors)
+    if lost:
+        yield Step(_restoring(comparison, stops=bool(gate.failed and not waiver)), url=errors)
     if comparison.gone:
         yield Step(
             n_(
@@ -104,10 +113,39 @@ def next_steps(
                 n=len(release.comparison.gone),
             )
         )
+    if bad := bad_metric(release):
+        yield Step(_IMPROVE.get(bad.metric) or _("Improve {metric}", metric=rule_label(bad.metric)))
     if items and comparison.changes and (waiver or not gate.failed):
         yield Step(_("See every changed item in the report"), url=items)
     if waiver is None:
         yield from _accepting(release, run, baseline, waivable)
+
+
+_IMPROVE = {
+    REFUSALS: _(
+        "Refuse fewer answerable queries: lower `--min-score`, or use another `--unanswerable-mode`, such as `llm`"
+    ),
+    FALSE_ANSWERS: _(
+        "Detect more unanswerable queries: raise `--min-score`, or use another `--unanswerable-mode`, such as `llm`"
+    ),
+}
+
+
+def _restoring(comparison: Comparison, *, stops: bool) -> Message:
+    """Return how to evaluate the lost items again; if notes changed, a search lost the items of missing notes."""
+    found = {hit.note for change in comparison.changes for hit in change.current_ranking or ()}
+    expected = (note for item in comparison.lost for note in item.expected_notes)
+    missing = dict.fromkeys(note for note in expected if note not in found)
+    ids = listed((item.id for item in comparison.lost), _NAMED)
+    fix = _("Correct the items that could not be evaluated ({items})", items=ids)
+    if comparison.task == "search" and missing and _differ_in("notes", comparison):
+        notes = listed(missing, _NAMED)
+        fix = _("Restore the missing notes ({notes}) or correct the questions", notes=notes)
+    return _("Do not release. {fix}, and run again", fix=fix) if stops else fix
+
+
+def _differ_in(what: str, comparison: Comparison) -> bool:
+    return any(mismatch.what == what for mismatch in comparison.mismatches)
 
 
 def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iterator[Step]:
@@ -146,6 +184,8 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
         )
     elif any(rule.why == "worst" for rule in gate.rules):
         yield DETECT
+    elif bad_metric(release):
+        yield Step(_("Or accept this quality and make this run the new baseline"), promote)
     else:
         yield Step(_("Make this run the new baseline"), promote)
 
@@ -463,8 +503,8 @@ def _changed_items(comparison: Comparison) -> Iterator[Section]:
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (EXAMPLES if not why else 0):
             lead = (Prose(why),) if why else ()
-            listed = Examples(title, tuple(items[:_LISTED]), len(items))
-            yield Section(f"items-{place}", title, (*lead, listed), folded=True)
+            shown = Examples(title, tuple(items[:_LISTED]), len(items))
+            yield Section(f"items-{place}", title, (*lead, shown), folded=True)
 
 
 NOT_EVALUATED = _(

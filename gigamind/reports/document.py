@@ -249,11 +249,16 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do next: what it achieves, and a command or a link to do it."""
+    """What to do next: what it achieves, and a command, lines of a file or a link to do it."""
 
     label: Text
     command: str = ""
     url: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the command is lines of a file."""
+        return "\n" in self.command
 
     @property
     def link(self) -> str:

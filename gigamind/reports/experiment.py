@@ -49,7 +49,13 @@ from gigamind.reports.document import (
     table,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import TASKS, changed_text, release_verdict, slice_name
+from gigamind.reports.verdict import (
+    NO_RELEASE,
+    TASKS,
+    changed_text,
+    release_verdict,
+    slice_name,
+)
 
 _HITS = 10
 _IDS = 5
@@ -83,8 +89,8 @@ def experiment_document(
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
     keys = distinct_in(in_order(experiment.metrics), *experiment.comparisons)
-    changed = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
-    main = [key for key in main_keys(keys) if key in changed]
+    moved = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
+    main = [key for key in main_keys(keys) if key in moved]
     others = [key for key in keys if key not in main]
     # The rankings of a search, for example, choose the best run.
     block = blocks_of(experiment.task)[0]
@@ -100,13 +106,14 @@ def experiment_document(
     counts = [len(entry.changed("worse")) for entry in experiment.comparisons]
     worst = counts.index(max(counts))
     comparison = release.comparison if release else experiment.comparisons[worst]
+    changed = changed_text(comparison) if len(counts) == 1 else ()
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
     title = _("All metrics") if release else _("Other metrics")
     if not any(entry.changes for entry in experiment.comparisons):
         items = ""
     return shaped(
         _("Comparison of runs"),
-        joined([TASKS[experiment.task], subject, *changed_text(comparison)], " · "),
+        joined([TASKS[experiment.task], subject, *changed], " · "),
         verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
         warnings=_warnings(experiment, release),
         steps=next_steps(release, names[-1], baseline=names[0], items=items, waivable=waivable)
@@ -122,7 +129,7 @@ def experiment_document(
             Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
-            _certainty(experiment, [*main, *others]),
+            _certainty(experiment),
             _listing(experiment, runs, say),
         ),
         version=experiment.runs[-1].run.app_version,
@@ -144,7 +151,7 @@ def _ranking(
     moved = [_moved(comparison, main) for comparison in experiment.comparisons]
     if not any(map(any, moved)):
         text = _("No run differs significantly from {reference} in a main metric.", **values)
-        return Verdict("measured", text)
+        return Verdict("measured", text, (NO_RELEASE,))
     if len(better) > len(worse):
         most = max(better, key=lambda change: -(change.drop or 0.0))
         values |= {"metric": rule_label(most.metric), "size": points(most.difference or 0.0)}
@@ -180,7 +187,7 @@ def _ranking(
             shared=experiment.shared,
             units=units_of(experiment.task),
         )
-    return Verdict("measured", joined((best, worst), " "))
+    return Verdict("measured", joined((best, worst), " "), (NO_RELEASE,))
 
 
 def _best(experiment: Experiment, goals: Sequence[str]) -> int:
@@ -225,7 +232,8 @@ def _ahead(experiment: Experiment, goals: Sequence[str], best: int) -> int | Non
 
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
     """Yield what a reader must know before trusting the metrics."""
-    if experiment.partial:
+    named = len(release.comparison.lost) if release else 0  # the verdict has them
+    if len(experiment.partial) > named:
         yield n_(
             "Only some runs evaluated {n} item, so no metric includes it: {ids}. Missing items by run: {counts}.",
             "Only some runs evaluated {n:,} items, so no metric includes them: {ids}. Missing items by run:"
@@ -391,7 +399,7 @@ SIGNIFICANT = _(
 )
 
 
-def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
+def _certainty(experiment: Experiment) -> Section:
     compared = len(experiment.comparisons)
     if compared == 1:
         text = _(
@@ -407,37 +415,12 @@ def _certainty(experiment: Experiment, keys: Sequence[str]) -> Section:
             compared=compared,
             each=f"{100 * experiment.correction.confidence:.4g}",
         )
-    heads = (_("metric"), _("items"), _("better"), _("worse"), _("adjusted p-value"))
-    tables = [
-        table(
-            heads,
-            [
-                (
-                    rule_label(key),
-                    Count(change.n),
-                    Count(change.improved),
-                    Count(change.worse),
-                    _p_text(change.shown_p),
-                )
-                for key in keys
-                if (change := comparison.metric(key))
-            ],
-            _minus_reference(experiment, run.label),
-        )
-        for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True)
-    ]
     return Section(
         "certainty",
         _("How certain the differences are"),
-        (Prose(joined([text, SIGNIFICANT], " "), faint=True), *tables),
+        (Prose(joined([text, SIGNIFICANT], " ")),),
         folded=True,
     )
-
-
-def _p_text(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
 
 
 _WAYS = {"improved": 1, "worse": -1}

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
+from typing import Literal
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -109,7 +110,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
             "cell_text": cell_text,
             "difference_text": difference_text,
             "drawn": drawn,
-            "has_limit": _has_limit,
+            "has": _has,
             "is_listed": is_listed,
             "kinds_of": _kinds,
             "more_text": more_text,
@@ -122,7 +123,9 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
             "type_of": type_of,
             "ways": {True: "better", False: "worse", None: ""},
             "width": _width,
-            "words_of": re.compile("[^/ ]+/?|[/ ]").findall,  # of a command; lines end between them
+            "words_of": re.compile(
+                "[^/ \n]+/?|[/ \n]"
+            ).findall,  # of a command; lines end between them
             "zip": zip,
         }
     )
@@ -158,10 +161,10 @@ def _scale(table: Table) -> float:
     return max(extent, _LEAST_EXTENT) if extent else 0.0
 
 
-def _has_limit(table: Table) -> bool:
-    """Return whether a limit line is drawn."""
-    cells = (cell for row in table.rows for cell in row)
-    return any(isinstance(cell, Difference) and cell.limit is not None for cell in cells)
+def _has(table: Table, part: Literal["low", "limit"]) -> bool:
+    """Return whether intervals or limit lines are drawn."""
+    cells = (cell for row in table.rows for cell in row if isinstance(cell, Difference))
+    return any(getattr(cell, part) is not None for cell in cells)
 
 
 def _extent(cell: Cell) -> float:

@@ -107,7 +107,11 @@ class _Page:
             label = self.text(step.label)
             if step.link:
                 label = f"[{label}]({step.link})"
-            lines.append(f"- {label}" + (f": {code(step.command)}" if step.command else ""))
+            own = f": {code(step.command)}" if step.command else ""
+            if step.is_file:
+                lines_of_file = ("```toml", *step.command.split("\n"), "```")
+                own = ":" + "".join(f"\n  {line}" for line in lines_of_file)
+            lines.append(f"- {label}{own}")
         return self._titled(_("What to do next"), "\n".join(lines))
 
     def table(self, block: Table) -> str:

@@ -105,16 +105,14 @@ def run_document(
         or outcome.out is None
         or outcome.refused
         or (outcome.bounds and outcome.bounds.failed)
-        else (
-            *(() if release else view.steps(record)),
-            *next_steps(
-                release,
-                shlex.quote(str(outcome.out)),
-                waivable=shlex.quote(str(outcome.out)),
-                items="#list" if items else "",
-                errors="#errors" if record.errors else "",
-                baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
-            ),
+        else next_steps(
+            release,
+            shlex.quote(str(outcome.out)),
+            waivable=shlex.quote(str(outcome.out)),
+            items="#list" if items else "",
+            errors="#errors" if record.errors else "",
+            baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
+            before=tuple(view.steps(record)),
         ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,

@@ -54,9 +54,10 @@ def _lines(block: Block, say: Translator) -> Iterator[str]:
         case Conditions(items):
             yield from (f"{_INDENT}{say(STATES[item.state])}: {say(item.text)}" for item in items)
         case Steps(items):
-            yield from (
-                f"{say(step.label)}: {step.command or step.link}".rstrip(": ") for step in items
-            )
+            for step in items:
+                first, *lines = (step.command or step.link).splitlines() or [""]
+                yield f"{say(step.label)}: {first}".rstrip(": ")
+                yield from lines
         case Examples(title, items, of):
             yield f"{say(title)} ({say(more_text(len(items), of))}):"
             yield from (f"{_INDENT}{item.title} ({item.id}): {say(item.what)}" for item in items)

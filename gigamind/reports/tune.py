@@ -1,13 +1,13 @@
 """The page of a grid of search settings: the recommended one, what changes with it, and all settings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gigamind.formats import points
-from gigamind.i18n import Text, Translator, _, joined, n_
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
-from gigamind.reports.charts import Curve, Pen, Spot, Surface
 from gigamind.reports.comparison import distinct_in, example_of, main_keys
 from gigamind.reports.document import (
     Cell,
@@ -15,7 +15,6 @@ from gigamind.reports.document import (
     Document,
     Examples,
     Percent,
-    Plot,
     Proportion,
     Prose,
     Section,
@@ -29,20 +28,19 @@ from gigamind.reports.document import (
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
 from gigamind.reports.verdict import NO_RELEASE, items_text
 
-_PLACE = 0.17  # between names behind the end of the x axis
 _WORSE_SHOWN = 3
-_PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
 
 
 def tuning_document(
     tuning: Tuning,
-    say: Translator,
     *,
     comparison: Comparison | None = None,
     warnings: Iterable[Text] = (),
     sections: Iterable[Section | None] = (),
     report: str = "",
     current: str = "",
+    lines: str = "",
+    run: str = "RUN",
 ) -> Document:
     """Return the page.
 
@@ -50,10 +48,15 @@ def tuning_document(
         comparison: of the run with the recommended setting with that of the current one; None if it is kept.
         warnings, sections: what is known about judges.
         report, current: URLs of the page of that comparison, and of the report of the current setting; "" if missing.
+        lines: the recommended options as lines of gigamind.toml.
+        run: the folder of a run with these options, for commands.
     """
     steps = (
-        Step(_("Evaluate with this setting, then make it the baseline"), tuning.command),
-        Step(_("For daily use, put these options into `gigamind.toml`")) if comparison else None,
+        Step(_("Evaluate with this setting"), tuning.command),
+        Step(_("Make it the baseline"), f"gigamind baseline promote {shlex.quote(run)}"),
+        Step(_("For daily use, put these lines into `gigamind.toml`"), lines)
+        if lines and comparison
+        else None,
         Step(_("See every query that changes"), url=report) if report else None,
         Step(_("Report of the current setting"), url=current) if current else None,
     )
@@ -65,7 +68,7 @@ def tuning_document(
         steps=filter(None, steps),
         table=_before_and_after(tuning, comparison) if comparison else None,
         examples=_examples(comparison) if comparison else None,
-        sections=(_settings(tuning), _curves(tuning, say), *sections),
+        sections=(_settings(tuning), *sections),
         version=tuning.app_version,
     )
 
@@ -264,67 +267,3 @@ def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
     if tuned.p_value <= tuning.level and tuned.gain > 0:
         return True
     return False if tuned.high < 0 else None
-
-
-def _curves(tuning: Tuning, say: Translator) -> Section:
-    """Return the metric by alpha, one chart for each index; balanced fusion has no alpha and is shown beside it."""
-    indexes: dict[tuple[str, int], list[TunedSetting]] = {}
-    for tuned in tuning.settings:
-        index = tuned.setting.embedder, tuned.setting.chunk_chars
-        indexes.setdefault(index, []).append(tuned)
-    charts: list[Plot] = []
-    caption = _(
-        "Chart: metric by alpha, with and without graph rerank; error bars are CIs of the difference from the current"
-        " setting"
-    )
-    for (embedder, chars), own in indexes.items():
-        weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
-        places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
-        at = {weight: place for place, weight in places.items()}
-        parts: list[Text] = [_("{metric} by alpha", metric=rule_label(tuning.metric))]
-        if _varies(tuning, "embedder"):
-            parts.append(embedder)
-        if _varies(tuning, "chunk_chars"):
-            parts.append(_("chunks of {chars} characters", chars=chars))
-        surface = Surface(
-            title=say(joined(parts, " · ")),
-            x_label=say(_("alpha (0: keyword search only, 1: semantic search only)")),
-            curves=[
-                _curve(
-                    [entry for entry in own if entry.setting.graph_rerank == moved], at, tuning, say
-                )
-                for moved in sorted({tuned.setting.graph_rerank for tuned in own})
-            ],
-            places={
-                place: f"{weight:g}" if len(weights) > 1 else say(_("balanced fusion"))
-                for place, weight in places.items()
-            },
-            places_label=say(_("balanced fusion, by title weight")) if len(weights) > 1 else "",
-            level=(tuning.as_is.figures[tuning.metric], say(_("current setting"))),
-        )
-        charts.append(Plot(surface, caption))
-    lead = _(
-        "Error bars show the 95% CI of the difference from the current setting. The lower end is corrected for testing"
-        " all settings at once. If it is above the dashed line, the setting is significantly better."
-    )
-    title = _("{metric} by setting", metric=rule_label(tuning.metric))
-    return Section("surface", title, (Prose(lead, faint=True), *charts), folded=True)
-
-
-def _curve(
-    own: Sequence[TunedSetting], at: dict[float, float], tuning: Tuning, say: Translator
-) -> Curve:
-    level, ends = tuning.as_is.figures[tuning.metric], {"keyword": 0.0, "semantic": 1.0}
-    spots: dict[bool, list[Spot]] = {True: [], False: []}
-    for tuned in own:
-        setting, apart = tuned.setting, tuned.setting.fusion == "balanced"
-        place = at[setting.title_weight] if apart else ends.get(setting.mode, setting.alpha)
-        whisker = level + tuned.low, level + tuned.high
-        spots[apart].append(Spot(place, tuned.figures[tuning.metric], whisker))
-    reranked = own[0].setting.graph_rerank
-    return Curve(
-        say(_("graph rerank") if reranked else _("no graph rerank")),
-        sorted(spots[False], key=lambda spot: spot.at),
-        spots[True],
-        _PENS[reranked],
-    )

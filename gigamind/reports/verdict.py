@@ -27,7 +27,7 @@ from gigamind.stats.special import beta_quantile
 
 _DETAIL = 80  # characters
 _BAD = 0.5
-_ALSO = 5  # rules with the same result as the one in the verdict
+_OTHERS = 5  # rules with the same result as the one in the verdict
 
 NO_RELEASE = _("This page gives no release verdict.")
 
@@ -45,6 +45,12 @@ STATE_OF: Mapping[Status, State] = {
     "not-comparable": "not-comparable",
 }
 """States by the status of a rule; gate verdicts have the same names."""
+_ALSO: Mapping[Status, Message] = {
+    "failed": _("Also failed"),
+    "warned": _("Also a warning"),
+    "inconclusive": _("Also inconclusive"),
+    "not-comparable": _("Also not comparable"),
+}
 _ORDER: Sequence[Status] = (
     "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
 )  # fmt: skip
@@ -72,12 +78,13 @@ def release_verdict(release: Release) -> Verdict:
     if release.waiver:
         sentence = joined([waiver_text(release.waiver), verdict.sentence], " ")
         return Verdict("waived", sentence, verdict.leads)
-    if not release.attempts:
+    attempts = [x for x in release.attempts if x.verdict != "not-comparable"]
+    if not attempts:
         return verdict
-    count = len(release.attempts) + 1
-    failed = [at for at, attempt in enumerate(release.attempts, 1) if attempt.verdict == "failed"]
+    count = len(attempts) + 1
+    failed = [at for at, attempt in enumerate(attempts, 1) if attempt.verdict == "failed"]
     if verdict.state in {"passed", "warning"} and failed:
-        first = release.attempts[failed[0] - 1]
+        first = attempts[failed[0] - 1]
         retried = _(
             "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
             count=count,
@@ -85,7 +92,7 @@ def release_verdict(release: Release) -> Verdict:
             metrics=list(map(rule_label, first.metrics)),
         )
         return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
-    states = [STATES[STATE_OF[attempt.verdict]] for attempt in release.attempts]
+    states = [STATES[STATE_OF[attempt.verdict]] for attempt in attempts]
     lead = _(
         "Attempt {count} with the same candidate. Earlier results: {states}.",
         count=count,
@@ -146,11 +153,24 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             )
             return Verdict("warning", joined([sentence, items_text(comparison)], " "))
         case _passed:
-            if comparison.changes or comparison.lost or comparison.unjudged:
-                texts = [_passed_sentence(release), items_text(comparison)]
-            else:
-                texts = [_same_text(comparison), *_unchanged_but_bad(release)]
-            return Verdict("passed", joined(texts, " "))
+            return _without_failure(release)
+
+
+def _without_failure(release: Release) -> Verdict:
+    """Return the verdict on a run that passed, and what is still bad."""
+    comparison = release.comparison
+    texts = [_same_text(comparison)]
+    if comparison.changes or comparison.lost or comparison.unjudged:
+        texts = [_passed_sentence(release), items_text(comparison)]
+    if not (bad := bad_metric(release)):
+        return Verdict("passed", joined(texts, " "))
+    texts.append(_("Still bad: {what}.", what=bad_text(bad)))
+    return Verdict("passed", joined(texts, " "), (_MAY_RELEASE,))
+
+
+_MAY_RELEASE = _(
+    "You may release: the gates only look for drops from the baseline. The quality is as bad as before."
+)
 
 
 def detailed(mismatch: Mismatch) -> Text:
@@ -171,12 +191,20 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison = release.comparison
     worst, *others = (rule for rule in worst_first(release) if rule.status == status)
-    reason = joined([rule_text(worst, comparison), items_text(comparison, worst.metric)], " ")
+    text = rule_text(worst, comparison)
+    if worst.why == "worst":  # of several such metrics, none is the worst one
+        alike = [rule for rule in (worst, *others) if rule.why == "worst"]
+        others = [rule for rule in others if rule.why != "worst"]
+        text = _(
+            "{metrics} cannot get worse, because the baseline already has the worst value.",
+            metrics=[rule_label(rule.metric) for rule in alike],
+        )
+    reason = joined([text, items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     if not others:
         return Verdict(STATE_OF[status], sentence)
-    metrics = listed([_moved(rule.metric, comparison) for rule in others], _ALSO)
-    lead = _("Also {state}: {metrics}.", state=STATES[STATE_OF[status]], metrics=metrics)
+    metrics = listed([_moved(rule.metric, comparison) for rule in others], _OTHERS)
+    lead = _("{also}: {metrics}.", also=_ALSO[status], metrics=metrics)
     return Verdict(STATE_OF[status], sentence, (lead,))
 
 
@@ -203,11 +231,6 @@ def rule_text(rule: RuleResult, comparison: Comparison) -> Text:
     match rule.why:
         case "drop" if change and change.difference is not None and rule.limit is not None:
             text = _drop_text(rule, change, rule.limit, comparison)
-        case "worst":
-            text = _(
-                "the gate cannot detect a regression, because {metric} is at its worst value in both runs.",
-                **given,
-            )
         case "gone" | "speed_gone":
             text = _("{metric} was measured in the baseline, but not in this run.", **given)
         case "slower":
@@ -309,23 +332,38 @@ def _same_text(comparison: Comparison) -> Message:
     )
 
 
-def _unchanged_but_bad(release: Release) -> Iterator[Message]:
-    """Yield the worst gated metric, if it is nearer to its worst value than to its best one."""
-    changes = [release.comparison.metric(rule.metric) for rule in release.gate.rules]
-    values = [(_badness(change), change) for change in changes if change and change.n]
-    badness, change = max(values, key=lambda entry: entry[0], default=(0.0, None))
-    if change is None or badness <= _BAD:
-        return
-    value = change.current or 0.0
-    counts = {"count": round(value * change.n), "n": change.n}
-    match change.metric:
-        case "unanswerable.false_refusals":
-            what = _("{count:,} of {n:,} answerable queries are refused", **counts)
-        case "unanswerable.far":
-            what = _("{count:,} of {n:,} unanswerable queries are judged answerable", **counts)
-        case metric:
-            what = joined([rule_label(metric), share(value)], " ")
-    yield _("Unchanged but bad: {what}.", what=what)
+REFUSALS, FALSE_ANSWERS = "unanswerable.false_refusals", "unanswerable.far"
+
+
+def bad_metric(release: Release) -> MetricChange | None:
+    """Return the worst gated metric of a run that passed, if it is nearer to its worst value than to its best one.
+
+    If items changed, only an error rate of the judge counts: another metric is low because a dataset is hard.
+    """
+    comparison = release.comparison
+    if release.gate.verdict != "passed":
+        return None
+    changes = [comparison.metric(rule.metric) for rule in release.gate.rules]
+    counted = [
+        change
+        for change in changes
+        if change
+        and change.n
+        and (change.metric in {REFUSALS, FALSE_ANSWERS} or not comparison.changes)
+    ]
+    worst = max(counted, key=_badness, default=None)
+    return worst if worst and _badness(worst) > _BAD else None
+
+
+def bad_text(change: MetricChange) -> Message:
+    """Return a bad metric as a number of queries, or with its value."""
+    counts = {"count": round((change.current or 0.0) * change.n), "n": change.n}
+    texts = {
+        REFUSALS: _("{count:,} of {n:,} answerable queries are refused", **counts),
+        FALSE_ANSWERS: _("{count:,} of {n:,} unanswerable queries are judged answerable", **counts),
+    }
+    value = joined([rule_label(change.metric), share(change.current)], " ")
+    return texts.get(change.metric, value)
 
 
 def _badness(change: MetricChange) -> float:

@@ -152,7 +152,7 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
         "report.html",
     ]
     report = json.loads((place / "compared" / "compare.json").read_text("utf-8"))
-    assert list(report) == ["comparison", "gate", "experiment"]
+    assert list(report) == ["comparison", "gate", "messages", "experiment"]
     page = (place / "compared" / "compare.html").read_text("utf-8")
     assert '<div class="verdict failed">' in page
     assert 'lang="ko"' not in page

@@ -154,7 +154,7 @@ def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):
     page = (tmp_path / "ko" / "report.html").read_text("utf-8")
     assert "<title>링크 평가" in page
     names = {file.name for file in (tmp_path / "ko" / "figures").iterdir()}
-    assert names == {"metrics.svg", "sweep.svg", "reliability.svg", "slices.svg"}
+    assert names == {"metrics.svg", "slices.svg"}
 
 
 def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):

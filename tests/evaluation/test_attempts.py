@@ -9,6 +9,7 @@ import pytest
 from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs, read_verdict
+from gigamind.i18n import translator
 from gigamind.publish.artifacts import end_of_gate
 from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run
@@ -74,6 +75,22 @@ def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
         assert "kim" in text, page
     with pytest.raises(InputError, match="--force"):  # a waiver is no new baseline
         promote_run(PromoteOptions(run=home / "runs" / "a", folder=home / "b"))
+
+
+def test_a_waived_run_keeps_the_language_of_its_messages(home):
+    break_notes(home, 4)
+    failed = run(home, "a", lang="ko")
+    waive(home, "a")
+    say, changes = translator("ko"), failed.verdict.comparison.changes
+    text = (home / "runs" / "a" / "summary.md").read_text("utf-8")
+    english, korean = (str(x).partition("->")[0] for x in (changes[0].what, say(changes[0].what)))
+    assert english not in text
+    assert korean in text
+    assert "Allowed difference" not in text
+    restored = read_verdict(home / "runs" / "a")
+    assert [say(change.what) for change in restored.comparison.changes] == [
+        say(change.what) for change in changes
+    ]
 
 
 def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypatch):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from time_limit import check_linear
 
-from gigamind.metrics.answerability import Confusion, best_f1, confusion, point_at, sweep
+from gigamind.metrics.answerability import Confusion, best_f1, confusion, sweep
 
 UNANSWERABLE, ANSWERABLE = True, False
 ITEMS = [
@@ -18,6 +18,13 @@ scored = st.lists(
     st.tuples(st.booleans(), st.none() | st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5001, 0.9, 1.0])),
     max_size=25,
 )
+
+
+def counts_at(items, min_score):
+    """Return the counts of the point whose range contains the threshold."""
+    points = sweep(items)
+    found = (point.counts for point in points if min_score <= point.min_score)
+    return next(found, points[-1].counts.all_refused)
 
 
 def test_the_counts_change_at_each_score_and_nowhere_else():
@@ -35,18 +42,17 @@ def test_the_counts_change_at_each_score_and_nowhere_else():
 
 
 def test_a_score_equal_to_the_setting_counts_as_answerable():
-    points = sweep(ITEMS)
-    assert point_at(points, 0.3).counts == Confusion(tp=1, fp=1, fn=1, tn=2)
-    assert point_at(points, np.nextafter(0.3, 1)).counts == Confusion(tp=2, fp=1, fn=0, tn=2)
+    assert counts_at(ITEMS, 0.3) == Confusion(tp=1, fp=1, fn=1, tn=2)
+    assert counts_at(ITEMS, np.nextafter(0.3, 1)) == Confusion(tp=2, fp=1, fn=0, tn=2)
 
 
 def test_an_item_without_a_hit_is_unanswerable_at_every_setting():
-    points = sweep([(UNANSWERABLE, None), (ANSWERABLE, 0.5)])
-    assert point_at(points, 0.0).counts == Confusion(tp=1, fp=0, fn=0, tn=1)
+    items = [(UNANSWERABLE, None), (ANSWERABLE, 0.5)]
+    assert counts_at(items, 0.0) == Confusion(tp=1, fp=0, fn=0, tn=1)
 
 
 def test_a_perfect_score_is_below_no_setting():
-    assert point_at(sweep([(ANSWERABLE, 1.0)]), 1.0).counts == Confusion(tp=0, fp=0, fn=0, tn=1)
+    assert counts_at([(ANSWERABLE, 1.0)], 1.0) == Confusion(tp=0, fp=0, fn=0, tn=1)
 
 
 def test_no_items_give_the_two_ends_with_nothing_counted():
@@ -59,7 +65,7 @@ def test_no_items_give_the_two_ends_with_nothing_counted():
 @given(scored, st.floats(0, 1))
 def test_a_point_counts_what_the_judge_would_have_said(items, min_score):
     judged = [(known, score is None or score < min_score) for known, score in items]
-    assert point_at(sweep(items), min_score).counts == confusion(judged)
+    assert counts_at(items, min_score) == confusion(judged)
 
 
 def test_the_best_setting_lies_midway_between_the_scores_around_it():

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import re
+from html import unescape as html_text
 from typing import get_args
 
 import pytest
@@ -11,8 +12,7 @@ from rich.console import Console
 
 from gigamind.i18n import translator
 from gigamind.reports import html, markdown, terminal
-from gigamind.reports.charts import Line, Pen
-from gigamind.reports.charts import Steps as Curve
+from gigamind.reports.charts import Course, Trend
 from gigamind.reports.document import (
     Banner,
     Block,
@@ -52,7 +52,7 @@ from gigamind.reports.document import (
 
 BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
 SAY = translator("en")
-CHART = Curve("t", "x", [0.0, 0.5, 1.0], [Line("", [0.2, 0.4], Pen("ink"))], [])
+CHART = Trend("t", [Course("m", [0.2, 0.4])], [True, True], ("a", "b"), ("run", "", ""))
 EXAMPLE = Example(BAD, BAD, BAD, (BAD,), (Side(BAD, (SideLine(BAD, Proportion(0.5), "wrong"),)),))
 SAMPLES = {
     Verdict: Verdict("failed", BAD, (BAD,)),
@@ -146,6 +146,32 @@ def test_differences_of_a_table_share_one_axis():
     dots = re.findall(r'class="dot" x="([\d.]+)"', page)
     assert zeros == ["50.0", "50.0"]
     assert [float(dot) for dot in dots] == pytest.approx([26, 62], abs=0.5)
+
+
+def test_a_legend_explains_only_what_is_drawn():
+    def legends(difference):
+        page = html.render_html(_document(table(("m", "d"), [("a", difference)])), SAY)
+        return "Bars" in page, "at the limit" in page
+
+    assert legends(Difference(0.1, 0.0, 0.2, -0.02)) == (True, True)
+    assert legends(Difference(0.1, 0.0, 0.2)) == (True, False)
+    assert legends(Difference(0.1, limit=-0.02)) == (False, True)
+    assert legends(Difference(0.1)) == (False, False)
+
+
+def test_lines_of_a_file_keep_their_line_ends_in_each_medium():
+    lines = '[search]\nmode = "hybrid"\nnotes = "a|b"'
+    document = _document(Steps((Step("put", lines),)))
+    out = io.StringIO()
+    terminal.show(document, Console(file=out), SAY)
+    assert lines in out.getvalue()
+    [fence] = [
+        x for x in MarkdownIt().parse(markdown.render_markdown(document, SAY)) if x.tag == "code"
+    ]
+    assert fence.content == f"{lines}\n"
+    page = html.render_html(document, SAY)
+    code = re.search("<details>.*?<code>(.*?)</code>", page, re.DOTALL)[1]
+    assert html_text(re.sub("<[^>]*>", "", code)) == lines
 
 
 def test_the_terminal_leaves_sections_out_and_a_comment_folds_them():

@@ -8,6 +8,7 @@ from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.spec import Metric, Text
 from gigamind.metrics.table import register
 from gigamind.release.compare import compare
+from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
 from gigamind.release.waiver import Attempt, Release, Waiver
@@ -68,6 +69,72 @@ def test_a_single_lost_item_of_many_passes_and_is_counted(judged):
     verdict = release_verdict(judged(lost=1, n=400))
     assert verdict.state == "passed"
     assert {"1", "400"} <= set(_numbers(verdict.sentence))
+
+
+def _judged_as(release, metric, value):
+    """Return the comparison, unchanged, with this value of a metric in both runs."""
+    comparison, gate = release.comparison, release.gate
+    change = comparison.metrics[0].model_copy(
+        update={"metric": metric, "baseline": value, "current": value, "n": 158}
+    )
+    rule = gate.rules[0].model_copy(update={"metric": metric, "status": "passed", "why": "drop"})
+    metrics = (x for x in comparison.metrics if x.metric != metric)
+    rules = (x for x in gate.rules if x.metric != metric)
+    return Release(
+        comparison=comparison.model_copy(update={"metrics": (*metrics, change)}),
+        gate=gate.model_copy(update={"rules": (*rules, rule)}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "count"),
+    [
+        ("unanswerable.false_refusals", 143 / 158, "143"),
+        ("unanswerable.far", 90 / 158, "90"),
+        ("search.recall_at_10", 0.25, "0.250"),
+    ],
+)
+def test_a_pass_with_a_bad_metric_may_be_released_and_is_improved_first(
+    judged, metric, value, count
+):
+    release = _judged_as(judged(n=400), metric, value)
+    verdict = release_verdict(release)
+    assert verdict.state == "passed"
+    assert count in _numbers(verdict.sentence)
+    assert verdict.leads
+    first, last = next_steps(release, "out/run")
+    assert first.command == ""
+    assert "promote" in last.command
+    fine = _judged_as(judged(n=400), metric, 1 - value)
+    assert not release_verdict(fine).leads
+    assert [bool(step.command) for step in next_steps(fine, "out/run")] == [True]
+
+
+def test_metrics_at_their_worst_value_are_one_warning_that_says_so(judged):
+    release = _judged_as(judged(n=400), "unanswerable.f1", 0.0)
+    release = _judged_as(release, "unanswerable.far", 1.0)
+    rules = [
+        rule.model_copy(update={"status": "warned", "why": "worst"})
+        if rule.metric.startswith("unanswerable.")
+        else rule
+        for rule in release.gate.rules
+    ]
+    gate = release.gate.model_copy(update={"rules": tuple(rules), "verdict": "warned"})
+    verdict = release_verdict(release.model_copy(update={"gate": gate}))
+    assert verdict.state == "warning"
+    assert "F1 (unanswerable), wrongly answered (FAR)" in verdict.sentence
+    assert not verdict.leads
+
+
+def test_lost_items_name_at_most_three_missing_notes_and_come_before_worse_ones(judged):
+    release = judged(lost=20)
+    lost = tuple(LostItem(id=f"l{n}", text="q", expected_notes=(f"n{n}.md",)) for n in range(5))
+    notes = Mismatch(what="notes", severity="no-verdict", meaning="other", relaxed_by="notes")
+    for mismatches, named in (((notes,), "n2.md, 2 more"), ((), "l2, 2 more")):
+        comparison = release.comparison.model_copy(update={"lost": lost, "mismatches": mismatches})
+        found = release.model_copy(update={"comparison": comparison})
+        steps = [step for step in next_steps(found, "out/run") if named in step.label]
+        assert len(steps) == 1
 
 
 def test_incomparable_runs_say_how_many_items_got_worse_and_how_to_go_on(judged):

@@ -11,7 +11,6 @@ from gigamind.records.card import (
     CardBin,
     CardFigure,
     CardGroup,
-    CardLiars,
     CardMiss,
     CardScale,
     CheckedCard,
@@ -31,8 +30,8 @@ from gigamind.release.shortfall import (
     scale_name,
     shortfalls,
 )
+from gigamind.reports.cards.deceptive import deceptive_blocks
 from gigamind.reports.cards.line import NO_MODEL, labels_text, tried
-from gigamind.reports.charts import Scatter
 from gigamind.reports.comparison import EXAMPLES
 from gigamind.reports.document import (
     Block,
@@ -48,7 +47,6 @@ from gigamind.reports.document import (
     Group,
     Interval,
     Moment,
-    Plot,
     Proportion,
     Prose,
     Result,
@@ -64,6 +62,7 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
+from gigamind.reports.verdict import NO_RELEASE
 
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 
@@ -104,7 +103,7 @@ def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> 
         sections=(
             _means(scales),
             *(
-                _scale_section(place, scale, say, shows_misses=len(misses) > EXAMPLES)
+                _scale_section(place, scale, shows_misses=len(misses) > EXAMPLES)
                 for place, scale in enumerate(scales, 1)
             ),
             _second_checks(card, say),
@@ -142,6 +141,7 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
             or _("none"),
         )
     )
+    leads.append(NO_RELEASE)
     state, weakest = _state(missing), checked.weakest()
     if weakest and not missing:
         text = _(
@@ -416,15 +416,13 @@ _ABOUT: Mapping[str, Message] = {
 }
 
 
-def _scale_section(
-    place: int, scale: CardScale, say: Translator, *, shows_misses: bool
-) -> Section | None:
+def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> Section | None:
     if not scale.overall.items:
         return None
     blocks = [
         *_confusion(scale.overall),
         *_metrics(scale),
-        *_calibration([entry for entry in scale.overall.bins if entry.right.n], say),
+        *_calibration([entry for entry in scale.overall.bins if entry.right.n]),
     ]
     if not scale.misses:
         blocks.append(Prose(_("No verdict is far from its label.")))
@@ -481,22 +479,15 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
         yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
 
 
-def _calibration(bins: Sequence[CardBin], say: Translator) -> Iterator[Block]:
-    """Yield the share of right verdicts by stated confidence, as a plot and a table."""
+def _calibration(bins: Sequence[CardBin]) -> Iterator[Block]:
+    """Yield the share of right verdicts by stated confidence."""
     if not bins:
         return
-    title = _("Calibration of the judge's confidence")
     labels = _("judge's stated confidence"), _("share of correct verdicts")
-    points = [
-        (entry.confidence, entry.right.value, entry.right.n)
-        for entry in bins
-        if entry.confidence is not None and entry.right.value is not None
-    ]
-    caption = _(
-        "Verdicts are grouped by the confidence that the judge stated. On the diagonal line, confidence equals"
-        " accuracy. Below the line, the judge is overconfident."
+    title = _(
+        "Calibration of the judge's confidence: the judge is overconfident where fewer verdicts are correct than it"
+        " stated."
     )
-    yield Plot(Scatter(say(title), say(labels[0]), say(labels[1]), points), caption)
     figures = [entry.right for entry in bins]
     yield table(
         (labels[0], _("mean confidence"), labels[1], *_heads(figures)[1:]),
@@ -521,68 +512,6 @@ def _second_checks(card: JudgeCard, say: Translator) -> Section | None:
         models=joined((tried(look, say.language) for look in card.second_looks), "; "),
     )
     return Section("second-checks", _("Second check of claims"), (Prose(text),), folded=True)
-
-
-_BEHAVIOURS: Mapping[str, Message] = {
-    "honest": _("repeats the human verdicts"),
-    "credulous": _(
-        "calls even claims that people doubt supported, and quotes the most similar line"
-    ),
-    "pastes_one_line": _("quotes the same line for every claim"),
-    "pastes_and_passes": _(
-        "quotes the same line for every claim, and knows the solutions of the second check's test pairs"
-    ),
-    "always_supported": _("calls every claim supported, without a quote or with an invented quote"),
-    "no_claims": _("says that no sentence is a claim"),
-    "abstains": _(
-        "says that every sentence is an abstention (states that the notes lack the answer)"
-    ),
-    "swaps_ids": _("gives each claim the verdict of the next claim"),
-    "quotes_the_question": _("quotes the question or the answer instead of a note"),
-}
-
-
-def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
-    """Return the results of the deceptive judges; unknown ones keep their names."""
-    lead = [
-        _(
-            "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}. A model"
-            " that makes the same errors gets the same result. According to human labels, {unsupported} of the"
-            " {claims} claims are unsupported, correctness is {correctness}, and utility is {utility}.",
-            answers=liars.answers,
-            dataset=liars.dataset,
-            unsupported=liars.unsupported,
-            claims=liars.claims,
-            correctness=share(liars.correctness),
-            utility=share(liars.utility),
-        ),
-        _(
-            "A quote proves that its words are in the note. It does not prove that they support the claim."
-        ),
-    ]
-    if liars.unlabelled:
-        left_out = n_(
-            "The test left out {n} answer without labels or notes.",
-            "The test left out {n:,} answers without labels or notes.",
-            n=liars.unlabelled,
-        )
-        lead.append(left_out)
-    heads = (
-        *(_("judge"), _("correctness"), _("unsupported claims that the judge accepted")),
-        *(_("claims that the judge did not count as claims"), _("utility"), _("no verdict")),
-    )
-    rows = (
-        (
-            _BEHAVIOURS.get(judge.name, judge.name),
-            Proportion(judge.correctness),
-            Count(judge.passed_off, liars.unsupported),
-            Count(judge.hidden, liars.claims),
-            Proportion(judge.utility),
-            Count(judge.unscored),
-        )
-        for judge in liars.liars
-    )
-    return Prose(joined(lead, " ")), table(heads, rows)
 
 
 def _details(card: JudgeCard) -> Section:

@@ -98,7 +98,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     def sections(
         self, record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
     ) -> Iterator[Section]:
-        parts = (_misses(record), _thresholds(record, say), _calibration(record, say))
+        parts = (_misses(record), _thresholds(record), _calibration(record))
         yield from filter(None, (*parts, _languages(record, say, baseline), _method(record)))
 
     def listing(
@@ -123,8 +123,6 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         shown = {figure.label("en"): figure for figure in main_figures(overall)}
         return charts.drawn(
             metrics=charts.forest(say(_("Metrics with 95% CIs")), say, shown, None),
-            sweep=_sweep(record, say),
-            reliability=_reliability(record, say),
             slices=_slices(record, say, None),
         )
 
@@ -265,13 +263,12 @@ def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
     return {cause: (count, meanings[cause]) for cause, count in misses.items() if count}
 
 
-def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
+def _thresholds(record: LinkRunRecord) -> Section | None:
     """Return precision and recall at each threshold that leaves out more suggestions than the one before."""
-    chart = _sweep(record, say)
-    if chart is None:
-        return None
     own = _min_confidence(record)
     points = {p.suggested: p for p in reversed(record.summary.sweep) if p.suggested}
+    if not points:
+        return None
     rows = (
         (
             f"{max(own, p.min_confidence):.2f}",
@@ -286,35 +283,12 @@ def _thresholds(record: LinkRunRecord, say: Translator) -> Section | None:
         "Results with other values of `--min-confidence`, measured on the same links. Before you use another value,"
         " check it on other links."
     )
-    blocks = table(names, rows), Plot(chart, caption)
+    blocks = (table(names, rows, caption),)
     return Section("thresholds", _("Results by threshold"), blocks, folded=True)
 
 
-def _sweep(record: LinkRunRecord, say: Translator) -> charts.Steps | None:
-    points = record.summary.sweep
-    if not any(point.suggested for point in points):
-        return None
-    # Each value holds from its threshold up to the next one, as the run's own threshold may lie between two.
-    lines = [
-        charts.Line(say(_("precision")), [p.precision for p in points[:-1]], charts.Pen("accent")),
-        charts.Line(
-            say(_("recall")), [p.recall for p in points[:-1]], charts.Pen("warn", "dashed")
-        ),
-    ]
-    current = _min_confidence(record)
-    marks = [charts.Mark(current, say(_("current: {value:.2f}", value=current)))]
-    return charts.Steps(
-        say(_("Precision and recall by threshold")),
-        say(_("confidence threshold")),
-        [point.min_confidence for point in points],
-        lines,
-        marks,
-    )
-
-
-def _calibration(record: LinkRunRecord, say: Translator) -> Section | None:
-    chart, error = _reliability(record, say), record.summary.calibration_error
-    if chart is None:
+def _calibration(record: LinkRunRecord) -> Section | None:
+    if not record.summary.reliability:
         return None
     rows = (
         (
@@ -328,21 +302,10 @@ def _calibration(record: LinkRunRecord, say: Translator) -> Section | None:
     names = _("confidence"), _("number of suggestions"), _("mean confidence"), _("precision")
     text = _(
         "Expected calibration error (mean gap between confidence and precision): {value}.",
-        value=share(error),
+        value=share(record.summary.calibration_error),
     )
-    caption = _(
-        "Reliability diagram: share of correct suggestions by confidence; larger dots have more suggestions. On the"
-        " dashed line, confidence equals precision."
-    )
-    blocks = Prose(text), table(names, rows), Plot(chart, caption)
+    blocks = Prose(text), table(names, rows)
     return Section("calibration", _("Calibration"), blocks, folded=True)
-
-
-def _reliability(record: LinkRunRecord, say: Translator) -> charts.Scatter | None:
-    points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
-    texts = (_("Precision by confidence"), _("mean confidence"), _("precision"))
-    title, x_label, y_label = map(say, texts)
-    return charts.Scatter(title, x_label, y_label, points) if points else None
 
 
 def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:

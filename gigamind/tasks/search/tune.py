@@ -25,7 +25,13 @@ from gigamind.tasks.search.judge_advice import is_usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
-from gigamind.tasks.search.tune_grid import eval_command, tune_grid, with_setting
+from gigamind.tasks.search.tune_grid import (
+    config_lines,
+    eval_command,
+    eval_values,
+    tune_grid,
+    with_setting,
+)
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
@@ -67,16 +73,19 @@ def tune(
         comparison = _compared(options, current, best, out / HTML_FILE)
         tuning = tuning.model_copy(update={"min_score": min_score, "worse": _worse(comparison)})
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
-    command = eval_command(chosen, _recommended(known, judge))
-    tuning = tuning.model_copy(update={"command": command})
+    advised = _recommended(known, judge)
+    values = eval_values(chosen, advised)
+    tuning = tuning.model_copy(update={"command": eval_command(values)})
+    is_made = advised is None or advised.chosen  # else the run with that judge comes first
     say = translator(options.language)
     document = partial(
         tuning_document,
         tuning,
-        say,
         comparison=comparison,
         warnings=tuple(_judge_warnings(known)),
         sections=[_judge_section(known)],
+        lines=config_lines(values),
+        run=str((best or current).out) if is_made else "eval/out",  # the latest run there
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
     _write(out / PAGE_FILE, render_html(page, say))

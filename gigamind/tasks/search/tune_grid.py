@@ -1,7 +1,8 @@
 """Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
+import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import cast
@@ -111,7 +112,7 @@ def tune_grid(
         low=interval.low,
         high=interval.high,
         detectable=selection.detectable,
-        command=eval_command(with_setting(options, current[selection.chosen]), None),
+        command=eval_command(eval_values(with_setting(options, current[selection.chosen]), None)),
     )
 
 
@@ -220,18 +221,29 @@ _OMITTED = {"task", "out", "format", "lang", "figures", "save_snapshot"}
 _JUDGE_OPTIONS = {"unanswerable_mode", "min_score", "judge"}
 
 
-def eval_command(options: SearchEvalOptions, judge: JudgeRates | None) -> str:
-    """Return the command of an evaluation with these options, with another judge if one is given."""
+def eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[str, object]:
+    """Return the options that differ from the defaults, by name, with another judge if one is given."""
     hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
     always = {"dataset", "notes", "mode", *(hybrid if options.mode == "hybrid" else ())}
     other = judge is not None and not judge.chosen
-    shown, typed = options.for_report(), list[str]()
+    shown, values = options.for_report(), dict[str, object]()
     for name, field in SearchEvalOptions.model_fields.items():
         omitted = name in _OMITTED or (other and name in _JUDGE_OPTIONS)
         if not omitted and (name in always or getattr(options, name) != field.default):
-            typed += _typed(f"--{name.replace('_', '-')}", shown[name])
-    own = ("--unanswerable-mode", judge.kind) if judge is not None and other else ()
-    return f"gigamind eval search {shlex.join([*typed, *own])}"
+            values[name.replace("_", "-")] = shown[name]
+    return values | ({"unanswerable-mode": judge.kind} if judge is not None and other else {})
+
+
+def eval_command(values: Mapping[str, object]) -> str:
+    """Return the command of an evaluation with these options."""
+    typed = (word for name, value in values.items() for word in _typed(f"--{name}", value))
+    return f"gigamind eval search {shlex.join(typed)}"
+
+
+def config_lines(values: Mapping[str, object]) -> str:
+    """Return these options as lines of gigamind.toml; TOML writes these values as JSON does."""
+    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return "\n".join(("[search]", *lines))
 
 
 def _typed(flag: str, value: object) -> list[str]:

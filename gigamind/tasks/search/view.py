@@ -42,6 +42,7 @@ from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
 _FAILURES = 10
+_THRESHOLDS = 8  # rows of other thresholds
 _PERCENTILES = ("p50", "p95", "p99")
 
 
@@ -49,7 +50,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     """Describes search runs."""
 
     def charts(self, record: RunRecord) -> Mapping[str, Chart]:
-        return search_figures(record, judging(record), None, translator("en"))
+        return search_figures(record, None, translator("en"))
 
     def files(self, record: RunRecord) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
@@ -134,15 +135,14 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         ]
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
         listed = table(heads, rows, more_text(len(rows), len(failed)))
-        judged = judging(record)
-        charts = search_figures(record, judged, baseline, say)
+        chart = search_figures(record, baseline, say).get("slices")
         unlabelled = _("Search results without a relevance label")
         parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
             ("failures", _("Worst failures"), (listed,) if rows else ()),
-            ("judge", _("Unanswerable queries"), _judged(record, judged, charts)),
+            ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
             ("unjudged", unlabelled, _unjudged(record.summary)),
-            ("slices", _("Results by slice"), _by_slice(record.summary, charts)),
-            ("latency", _("Latency"), _latency(record, charts)),
+            ("slices", _("Results by slice"), _by_slice(record.summary, chart)),
+            ("latency", _("Latency"), _latency(record)),
         )
         for name, title, blocks in parts:
             yield Section(name, title, tuple(blocks), folded=True)
@@ -179,8 +179,8 @@ def _example(item: ItemReport) -> Example:
     return Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
 
 
-def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> Iterator[Block]:
-    """Yield the judge, its confusion matrix, other judges and thresholds on the same queries, and plots."""
+def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
+    """Yield the judge, its confusion matrix, and other judges and thresholds on the same queries."""
     judge, counts = record.run.judge, judged.counts
     yield Prose(_rule(judge))
     if not record.summary.counts.queries_unanswerable:
@@ -220,14 +220,7 @@ def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> 
     if judged.both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     if len(rows) > 1:
-        heads = (
-            _("judge"),
-            _("threshold"),
-            _("wrongly refused"),
-            _("wrongly judged answerable"),
-            label_text("unanswerable.precision"),
-            label_text("unanswerable.f1"),
-        )
+        heads = (_("judge"), *_ERROR_HEADS)
         yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
     if best and is_usable(best.point.counts):
         yield Prose(
@@ -240,14 +233,22 @@ def _judged(record: RunRecord, judged: Judging, charts: Mapping[str, Chart]) -> 
             ),
             faint=True,
         )
-    yield from _plots(
-        charts,
-        threshold=_("Results on these queries if the judge used another threshold."),
-        scores=_(
-            "Score distributions of answerable and unanswerable queries. The less they overlap, the better a threshold"
-            " separates them."
-        ),
-    )
+    if judged.both_kinds and judged.points:
+        apart = max(1, len(judged.points) // _THRESHOLDS)
+        others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
+        caption = _("Results on these queries if the judge used another threshold.")
+        calibrated = judged.kind == "calibrated"
+        name = _("minimum probability of an answer") if calibrated else _("min_score")
+        yield table((name, *_ERROR_HEADS[1:]), others, caption)
+
+
+_ERROR_HEADS = (
+    _("threshold"),
+    _("wrongly refused"),
+    _("wrongly judged answerable"),
+    label_text("unanswerable.precision"),
+    label_text("unanswerable.f1"),
+)
 
 
 def _rule(judge: JudgeReport | None) -> Text:
@@ -292,10 +293,6 @@ def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[C
     )
 
 
-def _plots(charts: Mapping[str, Chart], **captions: Text) -> Iterator[Plot]:
-    yield from (Plot(charts[name], text) for name, text in captions.items() if name in charts)
-
-
 def _unjudged(summary: SummaryReport) -> Iterator[Block]:
     """Yield the number of unlabelled results, the possible range of nDCG, and which ones to label first."""
     report = summary.holes
@@ -337,7 +334,7 @@ def _unjudged(summary: SummaryReport) -> Iterator[Block]:
     )
 
 
-def _by_slice(summary: SummaryReport, charts: Mapping[str, Chart]) -> Iterator[Block]:
+def _by_slice(summary: SummaryReport, chart: Chart | None) -> Iterator[Block]:
     parts = list(slices(summary, _TAGS))
     if len(parts) == 1:
         return
@@ -369,13 +366,12 @@ def _by_slice(summary: SummaryReport, charts: Mapping[str, Chart]) -> Iterator[B
             n_("{n} more tag: see summary.json.", "{n:,} more tags: see summary.json.", n=left),
             faint=True,
         )
-    yield from _plots(
-        charts,
-        slices=_("MRR by slice with 95% CIs. Slices with fewer than 30 queries are unreliable."),
-    )
+    if chart:
+        text = _("MRR by slice with 95% CIs. Slices with fewer than 30 queries are unreliable.")
+        yield Plot(chart, text)
 
 
-def _latency(record: RunRecord, charts: Mapping[str, Chart]) -> Iterator[Block]:
+def _latency(record: RunRecord) -> Iterator[Block]:
     performance, search = record.summary.performance, record.summary.overall.search
     percentiles = ((f"search.latency_{p}_ms", search.get(f"latency_{p}_ms")) for p in _PERCENTILES)
     rows: list[tuple[Text, float | None, int]] = [
@@ -389,4 +385,3 @@ def _latency(record: RunRecord, charts: Mapping[str, Chart]) -> Iterator[Block]:
         [(name, Time(value, digits)) for name, value, digits in rows if value is not None],
     )
     yield Prose(performance.latency_method, faint=True)
-    yield from _plots(charts, latency=_("Wall time of each query, with percentiles."))

@@ -154,6 +154,15 @@ class Visitor:
     def wait_for_text(self, selector, text):
         self.waiting.until(lambda _: text in self.texts(selector))
 
+    def wait_for_texts(self, selector, *parts):
+        """Wait until there are as many elements as parts, each with its part in its text: some load later."""
+
+        def shown(_):
+            texts = self.texts(selector)
+            return len(texts) == len(parts) and all(map(str.__contains__, texts, parts))
+
+        self.waiting.until(shown)
+
     def click(self, selector):
         self.browser.execute_script("arguments[0].click()", self.wait(selector))
 
@@ -279,20 +288,14 @@ def test_sources_unfold_and_their_passages_are_marked_in_the_note(visit):
     cited = [row.text for row in visit.all(".coverage .use")]
     assert cited == ["1\n휴가 규정\n인용됨", "2\n재택근무 원칙\n미인용"]
     # behind an emoji, which is two UTF-16 code units, and within bold text and cells of a table
-    visit.wait(".coverage table")
-    assert visit.texts(".coverage .passage mark") == [
-        "1년을 채우면",
-        "15일",
-        "이 생깁니다.",
-        "조부모 상",
-        "3일",
-    ]
+    visit.wait_for_texts(
+        ".coverage .passage mark", "1년을 채우면", "15일", "이 생깁니다.", "조부모 상", "3일"
+    )
     assert "반차도 있습니다." in visit.wait(".coverage .passage").text
-    assert visit.texts(".omissions p, .omissions mark") == [
-        "재택 일수",
-        "일주일에 이틀까지 집에서 일합니다.",
-        "일주일에 이틀까지",
-    ]
+    visit.wait_for_texts(
+        ".omissions p, .omissions mark",
+        *("재택 일수", "일주일에 이틀까지 집에서 일합니다.", "일주일에 이틀까지"),
+    )
     visit.click(".coverage .passage .link")
     visit.wait(".sheet mark")
     assert visit.texts(".sheet h2, .sheet mark") == [
@@ -311,11 +314,11 @@ def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
         "‘반차는 네 시간입니다.’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     ]
     assert visit.texts(".issues > ul > li > div > .aside") == ["근거로 든 인용이 노트에 없습니다."]
-    assert visit.texts(".issues mark") == ["팀장 승인은 따로 없습니다."]
+    visit.wait_for_texts(".issues mark", "팀장 승인은 따로 없습니다.")
     assert not visit.all(".no-issues")
     visit.open()
     visit.ask("proven")
-    assert visit.texts(".no-issues") == ["근거 문제 없음"]
+    visit.wait_for_texts(".no-issues", "근거 문제 없음")
     assert not visit.all(".issues")
 
 
@@ -391,10 +394,8 @@ def test_a_first_visit_is_in_the_language_that_the_browser_asks_for(visit, langu
 
 def test_an_answer_without_an_evaluation_says_why(visit):
     visit.ask("unjudged", ".missing")
-    evaluation, checklist = visit.texts(".missing .badge")
-    assert ("신뢰도" in evaluation, "체크리스트" in checklist) == (True, True)
-    truncated, budget = visit.texts(".missing .aside")
-    assert ("잘렸" in truncated, "예산" in budget) == (True, True)
+    visit.wait_for_texts(".missing .badge", "신뢰도", "체크리스트")
+    visit.wait_for_texts(".missing .aside", "잘렸", "예산")
     assert not visit.all(".evaluation")
 
 

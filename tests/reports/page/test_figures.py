@@ -1,7 +1,6 @@
 """What the figures of each task show."""
 
 import xml.etree.ElementTree as ET
-from itertools import combinations
 
 import pytest
 
@@ -32,7 +31,7 @@ def record(make_record, make_item, make_slice):
 
 
 def drawn(record, baseline=None, lang="en"):
-    return search_figures(record, judging(record), baseline, translator(lang))
+    return search_figures(record, baseline, translator(lang))
 
 
 def _texts(chart):
@@ -40,14 +39,14 @@ def _texts(chart):
     return [element.text for element in root.iter(f"{SVG}text")]
 
 
-def test_a_run_with_both_kinds_of_queries_has_five_figures(record):
-    assert list(drawn(record)) == ["metrics", "threshold", "scores", "latency", "slices"]
+def test_a_run_has_figures_of_metrics_and_slices(record):
+    assert list(drawn(record)) == ["metrics", "slices"]
 
 
-def test_without_unanswerable_queries_no_threshold_is_drawn(make_record, make_item):
-    counts = {"queries_unanswerable": 0}
-    record = make_record((make_item(1),), run={"options": OPTIONS}, counts=counts)
-    assert list(drawn(record)) == ["metrics", "latency", "slices"]
+def test_the_best_threshold_lies_midway_between_the_kinds_of_queries(record):
+    # Scores none and 0.2 are unanswerable, 0.6 and 0.8 answerable.
+    judged = judging(record)
+    assert (judged.setting, judged.best.min_score) == (0.3, pytest.approx(0.4))
 
 
 def test_a_run_without_queries_has_no_figures(make_record):
@@ -66,38 +65,6 @@ def test_equal_runs_give_equal_files(record):
     assert [*map(svg_file, first.values())] == [*map(svg_file, second.values())]
 
 
-def test_the_settings_now_and_best_are_marked(record):
-    # Scores none and 0.2 are unanswerable, 0.6 and 0.8 answerable: the best lies midway, at 0.4.
-    texts = _texts(drawn(record)["threshold"])
-    assert [text for text in texts if text.endswith((" 0.300", " 0.400"))]
-
-
-def test_scores_are_shares_of_their_kind(record):
-    answerable, unanswerable = drawn(record)["scores"].lines
-    assert sorted(answerable.values)[-3:] == [0, 50, 50]
-    assert sorted(unanswerable.values)[-3:] == [0, 50, 50]
-
-
-def test_every_query_stands_in_the_latency_histogram(record):
-    latency = drawn(record)["latency"]
-    assert sum(latency.lines[0].values) == 4
-    # 0 ms counts as 0.01, and the percentiles of the summary, 1234.56, are held, too.
-    assert latency.edges[0] == pytest.approx(0.009)
-    assert latency.edges[-1] == pytest.approx(1234.56 * 1.1)
-    assert [mark.label for mark in latency.marks] == ["p50 1234.6", "p95 1234.6", "p99 1234.6"]
-
-
-def test_the_baseline_speed_is_marked_on_the_same_hardware_only(record, make_record):
-    def marks(baseline):
-        found = drawn(record, KINDS["search"].take_snapshot(baseline))["latency"]
-        return {mark.label for mark in found.marks}
-
-    other = record.run.hardware.model_copy(update={"hash": "other"})
-    foreign = make_record(record.items, run={"options": OPTIONS, "hardware": other})
-    assert "baseline p95 latency 1234.6" in marks(record)
-    assert "baseline p95 latency 1234.6" not in marks(foreign)
-
-
 def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
     record, make_record, make_slice
 ):
@@ -114,25 +81,10 @@ def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
     assert not any(row.before for row in drawn(record)["metrics"].rows)
 
 
-def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, make_note):
-    charts = [
-        *drawn(record).values(),
-        *LinkView().charts(make_links(make_note())).values(),
-    ]
-    pens = [[line.pen for line in chart.lines] for chart in charts if hasattr(chart, "lines")]
-    assert [len(found) for found in pens] == [4, 2, 1, 2]
-    for one, other in (pair for found in pens for pair in combinations(found, 2)):
-        assert (one.style, one.width) != (other.style, other.width)
-
-
-def test_a_link_run_has_four_figures(make_links, make_note):
+def test_a_link_run_has_figures_of_metrics_and_slices(make_links, make_note):
     charts = LinkView().charts(make_links(make_note()))
-    assert list(charts) == ["metrics", "sweep", "reliability", "slices"]
+    assert list(charts) == ["metrics", "slices"]
     assert [row.now.value for row in charts["slices"].rows] == [0.5, 0.5]
-    assert charts["reliability"].points == [(0.9, 1, 1)]
-    # At the floor of the run stands what the run measured, not what a higher one would give.
-    assert [line.values for line in charts["sweep"].lines] == [[1 / 3], [0.5]]
-    assert [mark.at for mark in charts["sweep"].marks] == [0.03]
 
 
 def test_a_link_run_without_notes_has_no_figures(make_links):

@@ -7,7 +7,7 @@ import pytest
 from blocks import find, section
 
 from gigamind.i18n import translator
-from gigamind.reports.document import Bullets, Percent, Plot, Steps, Table
+from gigamind.reports.document import Bullets, Percent, Steps, Table
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.tune import setting_name, tuning_document
@@ -78,7 +78,7 @@ COSTLY = SWITCH.model_copy(update={"worse": (WorseMetric(**FAR, low=0.31, high=0
 
 
 def test_a_switch_names_the_cross_validated_gain_and_no_other():
-    page = tuning_document(SWITCH, EN)
+    page = tuning_document(SWITCH)
     assert page.verdict.state == "measured"
     values = page.verdict.sentence.values
     assert EN(values["setting"]).startswith("balanced")
@@ -91,7 +91,7 @@ def test_a_switch_names_the_cross_validated_gain_and_no_other():
 
 
 def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
-    page = tuning_document(COSTLY, EN)
+    page = tuning_document(COSTLY)
     assert page.verdict.state == "warning"
     _switch, cost = page.verdict.sentence.values["parts"]
     assert EN(cost.values["size"]) == "+50.0 pp"
@@ -100,7 +100,7 @@ def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
 
 
 def test_to_keep_names_the_best_gain_and_what_could_be_detected():
-    page = tuning_document(KEEP, EN)
+    page = tuning_document(KEEP)
     assert (page.verdict.state, find(page.blocks, Bullets)) == ("measured", None)
     values = page.verdict.sentence.values
     assert "alpha 0.7" in EN(values["kept"])
@@ -109,9 +109,7 @@ def test_to_keep_names_the_best_gain_and_what_could_be_detected():
     ]  # fmt: skip
     detectable, no_release = page.verdict.leads
     assert EN(detectable.values["detectable"]) == "5.0 pp"
-    alone = tuning_document(
-        tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None), EN
-    )
+    alone = tuning_document(tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None))
     assert ("gain" in alone.verdict.sentence.id, alone.verdict.leads) == (False, (no_release,))
     (left_out,) = find(alone.blocks, Bullets).items
     assert left_out.values["n"] == 3
@@ -121,7 +119,7 @@ def test_to_keep_names_the_best_gain_and_what_could_be_detected():
 @pytest.mark.parametrize("tuned", [COSTLY, KEEP])
 def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
     say = translator(lang)
-    document = tuning_document(tuned, say, report="report.html", current="as-is/report.html")
+    document = tuning_document(tuned, report="report.html", current="as-is/report.html")
     page = render_html(document, say)
     assert f'<html lang="{lang}">' in page
     assert "<script>alert" not in page
@@ -133,7 +131,7 @@ def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
 
 
 def test_the_table_of_settings_has_the_highest_value_first():
-    folded = section(tuning_document(SWITCH, EN), "settings")
+    folded = section(tuning_document(SWITCH), "settings")
     assert folded.folded
     rows = list(find(folded.blocks, Table).rows)
     assert [row[1].value for row in rows] == [0.7, 0.62, 0.6, 0.5]
@@ -143,7 +141,7 @@ def test_the_table_of_settings_has_the_highest_value_first():
     assert (current[2].value, current[3]) == (None, Percent(None))
 
 
-def test_settings_are_named_by_what_differs_in_the_grid_and_each_index_has_a_chart():
+def test_settings_are_named_by_what_differs_in_the_grid():
     told = tuning(
         setting(0.7, 0.1, fusion="balanced"),
         setting(0.7, 0.1, fusion="balanced", title_weight=0.5),
@@ -153,7 +151,3 @@ def test_settings_are_named_by_what_differs_in_the_grid_and_each_index_has_a_cha
     names = [EN(setting_name(entry.setting, told)) for entry in told.settings]
     assert len(set(names)) == 5
     assert all(part in names[2] for part in ("0.5", "800", "use-multilingual"))
-    curves = section(tuning_document(told, EN), "surface").blocks
-    charts = [block.chart for block in curves if isinstance(block, Plot)]
-    assert len(charts) == 3
-    assert any("e5-small" in chart.title for chart in charts)

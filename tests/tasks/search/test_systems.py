@@ -196,7 +196,7 @@ def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_propose
     assert run["judge"]["setting"] == 7.5 + shift
     page = (out / "report.html").read_text("utf-8")
     # Up to 3.5 both unanswerable ones and one other are refused, an F1 of 4 / 5: no setting does better.
-    assert f"{(3.5 + 8.0) / 2 + shift:.3f}" in page
+    assert f"{(3.5 + 8.0) / 2 + shift:.3f}".replace("-", "−") in page
 
 
 def test_a_threshold_beyond_every_score_refuses_all(asked, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import tomllib
 
 import pytest
 from blocks import find, section
@@ -71,7 +72,16 @@ def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options
     assert told.figures["search.ndcg_at_10"] > 0.6
     assert 0 < tuning.low < tuning.gain < tuning.high
     assert tuning.worse == ()
-    assert find(tuned.document.blocks, Steps).items[0].command == tuning.command
+    steps = find(tuned.document.blocks, Steps).items
+    assert [step.command for step in steps[:2]] == [
+        tuning.command,
+        f"gigamind baseline promote {tuned.best.out}",
+    ]
+    lines = tomllib.loads(steps[2].command)["search"]
+    assert (lines["dataset"], lines["mode"]) == (
+        str(options.dataset),
+        tuning.settings[tuning.chosen].setting.mode,
+    )
     assert tuned.document.verdict.state == "measured"
     examples = find(tuned.document.blocks, Examples)
     assert (len(examples.items), len(examples.items[0].sides)) == (3, 2)
@@ -95,8 +105,9 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
     assert not tuned.tuning.is_switch
     assert tuned.best is None
-    (step,) = find(tuned.document.blocks, Steps).items
+    (step, accepted) = find(tuned.document.blocks, Steps).items
     assert "--mode hybrid --fusion weighted --alpha 0.7" in step.command
+    assert accepted.command.startswith("gigamind baseline promote ")
     assert find(tuned.document.blocks, Examples) is None
     assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
         "as-is",
