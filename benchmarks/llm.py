@@ -54,6 +54,7 @@ REFUSALS = {
 }
 # The answer may have been generated and does not arrive, so it is booked with the most that it may cost.
 NEVER_COME = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
+PLAIN = "instructor + litellm"
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
 
 
@@ -191,9 +192,12 @@ def overhead(url: str, arguments: argparse.Namespace) -> None:
     print(
         f"client CPU a call, {IN_FLIGHT} in flight, no latency, {calls} calls, least of {rounds}:"
     )
-    for name, best in least(url, ";sid=1", calls, rounds, lambda one: one.cpu_s).items():
-        rate = calls / best.wall_s
-        print(f"  {name:22} {1000 * best.cpu_s / calls:5.2f} ms, {rate:.0f} calls/s")
+    found = least(url, ";sid=1", calls, rounds, lambda one: one.cpu_s)
+    reference = found[PLAIN].cpu_s
+    for name, best in found.items():
+        times, rate = best.cpu_s / reference, calls / best.wall_s
+        cpu_ms = 1000 * best.cpu_s / calls
+        print(f"  {name:22} {cpu_ms:5.2f} ms, {times:.2f} times {PLAIN}, {rate:.0f} calls/s")
 
 
 def waiting(url: str, arguments: argparse.Namespace) -> None:
@@ -308,7 +312,7 @@ def plain(url: str, behaviour: str) -> Side:
             return False
         return True
 
-    return Side("instructor + litellm", ask, close_litellm)
+    return Side(PLAIN, ask, close_litellm)
 
 
 def litellm_alone(url: str, behaviour: str) -> Side:

@@ -379,7 +379,7 @@ def _error_of_response(error: Exception, current: Exchange, model: str) -> LlmEr
             code=_code_by_class(error),
             retry_after=retry_after,
         )
-    inner = _error_inside(bytes(current.body))
+    inner = _error_inside(current)
     if inner:
         explained = error_of_status(model, inner, said)
         return lost(model, said, explained.code)
@@ -425,7 +425,7 @@ async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _why_unreached(current: Exchange) -> str:
-    if current.stage == "securing" or "SSL" in current.reason or "CERT" in current.reason:
+    if "SSL" in current.reason or "CERT" in current.reason:
         return _(
             "no secure (TLS) connection to the server is possible: {reason}", reason=current.reason
         )
@@ -475,9 +475,9 @@ def error_text(body: bytes) -> str:
     return f"{message} ({code})" if isinstance(code, str) and code else message
 
 
-def _error_inside(body: bytes) -> int | None:
+def _error_inside(current: Exchange) -> int | None:
     """Return the status of an error object in a response with status 200; None if there is none."""
-    for payload in _payloads(body):
+    for payload in current.payloads:
         if error := _field(payload, "error"):
             codes = [_field(error, name) for name in ("code", "status", "type")]
             status = next((code for code in codes if isinstance(code, int)), 0)
@@ -486,18 +486,6 @@ def _error_inside(body: bytes) -> int | None:
             is_status = HTTPStatus.BAD_REQUEST <= status < 600  # noqa: PLR2004
             return status if is_status else HTTPStatus.INTERNAL_SERVER_ERROR
     return None
-
-
-def _payloads(body: bytes) -> list[Any]:
-    """Return the JSON values of a body, whole or as server-sent events, the last one first."""
-    lines = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
-    payloads: list[Any] = []
-    for text in reversed(lines or [body]):
-        try:
-            payloads.append(json.loads(text))
-        except (ValueError, RecursionError):
-            continue
-    return payloads
 
 
 def answer_of(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm's reply is untyped
@@ -529,7 +517,7 @@ _USAGE_NAMES = ("usage", "usageMetadata", "eval_count")  # of OpenAI and Anthrop
 
 def _usage(reply: Any, current: Exchange) -> Usage | None:  # noqa: ANN401
     """Return the reported tokens; None if the response has none, which litellm turns into zeros or an estimate."""
-    payloads = _payloads(bytes(current.body))
+    payloads = current.payloads
     for payload in payloads:
         exact = usage_of(_field(payload, "usage"))
         if exact is not None:
