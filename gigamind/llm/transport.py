@@ -224,9 +224,12 @@ class _Body:
                 yield chunk
                 continue
             current.body += chunk[:room]
-            begun = len(current.body) - current.body.rfind(b"\n")
-            if begun > _MOST_LINE_BYTES and current.streams and current.is_stream:
-                raise failed(self._request, "too_large")
+            if (
+                current.streams and current.is_stream
+            ):  # a long line can block its reader for minutes
+                begun = len(current.body) - current.body.rfind(b"\n")
+                if begun > _MOST_LINE_BYTES:
+                    raise failed(self._request, "too_large")
             yield chunk[:room]
             if len(chunk) > room:
                 if is_error:
