@@ -380,14 +380,14 @@ def batches(*, out: Path, cancel: bool) -> None:
     OUT is the output folder of the run.
     """
     from gigamind.evaluation.shards import unfinished_folder
-    from gigamind.llm.batches.batcher import look_at_all, read_batches
+    from gigamind.llm.batches.batcher import look_at, read_batches
 
     sent_batches = read_batches(unfinished_folder(out))
     if not sent_batches:
         raise InputError(
             _("{folder}: no interrupted run with this output folder waits for a batch", folder=out)
         )
-    for line in asyncio.run(look_at_all(sent_batches, cancel=cancel)):
+    for line in (asyncio.run(look_at(batch, cancel=cancel)) for batch in sent_batches):
         print_line(line)
     if any(batch.is_open for batch in sent_batches):
         print_line(

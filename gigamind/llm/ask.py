@@ -288,7 +288,10 @@ class LanguageModel:
 
         async def make() -> tuple[Record, Reply]:
             validated = await conversation.ask(reply)
-            return {"model": self.settings.model, "reply": _plain(validated)}, validated
+            return {
+                "model": self.settings.model,
+                "reply": validated.model_dump(mode="json", by_alias=True),
+            }, validated
 
         validated, stored = await self._store.fetch(
             key, lambda record: reply.model_validate(record["reply"]), make
@@ -422,7 +425,3 @@ def unpriced(model: str) -> InputError:
 @cache
 def _schema(reply: type[BaseModel]) -> dict[str, Any]:
     return reply.model_json_schema()
-
-
-def _plain(reply: BaseModel) -> dict[str, Any]:
-    return reply.model_dump(mode="json", by_alias=True)

@@ -77,7 +77,7 @@ def error_of_status(
     """
     code = code or code_of(status, text)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
-    reason, hint = scrub(text), _HINTS.get(code)
+    reason, hint = scrub(text), _ADVICE[code] if code in _ADDED else None
     message = _("{model}: {reason}", model=model, reason=reason)
     if hint:
         message = _("{model}: {reason}. {fix}", model=model, reason=reason.rstrip("."), fix=hint)
@@ -187,11 +187,17 @@ def _scrubbed(value: object) -> object:
     return scrub(value) if isinstance(value, str) else value
 
 
-_HINTS: dict[LlmCode, Message] = {
-    "auth_failed": _("Check the provider's API key in the environment."),
-    "quota_exhausted": _("Your account at the provider has no money or quota left."),
+_ADVICE: dict[LlmCode, Message] = {
+    "auth_failed": _(
+        "The API key is missing or was rejected. Set the provider's key in the environment."
+    ),
+    "quota_exhausted": _(
+        "Your account at the provider has no quota left. See the provider's billing page."
+    ),
     "context_too_long": _("Use a model with a larger context window, or send less text."),
+    "rate_limited": _("The server is overloaded. Try again later."),
 }
+_ADDED: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "context_too_long"})
 
 
 def _retry_after_s(header: str | None) -> float | None:
@@ -264,7 +270,7 @@ def advice_for(error: LlmError, settings: ModelSettings) -> Message:
     return advice if "/" in settings.model else joined([advice, missing], separator=" ")
 
 
-def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR0911  one per case
+def _advice(error: LlmError, settings: ModelSettings) -> Message:
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
             return _(
@@ -278,26 +284,15 @@ def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR09
             "The server does not know this model or this address. Check the model's name and the address."
         )
     server = settings.api_base or _("The provider")
-    match error.code:
-        case "auth_failed":
-            return _(
-                "The API key is missing or was rejected. Set the provider's key in the environment."
-            )
-        case "quota_exhausted":
-            return _(
-                "Your account at the provider has no quota left. See the provider's billing page."
-            )
-        case "rate_limited":
-            return _("The server is overloaded. Try again later.")
-        case "timeout" | "server_error":
-            return _(
-                "{server} does not answer. Check the address, and whether the server is running.",
-                server=server,
-            )
-        case "malformed_response":
-            return _(
-                "{server} does not answer in the expected protocol. Check the address; it often ends in /v1.",
-                server=server,
-            )
-        case _other:
-            return _("This model cannot be used as a judge with these settings.")
+    if error.code in {"timeout", "server_error"}:
+        return _(
+            "{server} does not answer. Check the address, and whether the server is running.",
+            server=server,
+        )
+    if error.code == "malformed_response":
+        return _(
+            "{server} does not answer in the expected protocol. Check the address; it often ends in /v1.",
+            server=server,
+        )
+    unusable = _("This model cannot be used as a judge with these settings.")
+    return _ADVICE.get(error.code, unusable)

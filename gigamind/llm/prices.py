@@ -157,22 +157,22 @@ def on_loopback(address: str | None) -> bool:
 
 def _listed(model: str, *, batch: bool) -> Price | None:
     try:
-        row = load_litellm().get_model_info(model)
+        row: Mapping[str, Any] = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  litellm raises a plain Exception for unknown models
         return None
-    price = _listed_price(row)
-    return _batch_price(row, price) if price and batch else price
-
-
-def _listed_price(row: Mapping[str, Any]) -> Price | None:
+    names = ("cache_read_input_token_cost", "cache_creation_input_token_cost")
+    cached, written = (None if row.get(name) is None else _pico(row[name]) for name in names)
     prompt, completion = row.get("input_cost_per_token"), row.get("output_cost_per_token")
     if prompt is None or completion is None:
         return None
-    cached = row.get("cache_read_input_token_cost")
-    cached = prompt if cached is None else cached
-    written = row.get("cache_creation_input_token_cost")
-    written = None if written is None else _pico(written)
-    return Price(_pico(prompt), _pico(completion), _pico(cached), source="litellm", written=written)
+    price = Price(
+        _pico(prompt),
+        _pico(completion),
+        _pico(prompt) if cached is None else cached,
+        source="litellm",
+        written=written,
+    )
+    return _batch_price(row, price) if batch else price
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:

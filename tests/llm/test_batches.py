@@ -199,7 +199,9 @@ def test_anthropic_is_sent_messages_with_a_schema_that_it_can_enforce(ask, batch
         "custom_id": "gm-1-0",
         "params": {
             "model": "claude-sonnet-4-5",
-            "system": [{"type": "text", "text": "You judge."}],
+            "system": [
+                {"type": "text", "text": "You judge.", "cache_control": {"type": "ephemeral"}}
+            ],
             "messages": [{"role": "user", "content": "Is it?"}],
             "max_tokens": 99,
             "temperature": 0.0,

@@ -529,12 +529,8 @@ def _progress(state: State) -> str:
     )
 
 
-async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
-    """Return the state of batches, one line each, and `cancel` them; raise LlmError if a provider is unreachable."""
-    return [await _look_at(batch, cancel=cancel) for batch in batches]
-
-
-async def _look_at(batch: Batch, *, cancel: bool) -> str:
+async def look_at(batch: Batch, *, cancel: bool) -> str:
+    """Return a line on the state of a batch, and `cancel` it; raise LlmError if its provider is unreachable."""
     progress: str = batch.stage
     if batch.is_open and batch.batch_id:
         provider = provider_of(
