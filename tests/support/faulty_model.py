@@ -300,7 +300,7 @@ class FakeServer(MockServer):
         choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
         completion["choices"] = [] if fault == "no_choices" else [choice]
         usage = _USAGES.get(fault or "", completion["usage"])
-        self.seen.bill(usage)
+        self.seen.bill(completion["usage"] if fault == "big_usage" else usage)
         if fault == "no_usage":
             del completion["usage"]
         else:
