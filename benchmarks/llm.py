@@ -2,6 +2,7 @@
 
     python benchmarks/llm.py --draws 5 --rounds 5         # minutes; python benchmarks/llm_memory.py for the memory
     python benchmarks/llm.py --only faults ledger         # what each kind of fault costs
+    python benchmarks/llm.py --only kills                 # 60 commands are killed and resumed
 
 All sides ask the same server in a separate process on loopback, so CPU time is the client's alone.  Nothing leaves
 this machine.  Quote counts and ratios, not times.
@@ -9,8 +10,11 @@ this machine.  Quote counts and ratios, not times.
 
 import argparse
 import asyncio
+import json
 import os
+import signal
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +25,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 import aiohttp
-from faulty_model import FAULTS, read_behaviour
+from faulty_model import FAULTS, REFUSALS, FakeServer, read_behaviour, running
+from flow_kills import comparable, verdict
+from forked import Forked, command
 from llm_server import reset, server, stats
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -31,29 +37,19 @@ from gigamind.llm.client import Request
 from gigamind.llm.completion import Completions
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
+from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
-from gigamind.llm.usage import Price
 
 IN_FLIGHT = 16
 LATENCY_S = 0.1
 CUT_SHARE = 0.2
 FAULT_SHARE = 0.2
 LIE_SHARE = 0.3
-# The request is refused whatever is done: by the model, its filter, or the server.
-REFUSALS = {
-    "refusal",
-    "content_filter",
-    "401",
-    "echo",
-    "404",
-    "quota",
-    "400ctx",
-    "400rf",
-    "redirect",
-}
+MOMENTS, KILLED_IN_FLIGHT, WAIT_S = 20, 8, 120
 # The answer may have been generated and does not arrive, so it is booked with the most that it may cost.
 NEVER_COME = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
+PLAIN = "instructor + litellm"
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
 
 
@@ -150,6 +146,72 @@ def ledger(url: str, arguments: argparse.Namespace) -> None:
     for name, group in {"answers that arrive": come, "that never come": never}.items():
         low, high = min(group, key=group.__getitem__), max(group, key=group.__getitem__)
         print(f"  {name:20} {group[low]:.4f} ({low}) to {group[high]:.4f} ({high})")
+    for name, kind, share in (("no faults", "500", 0.0), ("of all kinds", "mixed", FAULT_SHARE)):
+        lost, sent, booked, generated = with_fault(url, kind, share, calls)
+        print(
+            f"  {name}: {booked / generated:.4f}, {share:.0%} of {sent} requests have a fault, lost {lost}"
+        )
+    side = ours("http://127.0.0.1:9/v1", "", attempts=2, backoff_s=0.01)
+    lost = asyncio.run(run(side, calls)).lost
+    print(f"  never sent: {side.model.ledger.totals().micro_usd} micro-USD, lost {lost} of {calls}")
+
+
+def kills(_url: str, arguments: argparse.Namespace) -> None:
+    """Kill a command at moments of its run and resume it; `--calls` is ten times the number of its questions."""
+    questions = max(arguments.calls // 10, 40)
+    with running() as server, tempfile.TemporaryDirectory() as home:
+        server.respond = verdict
+        folder, moments = Path(home), [(number + 1) / (MOMENTS + 1) for number in range(MOMENTS)]
+        whole = judged(folder, server, questions, "whole")
+        whole.wait(WAIT_S)
+        calls, expected = server.seen.total, report_of(folder / "whole")
+        print(f"unbroken: {calls} requests for {questions} questions, {KILLED_IN_FLIGHT} in flight")
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            rows = [
+                killed(folder, server, questions, number, int(share * calls)) for share in moments
+            ]
+            twice = sorted(total - calls for total, _ in rows)
+            equal = sum(report == expected for _, report in rows)
+            ended = f"verdicts equal {equal} of {len(rows)}"
+            print(f"  {number.name}: paid twice {twice[len(twice) // 2]} to {twice[-1]}, {ended}")
+
+
+def killed(
+    folder: Path, server: FakeServer, questions: int, number: signal.Signals, after: int
+) -> tuple[int, object]:
+    """Return the requests of a run that gets a signal after so many and is resumed, and its report."""
+    name = f"{number.name}-{after}"
+    server.seen.calls.clear()
+    process = judged(folder, server, questions, name)
+    while server.seen.total < after and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(number)
+    process.wait(WAIT_S)
+    judged(folder, server, questions, name, "--resume").wait(WAIT_S)
+    return server.seen.total, report_of(folder / name)
+
+
+def judged(
+    folder: Path, server: FakeServer, questions: int, name: str, option: str = "--out"
+) -> Forked:
+    """Start `gigamind eval search` with a model as the judge, without stored replies."""
+    examples = Path(__file__).resolve().parents[1] / "examples"
+    data = (
+        "--dataset",
+        examples / "queries.jsonl",
+        "--notes",
+        examples / "vault",
+        "--sample",
+        questions,
+    )
+    model = ("--model", "openai/judge;lat=30", "--api-base", server.url, "--store-mode", "off")
+    limits = ("--max-in-flight", KILLED_IN_FLIGHT, "--model-timeout-s", 60, "--allow-partial")
+    judge = ("--mode", "keyword", "--unanswerable-mode", "llm", "--speed-passes", 0)
+    return command(folder, "eval", "search", *data, *judge, *model, *limits, option, folder / name)
+
+
+def report_of(folder: Path) -> object:
+    return comparable(json.loads((folder / "summary.json").read_text("utf-8")))
 
 
 def with_fault(url: str, kind: str, share: float, calls: int) -> tuple[int, int, int, int]:
@@ -191,9 +253,12 @@ def overhead(url: str, arguments: argparse.Namespace) -> None:
     print(
         f"client CPU a call, {IN_FLIGHT} in flight, no latency, {calls} calls, least of {rounds}:"
     )
-    for name, best in least(url, ";sid=1", calls, rounds, lambda one: one.cpu_s).items():
-        rate = calls / best.wall_s
-        print(f"  {name:22} {1000 * best.cpu_s / calls:5.2f} ms, {rate:.0f} calls/s")
+    found = least(url, ";sid=1", calls, rounds, lambda one: one.cpu_s)
+    reference = found[PLAIN].cpu_s
+    for name, best in found.items():
+        times, rate = best.cpu_s / reference, calls / best.wall_s
+        cpu_ms = 1000 * best.cpu_s / calls
+        print(f"  {name:22} {cpu_ms:5.2f} ms, {times:.2f} times {PLAIN}, {rate:.0f} calls/s")
 
 
 def waiting(url: str, arguments: argparse.Namespace) -> None:
@@ -308,7 +373,7 @@ def plain(url: str, behaviour: str) -> Side:
             return False
         return True
 
-    return Side("instructor + litellm", ask, close_litellm)
+    return Side(PLAIN, ask, close_litellm)
 
 
 def litellm_alone(url: str, behaviour: str) -> Side:
@@ -382,6 +447,7 @@ SCENARIOS = {
     "cut": cut_answers,
     "faults": faults,
     "ledger": ledger,
+    "kills": kills,
     "overhead": overhead,
     "waiting": waiting,
     "storm": storm,

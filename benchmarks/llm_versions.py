@@ -1,68 +1,87 @@
-"""Check whether the tests of the model layer pass with other versions of its dependencies.
+"""Check whether the tests of the model layer pass with the oldest and the newest declared versions of its packages.
 
-    python benchmarks/llm_versions.py --folder /tmp/versions              # minutes; downloads 50 MB, once
+    python benchmarks/llm_versions.py --folder /tmp/versions --python python3.11 --python python3.13   # an hour
 
-Each version is installed alone, without dependencies, into a folder that comes first on the path.
+The oldest versions are the lower bounds in `pyproject.toml`; where packages require newer ones, those are taken.  Each
+environment takes 1 GB and is kept.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-VERSIONS = ("litellm==1.102.4", "litellm==1.109.1", "instructor")  # without a number: the newest
-FOUND = "import importlib.metadata as m, {name} as p; print(m.version('{name}'), p.__file__)"
+DECLARED = ROOT / "pyproject.toml"
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "babel")
+QUIET = ("-p", "no:anyio")  # the plugin of an older anyio warns with a newer pytest
+SHOWN = ("litellm", "instructor", "openai", "anthropic", "httpx", "httpx2", "aiohttp", "pydantic")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="for the packages; kept")
-    parser.add_argument("--version", action="append", metavar="NAME==VERSION")
+    parser.add_argument("--folder", type=Path, required=True, help="for the environments; kept")
+    parser.add_argument("--python", action="append", help="an interpreter; by default this one")
+    parser.add_argument("--versions", nargs="+", choices=RESOLUTIONS, default=[*RESOLUTIONS])
     parser.add_argument("tests", nargs="*", default=["tests/llm"])
     arguments = parser.parse_args()
     failed = [
-        version
-        for version in arguments.version or VERSIONS
-        if not passes(version, arguments.folder / version, arguments.tests)
+        f"{versions} on {python}"
+        for python in arguments.python or [sys.executable]
+        for versions in arguments.versions
+        if not passes(python, versions, arguments.folder, arguments.tests)
     ]
     sys.exit(f"the tests fail with {', '.join(failed)}" if failed else 0)
 
 
-def passes(requirement: str, folder: Path, tests: Sequence[str]) -> bool:
-    install(requirement, folder)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
-    name = requirement.partition("==")[0]
-    found = run(["-c", FOUND.format(name=name)], environment).stdout.split()
-    if not found[1].startswith(str(folder)):
-        raise SystemExit(f"{name} comes from {found[1]}, not from {folder}")
-    tested = run(["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *tests], environment)
-    last = tested.stdout.strip().splitlines()
-    print(f"{name} {found[0]}: {'passed' if tested.returncode == 0 else 'FAILED'}", flush=True)
+RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}  # as uv names them
+
+
+def passes(python: str, versions: str, folder: Path, tests: Sequence[str]) -> bool:
+    environment = folder.resolve() / f"{versions}-{Path(python).name}"
+    own = environment / "bin" / "python"
+    if not own.exists():
+        install(python, RESOLUTIONS[versions], environment)
+    found = run([str(own), "-m", "pip", "list", "--format", "freeze"]).stdout
+    installed = re.findall(rf"^(?:{'|'.join(SHOWN)})==.*$", found, re.MULTILINE)
+    command = [str(own), "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *QUIET, *tests]
+    tested = run(command)
+    word = "passed" if tested.returncode == 0 else "FAILED"
+    print(f"{python}, {versions} ({', '.join(installed)}): {word}", flush=True)
     if tested.returncode:
-        print("\n".join(last[-30:]), flush=True)
+        print(
+            "\n".join(tested.stdout.strip().splitlines()[-30:]), tested.stderr[-2000:], flush=True
+        )
     return tested.returncode == 0
 
 
-def install(requirement: str, folder: Path) -> None:
-    if folder.exists():
-        return
-    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
-    done = run([*pip, "--target", str(folder), requirement], dict(os.environ))
+def install(python: str, resolution: str, environment: Path) -> None:
+    """Install the core and the extra `llm`; uv resolves, as pip cannot prefer old versions."""
+    declared = tomllib.loads(DECLARED.read_text("utf-8"))["project"]
+    names = [*declared["dependencies"], *declared["optional-dependencies"]["llm"]]
+    checked([python, "-m", "venv", str(environment)])
+    own = str(environment / "bin" / "python")
+    wanted, locked = environment / "wanted.txt", environment / "locked.txt"
+    wanted.write_text("\n".join(names), "utf-8")
+    uv = ["uv", "pip", "compile", "--quiet", "--python", own, "--resolution", resolution]
+    checked([*uv, "--output-file", str(locked), str(wanted)])
+    checked([own, "-m", "pip", "install", "--quiet", "--requirement", str(locked), *TOOLS])
+
+
+def checked(command: Sequence[str]) -> None:
+    done = run(command)
     if done.returncode:
-        raise SystemExit(done.stderr)
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
 
 
-def run(arguments: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
 

@@ -20,8 +20,8 @@ from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
+from gigamind.llm.prices import Price
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
-from gigamind.llm.usage import Price
 from gigamind.redaction import without_secrets
 from gigamind.text import padded
 
@@ -380,15 +380,14 @@ def batches(*, out: Path, cancel: bool) -> None:
     OUT is the output folder of the run.
     """
     from gigamind.evaluation.shards import unfinished_folder
-    from gigamind.llm.batches.batcher import look_at_all
-    from gigamind.llm.batches.journal import read_batches
+    from gigamind.llm.batches.batcher import look_at, read_batches
 
     sent_batches = read_batches(unfinished_folder(out))
     if not sent_batches:
         raise InputError(
             _("{folder}: no interrupted run with this output folder waits for a batch", folder=out)
         )
-    for line in asyncio.run(look_at_all(sent_batches, cancel=cancel)):
+    for line in (asyncio.run(look_at(batch, cancel=cancel)) for batch in sent_batches):
         print_line(line)
     if any(batch.is_open for batch in sent_batches):
         print_line(

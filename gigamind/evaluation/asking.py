@@ -24,8 +24,7 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
-from gigamind.llm.batches.batcher import Batches
-from gigamind.llm.batches.journal import read_batches
+from gigamind.llm.batches.batcher import Batches, read_batches
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Ledger, totals
@@ -361,7 +360,7 @@ async def _all(
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
             gates = (model.gates for model in every_model(guarded.models))
-            rests = (limiter.rest_s for gate in gates for limiter in gate.limiters)
+            rests = (limiter.rest_s for gate in gates for limiter in gate.limiters.values())
             await asyncio.sleep(max(rests, default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.usage import Usage
+from gigamind.llm.prices import Usage
 
 Message = Mapping[str, Any]
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -77,21 +77,4 @@ class Asked(Protocol):
         max_tokens: int | None = None,
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
-        ...
-
-
-class Client(Protocol):
-    """Sends requests to one model."""
-
-    async def send(self, request: Request) -> Answer:
-        """Send one request over the network.
-
-        Raises:
-            LlmError: No answer came.
-            ParameterRefusedError: The model rejects a parameter, which this client omits from now on.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
         ...

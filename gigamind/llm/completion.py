@@ -28,22 +28,18 @@ from gigamind.llm.faults import (
     unset_key,
 )
 from gigamind.llm.loading import load_litellm
+from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import Exchange, Transport, exchange
-from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 _GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests
 _PREPARING_S = 0.1  # normally a few milliseconds
 _NO_PROVIDER = "LLM Provider NOT provided"  # text of litellm
-_SDK = {
-    "openai",
-    "custom_openai",
-    "lm_studio",
-    "llamafile",
-}  # litellm calls them by OpenAI's client
+_SDK = {"openai", "azure", "custom_openai", "lm_studio", "llamafile"}  # called by OpenAI's client
 _ADDRESSES = {  # variables that name a server, as litellm documents them
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "azure": ("AZURE_API_BASE",),
     "hosted_vllm": ("HOSTED_VLLM_API_BASE",),
     "lm_studio": ("LM_STUDIO_API_BASE",),
 }
@@ -64,8 +60,10 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
     model, provider, _key = _resolved(settings)
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
-    if provider in {"openai", "azure"} and litellm.supports_reasoning(model=settings.model):
-        del wanted["temperature"]  # listed, but only its default is accepted
+    if provider in {"openai", "azure"} and "top_p" not in supported:
+        del wanted[
+            "temperature"
+        ]  # listed for all models, but without `top_p` only its default is accepted
     kept = {
         name: value
         for name, value in wanted.items()
@@ -107,11 +105,11 @@ class Completions:
         self._left_out: set[str] = set()
         self._limit = _LIMIT
         self._streams = False  # whether the server sends only streams
-        self._kinds = [self._sdk_client, self._handler, lambda: None]
-        if self._provider not in _SDK:
-            self._kinds[:2] = self._kinds[1::-1]
+        self._makers = [self._handler, self._sdk_client]  # of clients, the likely one first
+        if self._provider in _SDK:
+            self._makers.reverse()
         self._transport: Any = None
-        self._client: Any = None
+        self._clients: dict[Callable[[], Any], Any] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: Request) -> Answer:
@@ -153,7 +151,7 @@ class Completions:
         """Close the connections."""
         if self._transport:
             await self._transport.end()
-        self._client = None
+        self._clients = {}
 
     async def _complete(
         self, request: Request, sent: Mapping[str, int | float], current: Exchange
@@ -189,14 +187,13 @@ class Completions:
         current: Exchange,
         **request: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        self._connect()
-        kinds = self._kinds  # others that run at the same time can shorten it
-        for tried in range(len(kinds)):
+        reason: object = ""
+        for make in self._makers:  # a provider accepts one class of client
             try:
                 call = function(
                     model=self._settings.model,
                     **request,
-                    client=self._client,
+                    client=self._client_of(make),
                     api_base=self._address,
                     api_key=self._key(),
                     timeout=current.timeout_s,
@@ -205,18 +202,27 @@ class Completions:
                 )
                 reply = await _to_its_end(call)
             except Exception as error:
-                is_last = tried + 1 == len(kinds)
                 if current.requests:
-                    self._kinds = kinds[tried:]  # this class of client is accepted
-                elif not is_last and self._is_client_refused(error):
-                    self._client = kinds[tried + 1]()
+                    self._makers = [make]
+                elif not self._is_final(error):
+                    reason = error
                     continue
-                else:
-                    self._client = None
                 raise
-            self._kinds = kinds[tried:]
-            return reply
-        raise AssertionError("there is always a class of client")
+            if current.requests or current.most is None:
+                self._makers = [make]
+                return reply
+            break
+        raise self._unbounded(reason)
+
+    def _unbounded(self, reason: object) -> LlmError:
+        """Return the error for a provider whose requests litellm does not send over our transport."""
+        message = _(
+            "{model}: gigamind cannot use this provider. litellm sends its requests without gigamind's limits of size"
+            " and time, so their cost is unknown ({reason})",
+            model=self._settings.model,
+            reason=scrub(str(reason)),
+        )
+        return LlmError(message, "bad_request", may_cost=True)
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []
@@ -232,33 +238,38 @@ class Completions:
             raise ValueError(_("the answer broke off"))
         return whole
 
-    def _is_client_refused(self, error: Exception) -> bool:
-        """Return whether an error before any request can mean that the provider needs another class of client."""
+    def _is_final(self, error: Exception) -> bool:
+        """Return whether an error before any request is about the request, not about the class of the client."""
         known = self._litellm.exceptions
-        ours = (known.BadRequestError, known.AuthenticationError, known.NotFoundError, ImportError)
-        return not isinstance(error, ours)
+        about = (known.BadRequestError, known.AuthenticationError, known.NotFoundError, ImportError)
+        return isinstance(error, about) or "No module named" in str(error)
 
-    def _connect(self) -> None:
-        """Make a client for this event loop; connections of a finished loop cannot be used."""
+    def _client_of(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401
+        """Return a client for this event loop; connections of a finished loop cannot be used."""
         import httpx
 
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._loop, self._transport = loop, Transport(httpx)
-            self._client = self._kinds[0]()
+        if self._transport is None or self._loop is not loop:
+            self._loop, self._transport, self._clients = loop, Transport(httpx), {}
+        if make not in self._clients:
+            self._clients[make] = make()
+        return self._clients[make]
 
     def _sdk_client(self) -> Any:  # noqa: ANN401
         import httpx
-        from openai import AsyncOpenAI
+        from openai import AsyncAzureOpenAI, AsyncOpenAI
 
         connections: Any = httpx.AsyncClient(transport=self._transport, follow_redirects=False)
+        shared: dict[str, Any] = {"http_client": connections, "max_retries": 0}
+        if self._provider == "azure":
+            version = os.environ.get("AZURE_API_VERSION") or self._litellm.AZURE_DEFAULT_API_VERSION
+            key = self._key() or os.environ.get("AZURE_API_KEY")
+            address = str(self._address)
+            return AsyncAzureOpenAI(
+                api_key=key, azure_endpoint=address, api_version=version, **shared
+            )
         key = self._key() or self._default_key or os.environ.get("OPENAI_API_KEY") or "none"
-        return AsyncOpenAI(
-            api_key=key,
-            base_url=self._address,
-            http_client=connections,
-            max_retries=0,
-        )
+        return AsyncOpenAI(api_key=key, base_url=self._address, **shared)
 
     def _handler(self) -> Any:  # noqa: ANN401
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
@@ -332,7 +343,8 @@ def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmErr
     address, status, timeout_s = current.address, current.status, current.timeout_s
     is_late = isinstance(error, TimeoutError) or current.fault == "late"
     if is_late and not current.has_left and current.requests:
-        return unreached(model, address, _no_connection_within(timeout_s), "timeout")
+        reason = _("the server accepted no connection within {seconds:.3g} s", seconds=timeout_s)
+        return unreached(model, address, reason, "timeout")
     if is_late:
         reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
         return lost(model, reason, "timeout")
@@ -379,7 +391,7 @@ def _error_of_response(error: Exception, current: Exchange, model: str) -> LlmEr
             code=_code_by_class(error),
             retry_after=retry_after,
         )
-    inner = _error_inside(bytes(current.body))
+    inner = _error_inside(current)
     if inner:
         explained = error_of_status(model, inner, said)
         return lost(model, said, explained.code)
@@ -406,10 +418,6 @@ def _essentials(body: bytes) -> bytes | None:
         return None
 
 
-def _no_connection_within(timeout_s: float) -> str:
-    return _("the server accepted no connection within {seconds:.3g} s", seconds=timeout_s)
-
-
 async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
     """Await a call of litellm; if cancelled, wait until litellm can be, so that Python prints no warning."""
     task = asyncio.ensure_future(call)
@@ -425,7 +433,7 @@ async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _why_unreached(current: Exchange) -> str:
-    if current.stage == "securing" or "SSL" in current.reason or "CERT" in current.reason:
+    if "SSL" in current.reason or "CERT" in current.reason:
         return _(
             "no secure (TLS) connection to the server is possible: {reason}", reason=current.reason
         )
@@ -475,9 +483,9 @@ def error_text(body: bytes) -> str:
     return f"{message} ({code})" if isinstance(code, str) and code else message
 
 
-def _error_inside(body: bytes) -> int | None:
+def _error_inside(current: Exchange) -> int | None:
     """Return the status of an error object in a response with status 200; None if there is none."""
-    for payload in _payloads(body):
+    for payload in current.payloads:
         if error := _field(payload, "error"):
             codes = [_field(error, name) for name in ("code", "status", "type")]
             status = next((code for code in codes if isinstance(code, int)), 0)
@@ -486,18 +494,6 @@ def _error_inside(body: bytes) -> int | None:
             is_status = HTTPStatus.BAD_REQUEST <= status < 600  # noqa: PLR2004
             return status if is_status else HTTPStatus.INTERNAL_SERVER_ERROR
     return None
-
-
-def _payloads(body: bytes) -> list[Any]:
-    """Return the JSON values of a body, whole or as server-sent events, the last one first."""
-    lines = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
-    payloads: list[Any] = []
-    for text in reversed(lines or [body]):
-        try:
-            payloads.append(json.loads(text))
-        except (ValueError, RecursionError):
-            continue
-    return payloads
 
 
 def answer_of(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm's reply is untyped
@@ -529,7 +525,7 @@ _USAGE_NAMES = ("usage", "usageMetadata", "eval_count")  # of OpenAI and Anthrop
 
 def _usage(reply: Any, current: Exchange) -> Usage | None:  # noqa: ANN401
     """Return the reported tokens; None if the response has none, which litellm turns into zeros or an estimate."""
-    payloads = _payloads(bytes(current.body))
+    payloads = current.payloads
     for payload in payloads:
         exact = usage_of(_field(payload, "usage"))
         if exact is not None:

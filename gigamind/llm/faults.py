@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import random
 import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -78,7 +77,7 @@ def error_of_status(
     """
     code = code or code_of(status, text)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
-    reason, hint = scrub(text), _HINTS.get(code)
+    reason, hint = scrub(text), _ADVICE[code] if code in _ADDED else None
     message = _("{model}: {reason}", model=model, reason=reason)
     if hint:
         message = _("{model}: {reason}. {fix}", model=model, reason=reason.rstrip("."), fix=hint)
@@ -130,22 +129,14 @@ def lost(
 
 def missing_provider(name: str, api_base: str | None) -> Message:
     """Return a suggestion for a model name without a known provider."""
-    bare = name.rpartition("/")[2]
     if api_base:
         return _(
             "The model name lacks the provider. For a server with the OpenAI protocol, use openai/{name}.",
             name=name,
         )
-    family = next((known for known in _FAMILIES if bare.lower().startswith(known)), None)
-    if family:
-        return _(
-            "The model name lacks the provider. Did you mean {provider}/{name}?",
-            provider=_FAMILIES[family],
-            name=bare,
-        )
     return _(
         "The model name lacks the provider. Use for example openai/{name}, anthropic/{name} or ollama_chat/{name}.",
-        name=name,
+        name=name.rpartition("/")[2],
     )
 
 
@@ -196,21 +187,17 @@ def _scrubbed(value: object) -> object:
     return scrub(value) if isinstance(value, str) else value
 
 
-_FAMILIES = {
-    **dict.fromkeys(("gpt", "o1", "o3", "o4", "chatgpt", "text-embedding"), "openai"),
-    "claude": "anthropic",
-    "gemini": "gemini",
-    "mistral": "mistral",
-    "deepseek": "deepseek",
-    "command": "cohere_chat",
-    "grok": "xai",
-}
-
-_HINTS: dict[LlmCode, Message] = {
-    "auth_failed": _("Check the provider's API key in the environment."),
-    "quota_exhausted": _("Your account at the provider has no money or quota left."),
+_ADVICE: dict[LlmCode, Message] = {
+    "auth_failed": _(
+        "The API key is missing or was rejected. Set the provider's key in the environment."
+    ),
+    "quota_exhausted": _(
+        "Your account at the provider has no quota left. See the provider's billing page."
+    ),
     "context_too_long": _("Use a model with a larger context window, or send less text."),
+    "rate_limited": _("The server is overloaded. Try again later."),
 }
+_ADDED: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "context_too_long"})
 
 
 def _retry_after_s(header: str | None) -> float | None:
@@ -233,6 +220,13 @@ async def with_retries(
         LlmError: The error of the last attempt, or one raised by `sleep`.
     """
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+    from tenacity import wait_random_exponential as backoff
+
+    doubled_s = backoff(settings.backoff_s, _LONGEST_BACKOFF_S)
+
+    def wait_s(state: "RetryCallState") -> float:
+        error = state.outcome.exception() if state.outcome else None
+        return max(doubled_s(state), getattr(error, "retry_after_s", None) or 0.0)
 
     # A new object each time: it stores the state of one call and cannot be shared between tasks.
     retrying = AsyncRetrying(
@@ -240,7 +234,7 @@ async def with_retries(
             lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
         ),
         stop=stop_after_attempt(settings.attempts),
-        wait=lambda state: _wait_s(state, settings.backoff_s),
+        wait=wait_s,
         sleep=sleep,
         reraise=True,
     )
@@ -267,18 +261,6 @@ def is_transient(error: BaseException, max_wait_s: float) -> bool:
     return (error.retry_after_s or 0.0) <= max_wait_s
 
 
-def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
-    """Return the wait in seconds after attempt 1, 2, ...: doubled each time, with jitter, at least `Retry-After`."""
-    doubled = min(_LONGEST_BACKOFF_S, first_s * 2 ** (attempt - 1))
-    return max(doubled * random.uniform(0.5, 1.0), retry_after_s or 0.0)  # noqa: S311
-
-
-def _wait_s(state: "RetryCallState", first_s: float) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    retry_after_s = error.retry_after_s if isinstance(error, LlmError) else None
-    return backoff_s(state.attempt_number, first_s, retry_after_s)
-
-
 def advice_for(error: LlmError, settings: ModelSettings) -> Message:
     """Return how to fix an error."""
     missing = missing_provider(settings.model, settings.api_base)
@@ -288,7 +270,7 @@ def advice_for(error: LlmError, settings: ModelSettings) -> Message:
     return advice if "/" in settings.model else joined([advice, missing], separator=" ")
 
 
-def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR0911  one per case
+def _advice(error: LlmError, settings: ModelSettings) -> Message:
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
             return _(
@@ -302,26 +284,15 @@ def _advice(error: LlmError, settings: ModelSettings) -> Message:  # noqa: PLR09
             "The server does not know this model or this address. Check the model's name and the address."
         )
     server = settings.api_base or _("The provider")
-    match error.code:
-        case "auth_failed":
-            return _(
-                "The API key is missing or was rejected. Set the provider's key in the environment."
-            )
-        case "quota_exhausted":
-            return _(
-                "Your account at the provider has no quota left. See the provider's billing page."
-            )
-        case "rate_limited":
-            return _("The server is overloaded. Try again later.")
-        case "timeout" | "server_error":
-            return _(
-                "{server} does not answer. Check the address, and whether the server is running.",
-                server=server,
-            )
-        case "malformed_response":
-            return _(
-                "{server} does not answer in the expected protocol. Check the address; it often ends in /v1.",
-                server=server,
-            )
-        case _other:
-            return _("This model cannot be used as a judge with these settings.")
+    if error.code in {"timeout", "server_error"}:
+        return _(
+            "{server} does not answer. Check the address, and whether the server is running.",
+            server=server,
+        )
+    if error.code == "malformed_response":
+        return _(
+            "{server} does not answer in the expected protocol. Check the address; it often ends in /v1.",
+            server=server,
+        )
+    unusable = _("This model cannot be used as a judge with these settings.")
+    return _ADVICE.get(error.code, unusable)

@@ -10,11 +10,11 @@ import heapq
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from itertools import count
 
 from gigamind.errors import LlmError
 from gigamind.i18n import Message, _, joined, n_
-from gigamind.llm.booking import LONGEST_S, Place
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import Speed
 
@@ -22,6 +22,25 @@ _MINUTE_S = 60.0
 _SLOWLY = 0.05  # increase per answer near a number that was too high
 _MOST_PATIENCE = 8.0
 _REPORTED_WAIT_S = 5.0
+
+
+LONGEST_S = 3600.0  # upper limit for the time of any request
+
+
+@dataclass(slots=True)
+class Place:
+    """The slot of one request in the limiter, and the result."""
+
+    patience: float  # factor for the expected time of the request
+    crowded: bool  # other requests were in flight
+    entries: int
+    timed_out: bool = False  # whether no answer came within `limit_s` seconds
+    limit_s: float = 0.0
+
+    def within(self, seconds: float) -> float:
+        """Set and return the time limit of a request that should need at most this many seconds."""
+        self.limit_s = min(LONGEST_S, seconds * self.patience)
+        return self.limit_s
 
 
 class Pace:
@@ -69,10 +88,10 @@ class Concurrency:
         self.allowed = max(1.0, self.allowed / 2)
         self._halved_at = now
 
-    def limit(self, most: int) -> None:
-        """Allow at most this many."""
+    def limit(self, most: int, allowed: int | None = None) -> None:
+        """Allow at most this many, and `allowed` at first."""
         self.most = most
-        self.allowed = min(self.allowed, float(most))
+        self.allowed = min(self.allowed, float(most if allowed is None else allowed))
 
 
 Waiting = Callable[[], AbstractAsyncContextManager[None]]
@@ -106,7 +125,7 @@ class Limiter:
         self.tell = tell
         self._changed = changed
         self._max_wait_s = settings.max_wait_s
-        self._concurrency = Concurrency(settings.max_in_flight)
+        self.concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
         self._tokens = Pace(settings.tokens_per_minute)
         self._closed_until = 0.0
@@ -120,20 +139,7 @@ class Limiter:
     @property
     def allowed(self) -> int:
         """Number of requests that can be in flight at present."""
-        return int(self._concurrency.allowed)
-
-    @property
-    def most(self) -> int:
-        """Number of requests in flight without problems."""
-        return self._concurrency.most
-
-    def limit(self, most: int) -> None:
-        """Allow at most this many in flight."""
-        self._concurrency.limit(most)
-
-    def start_slowly(self) -> None:
-        """Start with one request in flight, for a slow server of unknown capacity."""
-        self._concurrency.allowed = 1.0
+        return int(self.concurrency.allowed)
 
     def describe(self) -> Message:
         """Return a summary of problems with the server; empty without problems."""
@@ -153,11 +159,11 @@ class Limiter:
             phrases.append(
                 _("waiting for {seconds:.0f} s, as requested by the server", seconds=closed_s)
             )
-        if phrases and self.allowed < self.most:
+        if phrases and (allowed := self.allowed) < self.concurrency.most:
             phrases.append(
                 _(
                     "slow server: concurrent requests reduced to {allowed} (--max-in-flight)",
-                    allowed=self.allowed,
+                    allowed=allowed,
                 )
             )
         return joined(phrases, separator=", ")
@@ -189,7 +195,7 @@ class Limiter:
                 self._changed()
                 raise
             self._answered = True
-            self._concurrency.succeeded()
+            self.concurrency.succeeded()
         finally:
             self._in_flight -= 1
             self._wake()
@@ -231,13 +237,13 @@ class Limiter:
             place.timed_out = True
             place.crowded |= self._in_flight > 1 or self._entries > place.entries
             if place.crowded:
-                self._concurrency.refused(sent_at, now)
+                self.concurrency.refused(sent_at, now)
             return
         self._answered |= error.status is not None
         if error.code != "rate_limited":
             return
         self.refusals += 1
-        self._concurrency.refused(sent_at, now)
+        self.concurrency.refused(sent_at, now)
         requested_s = error.retry_after_s or 0.0
         if requested_s > self._max_wait_s:
             return  # that request fails and need not delay the others
@@ -285,22 +291,17 @@ class Gates:
         self.tell = tell
         self.alone = alone  # no other process works on the run, so speed can be measured
         self.changed: Callable[[], None] = _nobody
-        self._limiters: dict[str, Limiter] = {}
+        self.limiters: dict[str, Limiter] = {}
 
     def gate(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
         """Return the limiter of a model."""
         server = settings.api_base or settings.model
-        if server not in self._limiters:
+        if server not in self.limiters:
             # Late lookups, because both attributes can be set later.
             tell: Tell = lambda line: self.tell(line)  # noqa: E731, PLW0108
-            self._limiters[server] = Limiter(settings, waiting, tell, lambda: self.changed())  # noqa: PLW0108
-        return self._limiters[server]
-
-    @property
-    def limiters(self) -> list[Limiter]:
-        """All limiters in use."""
-        return list(self._limiters.values())
+            self.limiters[server] = Limiter(settings, waiting, tell, lambda: self.changed())  # noqa: PLW0108
+        return self.limiters[server]
 
     def describe(self) -> Message:
         """Return a summary of problems with the servers; empty without problems."""
-        return joined(filter(None, (limiter.describe() for limiter in self.limiters)))
+        return joined(filter(None, (limiter.describe() for limiter in self.limiters.values())))

@@ -5,7 +5,7 @@ the price in litellm's table.  The cost of a model without a price is unknown, n
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,8 +17,56 @@ from pydantic import BaseModel, Field, ValidationError
 from gigamind.errors import InputError, reason_of
 from gigamind.i18n import _
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.usage import Price
 from gigamind.loading import first_problem, toml_values
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one answer as the server reported them; unchecked until `tokens.Counted` has seen them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0  # of the prompt, read from the server's cache
+    written_tokens: int = 0  # of the prompt, written to its cache, if that has a price
+
+
+PICO_PER_MICRO = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Picodollars per token."""
+
+    prompt: int
+    completion: int
+    cached: int  # for a prompt token read from the cache
+    source: str = "file"  # `local` for a model on this machine
+    written: int | None = None  # to the cache; None for 1.25 times `prompt`, as for Anthropic
+
+    def cost_pico_usd(self, usage: Usage) -> int:
+        """Return the cost of one answer."""
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
+        written = -(-self.prompt * 5 // 4) if self.written is None else self.written
+        return (
+            fresh * self.prompt
+            + usage.cached_tokens * self.cached
+            + usage.written_tokens * written
+            + usage.completion_tokens * self.completion
+        )
+
+    def halved(self) -> "Price":
+        """Return the price in a batch file for OpenAI and Anthropic: half, rounded up."""
+        prompt, completion, cached = (
+            -(-each // 2) for each in (self.prompt, self.completion, self.cached)
+        )
+        written = None if self.written is None else -(-self.written // 2)
+        return replace(self, prompt=prompt, completion=completion, cached=cached, written=written)
+
+
+def micro_usd(pico_usd: int) -> int:
+    """Convert to integer microdollars (1e-6 USD), rounded half up; apply once, to a sum."""
+    return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO
+
 
 _PICO_PER_USD = Decimal(10**12)
 _MILLION = 10**6
@@ -109,22 +157,22 @@ def on_loopback(address: str | None) -> bool:
 
 def _listed(model: str, *, batch: bool) -> Price | None:
     try:
-        row = load_litellm().get_model_info(model)
+        row: Mapping[str, Any] = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  litellm raises a plain Exception for unknown models
         return None
-    price = _listed_price(row)
-    return _batch_price(row, price) if price and batch else price
-
-
-def _listed_price(row: Mapping[str, Any]) -> Price | None:
+    names = ("cache_read_input_token_cost", "cache_creation_input_token_cost")
+    cached, written = (None if row.get(name) is None else _pico(row[name]) for name in names)
     prompt, completion = row.get("input_cost_per_token"), row.get("output_cost_per_token")
     if prompt is None or completion is None:
         return None
-    cached = row.get("cache_read_input_token_cost")
-    cached = prompt if cached is None else cached
-    written = row.get("cache_creation_input_token_cost")
-    written = None if written is None else _pico(written)
-    return Price(_pico(prompt), _pico(completion), _pico(cached), source="litellm", written=written)
+    price = Price(
+        _pico(prompt),
+        _pico(completion),
+        _pico(prompt) if cached is None else cached,
+        source="litellm",
+        written=written,
+    )
+    return _batch_price(row, price) if batch else price
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:

@@ -7,20 +7,126 @@ and never answered is charged with its upper bound.
 
 import asyncio
 import time
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm import tokens
-from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request
-from gigamind.llm.faults import with_retries
-from gigamind.llm.ledger import Attempt, Ledger
-from gigamind.llm.limiter import Gates
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.completion import Completions
+from gigamind.llm.faults import fault_of, with_retries
+from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
+from gigamind.llm.limiter import Gates, Place
+from gigamind.llm.prices import Price, Usage
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
-from gigamind.llm.usage import Price
+
+
+@dataclass(slots=True)
+class Call:
+    """One logical call: all attempts for one question."""
+
+    item_id: str
+    key: str
+    fresh: bool = False  # whether the call repeats an earlier one on purpose
+    attempts: int = 0
+    open_row: Attempt | None = field(default=None)
+    place: Place | None = None
+    crowded: int = 0  # attempts that timed out while others were in flight
+    hopeless: bool = False  # whether a further attempt would end the same way
+    role: str = ""  # purpose of the call; by default the role of the settings
+
+
+class Booking(ABC):
+    """Sends the requests of one model within the budget and records each; subclasses define the transport."""
+
+    def __init__(
+        self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
+    ) -> None:
+        self.settings = settings
+        self.budget = budget
+        self.ledger = ledger
+        self.price = price
+        self._counted = tokens.Counted()
+
+    async def ready(self) -> None:  # noqa: B027  most are ready at once
+        """Wait until the model can be called; raise LlmError if it cannot."""
+
+    async def measure(self, request: Request) -> Speed | None:
+        """Return the speed of the server for requests like this one; None if unknown."""
+        del request
+        return None
+
+    @abstractmethod
+    async def send(self, request: Request, call: Call) -> Answer:
+        """Return the answer, with its ledger row open in `call`; raise LlmError if there is no usable one."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close the connections."""
+
+    @abstractmethod
+    async def _through(
+        self, request: Request, worst: Attempt, call: Call
+    ) -> tuple[Answer | BaseException, Attempt]:
+        """Return how a request ended and its charged row; raise only if it was not sent."""
+
+    def close_row(self, call: Call, status: str) -> None:
+        """Write the open row of a call, if any, with the result of the validation."""
+        if call.open_row:
+            self.ledger.append(replace(call.open_row, status=status))
+            call.open_row = None
+
+    def mark_repaired(self, call: Call, *, is_repaired: bool) -> None:
+        """Record whether the JSON of the last answer had to be repaired."""
+        if call.open_row and is_repaired:
+            call.open_row = replace(call.open_row, repaired=1)
+
+    async def _attempt(self, request: Request, call: Call) -> Answer:
+        most = Usage(tokens.most(request), request.max_tokens)
+        number, model = call.attempts + 1, self.settings.model
+        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
+        role = call.role or self.settings.role
+        worst = replace(worst, role=role).charged(most, self.price, counted=False)
+        reserved = worst.cost_pico_usd or 0
+        await self.budget.reserve(reserved)
+        try:
+            ended, row = await self._through(request, worst, call)
+        except BaseException:
+            await self.budget.give_back(reserved)
+            raise
+        call.attempts += 1
+        if isinstance(ended, Answer):
+            call.open_row = row
+        else:
+            self.ledger.append(row)
+        is_reported = row.cost_source != "estimated"
+        await self.budget.settle(reserved, row.cost_pico_usd or 0, is_reported=is_reported)
+        if isinstance(ended, Answer):
+            return ended
+        raise ended
+
+    def _answered(
+        self, request: Request, answer: Answer, worst: Attempt
+    ) -> tuple[Answer | BaseException, Attempt]:
+        usage, counted = self._counted.usage(request, answer)
+        row = worst.charged(usage, self.price, counted=counted)
+        fault = None  # a probe is truncated on purpose
+        if worst.role != PROBE:
+            fault = fault_of(answer, self.settings.raised_by)
+        status = fault.code if fault else "ok"
+        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
+        return fault or answer, row
+
+
+def timed(row: Attempt, queued: float, sent: float) -> Attempt:
+    """Return the row with its waiting and network times, from values of `time.perf_counter()`."""
+    wait_ms = 1000 * (sent - queued)
+    latency_ms = 1000 * (time.perf_counter() - sent)
+    return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))
+
 
 _MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
 _PROBE_SHARE = 0.1  # of the remaining calls
@@ -32,7 +138,7 @@ class Sender(Booking):
     def __init__(
         self,
         settings: ModelSettings,
-        client: Client,
+        client: Completions,
         budget: Budget,
         ledger: Ledger,
         price: Price | None,
@@ -128,21 +234,21 @@ class Sender(Booking):
             speed = await measure(send, request, prompt, slots, beside=beside)
         except LlmError as error:
             if error.code == "timeout" and not settings.in_flight_fixed:
-                gate.start_slowly()
+                gate.concurrency.limit(gate.concurrency.most, 1)
             unmeasured(error.message)
             return None
         limit_s = speed.limit_s(prompt, request.max_tokens, settings.max_in_flight)
         if limit_s <= DEFAULT_TIMEOUT_S:
             return speed  # no setting needs to change
         if not settings.in_flight_fixed and speed.slots is not None:
-            gate.limit(speed.slots)
+            gate.concurrency.limit(speed.slots)
         message = _(
             "{model}: measured speed: {speed}. gigamind uses a time limit of {seconds:.0f} s per request"
             " (--model-timeout-s) and a maximum of {allowed} concurrent requests (--max-in-flight)",
             model=settings.model,
             speed=speed.describe(),
             seconds=self._limit_s(request, speed),
-            allowed=gate.most,
+            allowed=gate.concurrency.most,
         )
         self.gates.tell(message)
         return speed
@@ -151,7 +257,7 @@ class Sender(Booking):
         if self.settings.timeout_fixed or speed is None:
             return self.settings.timeout_s
         prompt = tokens.likely(request)
-        return speed.limit_s(prompt, request.max_tokens, self._limiter.most)
+        return speed.limit_s(prompt, request.max_tokens, self._limiter.concurrency.most)
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
         place = call.place

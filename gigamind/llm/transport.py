@@ -1,7 +1,8 @@
 """The HTTP transport below litellm and the SDKs: limits of size and time, no redirects, and a record of each request.
 
-httpx documents transports as its extension point.  litellm and the SDKs run a request in the task that asks, so a
-context variable connects it with its `Exchange`, from which the ledger learns whether the request left the machine.
+httpx documents transports as its extension point.  The connections are of aiohttp, which needs a third of the CPU of
+httpx's own.  litellm and the SDKs run a request in the task that asks, so a context variable connects it with its
+`Exchange`, from which the ledger learns whether the request left the machine.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import json
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,12 +28,6 @@ _MOST_ERROR_BYTES = 4 << 10  # litellm can block for minutes over a long error t
 # Must be below the idle time of servers (5 s for uvicorn), so that none closes a connection while it is used.
 _IDLE_S = 4.0
 _MOST_LINE_BYTES = 64 << 10  # of one event of a stream
-_STAGES = {  # events of httpcore's documented `trace` extension
-    "connect_tcp.started": "connecting",
-    "start_tls.started": "securing",
-    "send_request_headers.started": "sent",
-    "receive_response_headers.complete": "answered",
-}
 _ENCODINGS = ("identity", "gzip", "x-gzip", "deflate")
 _HIDDEN = (b"content-encoding", b"content-length", b"transfer-encoding")
 
@@ -45,9 +41,11 @@ class Exchange:
         most: Most bytes of a body, also after decompression; None for no limit and no copy in `body`.
         streams: Whether the response may be a stream; any other is read whole before it is passed on.
         requests: HTTP requests that were started, 0 if litellm did not use this transport.
+        has_left: Whether the server may have received the request, and may bill it.
         status: Of the response; None without one.
         address: Scheme and host of the last request.
         body: What was read of the response.
+        payload: The JSON value of the body, if it was read whole.
         replay: A body to return instead of sending the request again.
     """
 
@@ -56,28 +54,32 @@ class Exchange:
     streams: bool = False
     deadline: float = 0.0  # in the time of the event loop
     requests: int = 0
-    stage: str = ""
+    has_left: bool = False
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: Fault = ""
     reason: str = ""
     address: str = ""
     body: bytearray = field(default_factory=bytearray)
+    payload: Any = None
     replay: bytes | None = None
+
+    @property
+    def payloads(self) -> list[Any]:
+        """The JSON values of the body, whole or as server-sent events, the last one first."""
+        if self.payload is not None:
+            return [self.payload]
+        lines = [line[5:] for line in self.body.splitlines() if line.startswith(b"data:")]
+        found: list[Any] = []
+        for text in reversed(lines or [self.body]):
+            with suppress(ValueError, RecursionError):
+                found.append(json.loads(text))
+        return found
 
     @property
     def is_stream(self) -> bool:
         """Whether the response is a stream of events."""
         return self.headers.get("content-type", "").startswith("text/event-stream")
-
-    @property
-    def has_left(self) -> bool:
-        """Whether the server may have received the request, and may bill it."""
-        return self.stage in {"sent", "answered"}
-
-    async def trace(self, event: str, _details: Mapping[str, Any]) -> None:
-        """Record how far the request came."""
-        self.stage = _STAGES.get(event.partition(".")[2], self.stage)
 
 
 exchange: ContextVar[Exchange] = ContextVar("exchange")
@@ -90,7 +92,6 @@ class Transport:
     def __init__(self, http: ModuleType) -> None:
         self.http: Any = http
         self._body = type("_ModuleBody", (_Body, http.AsyncByteStream), {})
-        self._connections: dict[str | None, Any] = {}  # by proxy
 
     async def handle_async_request(self, request: Any) -> Any:  # noqa: ANN401  of httpx or httpx2
         current, http = exchange.get(), self.http
@@ -101,67 +102,85 @@ class Transport:
         current.requests += 1
         current.deadline = asyncio.get_running_loop().time() + current.timeout_s
         current.address = f"{request.url.scheme}://{request.url.netloc.decode()}"
-        current.stage, current.status, current.fault, current.body = "", None, "", bytearray()
-        request.extensions = {**request.extensions, "trace": current.trace}
-        request.headers["accept-encoding"] = "identity"
-        try:
-            async with asyncio.timeout_at(current.deadline):
-                answer = await self._for(request.url).handle_async_request(request)
-        except TimeoutError:
-            raise self.failed(request, "late") from None
-        except http.ProxyError as error:
-            current.stage = "connecting"
-            raise self.failed(request, "proxy", error) from None
-        except (http.ConnectError, http.ConnectTimeout) as error:
-            raise self.failed(request, "unreached", error) from None
-        except (http.TransportError, http.InvalidURL) as error:
-            raise self.failed(request, "broken", error) from None
-        current.status, current.headers = answer.status_code, answer.headers
-        if answer.has_redirect_location:
-            await answer.aclose()
-            raise self.failed(request, "redirect")
-        headers = [(k, v) for k, v in answer.headers.raw if k.lower() not in _HIDDEN]
+        current.has_left, current.status, current.fault = False, None, ""
+        current.body, current.payload = bytearray(), None
+        answer = await self._send(request, current)
+        headers = [(k, v) for k, v in answer.raw_headers if k.lower() not in _HIDDEN]
         body = self._body(answer, request, self)
+        response = http.Response(answer.status, headers=headers, stream=body)
+        current.status, current.headers = answer.status, response.headers
+        if response.has_redirect_location:
+            answer.close()
+            raise self.failed(request, "redirect")
         if current.streams or current.most is None:
-            return http.Response(current.status, headers=headers, stream=body)
+            return response
         try:
             async for _piece in body:
                 pass  # kept in `current.body`
         finally:
-            await answer.aclose()
+            answer.close()
         content = bytes(current.body)
-        if not _is_json(
-            content
-        ):  # its beginning is enough: litellm can block for minutes over the rest
-            content = content[:_MOST_ERROR_BYTES]
+        try:
+            current.payload = json.loads(content)
+        except (ValueError, RecursionError):
+            content = content[:_MOST_ERROR_BYTES]  # litellm can block for minutes over the rest
         return http.Response(current.status, headers=headers, content=content)
+
+    async def _send(self, request: Any, current: Exchange) -> Any:  # noqa: ANN401
+        """Return aiohttp's response to a request of httpx, before its body."""
+        import aiohttp
+
+        request.headers["accept-encoding"] = "identity"
+        headers = [(k.decode("latin-1"), v.decode("latin-1")) for k, v in request.headers.raw]
+        try:
+            async with asyncio.timeout_at(current.deadline):
+                return await self._session.request(
+                    request.method,
+                    str(request.url.copy_with(username="", password="")),
+                    data=await request.aread(),
+                    headers=headers,
+                    proxy=_proxy_for(str(request.url), request.url.scheme, request.url.host),
+                    allow_redirects=False,
+                    trace_request_ctx=current,
+                )
+        except TimeoutError:
+            raise self.failed(request, "late") from None
+        except (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError) as error:
+            current.has_left = False
+            raise self.failed(request, "proxy", error) from None
+        except aiohttp.ClientConnectorError as error:
+            raise self.failed(request, "unreached", error) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise self.failed(request, "broken", error) from None
 
     async def aclose(self) -> None:
         """Do nothing: litellm's handlers close their transport when they are collected, even if others use it."""
 
     async def end(self) -> None:
         """Close the connections."""
-        for connections in self._connections.values():
-            await connections.aclose()
-        self._connections.clear()
-
-    def _for(self, url: Any) -> Any:  # noqa: ANN401
-        proxy = _proxy_for(str(url), url.scheme, url.netloc.decode())
-        if proxy not in self._connections:
-            limits = self.http.Limits(max_connections=None, keepalive_expiry=_IDLE_S)
-            self._connections[proxy] = self.http.AsyncHTTPTransport(
-                verify=self._trust, limits=limits, proxy=proxy, retries=0
-            )
-        return self._connections[proxy]
+        if session := self.__dict__.pop("_session", None):
+            await session.close()
 
     @cached_property
-    def _trust(self) -> ssl.SSLContext:
-        """The authorities of the system and of certifi."""
+    def _session(self) -> Any:  # noqa: ANN401  aiohttp is loaded late
+        import aiohttp
         import certifi
 
-        context = ssl.create_default_context()
-        context.load_verify_locations(certifi.where())
-        return context
+        async def leaves(_session: object, context: Any, _headers: object) -> None:  # noqa: ANN401
+            context.trace_request_ctx.has_left = True
+
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(leaves)
+        trusted = ssl.create_default_context()
+        trusted.load_verify_locations(certifi.where())  # besides the authorities of the system
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S, ssl=trusted),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(),
+            auto_decompress=False,
+            skip_auto_headers=("User-Agent", "Content-Type"),
+            trace_configs=[trace],
+        )
 
     def failed(self, request: Any, fault: Fault, error: object = "") -> Exception:  # noqa: ANN401
         """Record a fault and return the exception for it; on a ConnectError, litellm would send again."""
@@ -178,14 +197,16 @@ class _Body:
         self._answer, self._request, self._transport = answer, request, transport
 
     async def __aiter__(self) -> AsyncIterator[bytes]:  # noqa: C901  one case per fault
-        current, http, failed = exchange.get(), self._transport.http, self._transport.failed
+        import aiohttp
+
+        current, failed = exchange.get(), self._transport.failed
         encoding = self._answer.headers.get("content-encoding", "identity").lower()
         if encoding not in _ENCODINGS:
             raise failed(self._request, "encoding", encoding)
         unzip = None if encoding == "identity" else zlib.decompressobj(47)  # gzip or zlib
-        is_error = self._answer.status_code >= HTTPStatus.BAD_REQUEST
+        is_error = self._answer.status >= HTTPStatus.BAD_REQUEST
         most = _MOST_ERROR_BYTES if is_error else current.most
-        chunks = aiter(self._answer.stream)
+        chunks = aiter(self._answer.content.iter_any())
         while True:
             room = 0 if most is None else most - len(current.body)
             try:
@@ -197,15 +218,18 @@ class _Body:
                 return
             except TimeoutError:
                 raise failed(self._request, "late") from None
-            except (http.TransportError, zlib.error) as error:
+            except (aiohttp.ClientError, OSError, zlib.error) as error:
                 raise failed(self._request, "broken", error) from None
             if most is None:
                 yield chunk
                 continue
             current.body += chunk[:room]
-            begun = len(current.body) - current.body.rfind(b"\n")
-            if begun > _MOST_LINE_BYTES and current.streams and current.is_stream:
-                raise failed(self._request, "too_large")
+            if (
+                current.streams and current.is_stream
+            ):  # a long line can block its reader for minutes
+                begun = len(current.body) - current.body.rfind(b"\n")
+                if begun > _MOST_LINE_BYTES:
+                    raise failed(self._request, "too_large")
             yield chunk[:room]
             if len(chunk) > room:
                 if is_error:
@@ -213,15 +237,7 @@ class _Body:
                 raise failed(self._request, "too_large")
 
     async def aclose(self) -> None:
-        await self._answer.aclose()
-
-
-def _is_json(content: bytes) -> bool:
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        self._answer.close()
 
 
 def _proxy_for(url: str, scheme: str, host: str) -> str | None:

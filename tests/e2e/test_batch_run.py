@@ -16,7 +16,7 @@ from faulty_model import run as serve
 
 from gigamind.cli.main import main
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.llm.batches.journal import read_batches
+from gigamind.llm.batches.batcher import read_batches
 
 pytestmark = pytest.mark.timeout(300)  # a process that loads the client of a model server
 

@@ -19,16 +19,15 @@ from hypothesis import strategies as st
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel, connect
-from gigamind.llm.batches.batcher import Batches, Entry, parts
-from gigamind.llm.batches.journal import read_batches
+from gigamind.llm.batches.batcher import Batches, Entry, parts, read_batches
 from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
 from gigamind.llm.loading import load_litellm
+from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Usage
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 ITEMS = 6
@@ -200,7 +199,9 @@ def test_anthropic_is_sent_messages_with_a_schema_that_it_can_enforce(ask, batch
         "custom_id": "gm-1-0",
         "params": {
             "model": "claude-sonnet-4-5",
-            "system": [{"type": "text", "text": "You judge."}],
+            "system": [
+                {"type": "text", "text": "You judge.", "cache_control": {"type": "ephemeral"}}
+            ],
             "messages": [{"role": "user", "content": "Is it?"}],
             "max_tokens": 99,
             "temperature": 0.0,

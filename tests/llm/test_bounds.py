@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
+from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 
 PROVIDERS = ("openai", "hosted_vllm", "ollama_chat", "anthropic", "gemini")
 QUESTION = [{"role": "user", "content": "Is it so?"}]
@@ -75,10 +75,15 @@ def sends(server, monkeypatch):
 
 def ask(server, provider="openai", **changes):
     """The reply or the error of one question, the ledger's totals, and how long the event loop was blocked."""
-    given_settings = {"attempts": 1, "reasks": 0, "timeout_s": 20.0} | changes
+    given_settings = {
+        "attempts": 1,
+        "reasks": 0,
+        "timeout_s": 20.0,
+        "key_variable": "OUR_KEY",
+    } | changes
     name = f"{provider}/m"
     model = connect(
-        ModelSettings(name, api_base=server.url, key_variable="OUR_KEY", **given_settings),
+        ModelSettings(name, api_base=server.url, **given_settings),
         prices={name: Price(1_000_000, 2_000_000, 500_000)},
     )
 
@@ -322,6 +327,32 @@ def test_a_rate_limit_inside_a_good_status_is_a_rate_limit(error, server, sends)
 def test_a_refusal_of_any_type_is_a_refusal(server, sends):
     sends(completion({"content": None, "refusal": {"reason": "x"}}))
     assert ask(server)[0].code == "refused"
+
+
+def test_a_provider_that_litellm_calls_past_our_transport_is_refused(server, sends, monkeypatch):
+    monkeypatch.setenv("COHERE_API_KEY", "sk-secret-1234567")
+    usage = {"tokens": {"input_tokens": 9, "output_tokens": 9}}
+    message = {"content": [{"type": "text", "text": '{"holds": true}'}]}
+    both = {"text": '{"holds": true}', "finish_reason": "COMPLETE", "message": message}
+    sends(json.dumps({"id": "x", "usage": usage, **both}).encode())
+
+    ended, totals, _ = ask(server, "cohere_chat", attempts=3, mode="md_json")
+
+    assert (ended.code, ended.may_cost) == ("bad_request", True)
+    assert (server.requests, totals.http_calls) == (1, 1)
+    assert totals.reserved_micro_usd > 0
+
+
+@pytest.mark.parametrize("provider", ["azure", "bedrock/converse"])
+def test_providers_of_clouds_are_called_over_our_transport(provider, server, sends, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_API_KEY"):
+        monkeypatch.setenv(name, "sk-secret-1234567")
+    monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
+    sends(b"{}", status=307, location="http://127.0.0.1:9/elsewhere")
+
+    ended, totals, _ = ask(server, provider, key_variable=None)
+
+    assert (ended.status, server.requests, totals.micro_usd) == (307, 1, 0)
 
 
 def test_what_never_leaves_the_machine_costs_nothing(server, monkeypatch):

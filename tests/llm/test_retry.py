@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.faults import backoff_s, is_transient, with_retries
+from gigamind.llm.faults import is_transient, with_retries
 from gigamind.llm.settings import ModelSettings
 
 QUICK = ModelSettings("m", attempts=4, backoff_s=0.0001)
@@ -73,11 +73,27 @@ def test_a_server_that_asks_to_wait_for_more_than_a_minute_is_not_waited_for(ask
     assert is_transient(LlmError("later", "rate_limited", 429, asked), 60) == transient
 
 
-def test_waits_are_doubled_up_to_twenty_seconds_and_no_two_the_same():
-    for attempt, longest in [(1, 0.5), (2, 1.0), (3, 2.0), (10, 20.0)]:
-        waits = {backoff_s(attempt, 0.5, None) for _ in range(50)}
-        assert longest / 2 <= min(waits) < max(waits) <= longest
-    assert backoff_s(1, 0.5, 7.0) == 7.0
+async def waits(attempts, retry_after_s=None):
+    """How long is waited before each further attempt, of 50 calls."""
+    settings, found = ModelSettings("m", attempts=attempts, backoff_s=0.5), []
+
+    async def sleep(seconds):
+        found.append(seconds)
+
+    for _ in range(50):
+        await with_retries(failing(attempts - 1, retry_after_s=retry_after_s)[0], settings, sleep)
+    return [found[number :: attempts - 1] for number in range(attempts - 1)]
+
+
+def test_waits_are_random_and_doubled_up_to_twenty_seconds():
+    found = asyncio.run(waits(9))
+    for seconds, longest in zip(found, [0.5, 1, 2, 4, 8, 16, 20, 20], strict=True):
+        assert longest / 2 < max(seconds) <= longest
+        assert len(set(seconds)) == 50
+
+
+def test_a_wait_is_at_least_as_long_as_the_server_asks_for():
+    assert asyncio.run(waits(2, retry_after_s=7.0)) == [[7.0] * 50]
 
 
 def test_twenty_calls_at_the_same_time_retry_each_for_itself():

@@ -150,7 +150,7 @@ def test_one_slot_is_seen_and_one_request_is_in_flight_at_a_time(unset, verdict,
 def test_several_slots_leave_the_number_as_it_is(unset, verdict):
     model = unset(";lat=1000")
     lines = measured(model, verdict, [])
-    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters)
+    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters.values())
     assert speed.slots is None
     assert speed.at_once > 2.5
     assert all(line.values["allowed"] == 16 for line in lines)
@@ -170,7 +170,7 @@ def test_tokens_a_second_are_told_apart(unset, verdict):
     """2 ms a token of the prompt, 20 ms one of the reply, measured on a busy machine."""
     model = unset(";prompt=2;reply=20")
     ask_all(model, verdict, 1)
-    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters)
+    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters.values())
     assert 0.0015 < speed.prompt_s < 0.0035
     assert 0.01 < speed.completion_s < 0.04
     # A prompt of 2 000 tokens and 500 of the reply: 14 s, with room to spare.

@@ -14,9 +14,9 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.client import ParameterRefusedError, Request
 from gigamind.llm.completion import Completions, accepted, usage_of
+from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import exchange
-from gigamind.llm.usage import Usage
 
 
 class Verdict(BaseModel):
@@ -29,6 +29,7 @@ class Verdict(BaseModel):
         ("openai/gpt-4o-mini", {"max_tokens", "temperature", "seed"}),
         ("openai/o3", {"max_tokens", "seed"}),
         ("openai/gpt-5", {"max_tokens", "seed"}),
+        ("openai/gpt-5-chat-latest", {"max_tokens", "temperature", "seed"}),
         ("azure/o3", {"max_tokens", "seed"}),
         ("anthropic/claude-3-5-haiku-latest", {"max_tokens", "temperature"}),
         ("ollama_chat/llama3", {"max_tokens", "temperature", "seed"}),

@@ -1,6 +1,7 @@
 """The service as a process: it starts by one command, and its end takes nothing from those who read."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from forked import command
 from sse import events
 
 
@@ -24,15 +26,14 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
     }
     for name, text in notes.items():
         (tmp_path / "vault" / f"{name}.md").write_text(text, encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [
+    port = free_port()
+    started = [
         *(sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "vault")),
         *("--model", "openai/chat;piece=150", "--judge-model", "openai/judge"),
         *("--api-base", model.url, "--port", str(port), "--mode", "keyword"),
         *("--cache-dir", str(tmp_path / "cache")),
     ]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    process = subprocess.Popen(started, cwd=Path(__file__).parents[2])
     try:
         url = f"http://127.0.0.1:{port}"
         until_ready(url)
@@ -58,10 +59,10 @@ def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
     (tmp_path / "note.md").write_text("Cars stand behind the depot.", encoding="utf-8")
     served = ("serve", "--notes", tmp_path, "--model", "openai/chat", "--mode", "keyword")
     # a shell that has no jobs to control starts `command &` so
-    command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "gigamind"]
+    started = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "gigamind"]
     nobody = ("--api-base", "http://127.0.0.1:9/v1", "--port", "0")
-    command += [*map(str, served), *nobody, "--cache-dir", str(tmp_path / "cache")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    started += [*map(str, served), *nobody, "--cache-dir", str(tmp_path / "cache")]
+    with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as process:
         try:
             line = process.stderr.readline()
             assert re.search(rf"{tmp_path} .*http://127\.0\.0\.1:\d+$", line.strip())
@@ -73,9 +74,9 @@ def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
 
 
 def test_missing_notes_end_the_service_without_an_address(tmp_path):
-    command = [sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "nope")]
+    started = [sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "nope")]
     ended = subprocess.run(
-        [*command, "--model", "openai/chat", "--port", "0"],
+        [*started, "--model", "openai/chat", "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,
         timeout=60,
@@ -95,3 +96,50 @@ def until_ready(url):
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     raise AssertionError("the service did not start")
+
+
+def test_the_fake_server_in_another_process_quotes_a_note_or_abstains(tmp_path):
+    (tmp_path / "vault").mkdir()
+    fact = "The depot opens at seven in the morning."
+    others = ("The garden has roses.", "Cars stand behind it.", "Invoices are paid on Mondays.")
+    for number, text in enumerate((fact, *others)):
+        (tmp_path / "vault" / f"{number}.md").write_text(f"{text}\n", encoding="utf-8")
+    environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")}
+    model, service = free_port(), free_port()
+    serve = ("serve", "--notes", "vault", "--mode", "keyword", "--port", service)
+    asked = ("--model", "openai/any", "--api-base", f"http://127.0.0.1:{model}/v1")
+    processes = [
+        command(tmp_path, "llm", "fake-server", "--port", model, environment=environment),
+        command(tmp_path, *serve, *asked, environment=environment),
+    ]
+    try:
+        until_ready(f"http://127.0.0.1:{service}")
+        answered = streamed(service, "When does the depot open in the morning?")
+        abstained = streamed(service, "Who repairs the photocopier upstairs?")
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait(20)
+
+    for found in (answered, abstained):
+        assert dict(found[:1])["metadata"]["scripted"] is True
+    text = "".join(data["chunk"] for name, data in answered if not name and data != "[DONE]")
+    assert fact.rstrip(".") in text
+    evaluation = dict(answered)["qa_evaluation"]
+    assert (evaluation["abstains"], evaluation["correctness"]) == (False, 1.0)
+    assert dict(abstained)["qa_evaluation"]["outcome"] == "abstained"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def streamed(port, question):
+    """The events of an answer by the service."""
+    headers = {"Content-Type": "application/json"}
+    body = json.dumps({"content": question}).encode()
+    address = f"http://127.0.0.1:{port}/api/ai/stream"
+    request = urllib.request.Request(address, body, headers=headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return events(answer.read().decode())

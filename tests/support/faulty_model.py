@@ -7,6 +7,7 @@ judge;lat=100                            after 100 ms
 judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the same in each run
 judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
 judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is truncated
+judge;fault=mixed;share=0.2              every fifth answer has a fault, of another kind each time, none a refusal
 judge;allowed=5;ra=0                     429 for any request while five others are being answered
 judge;lat=100;slots=1                    one request is computed at a time, the others queue
 judge;prompt=1;reply=20                  a token of the prompt takes 1 ms, one of the reply 20 ms
@@ -45,6 +46,11 @@ FAULTS = frozenset({
     *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "negative_usage", "fraction_usage"),
     *("zero_completion", "no_completion", "cached_above", "cached_negative", "broken"),
 })  # fmt: skip
+# The request is refused whatever is done: by the model, its filter, or the server.
+REFUSALS = frozenset({
+    *("refusal", "content_filter", "401", "echo", "404", "quota", "400ctx", "400rf", "redirect"),
+})  # fmt: skip
+_MIXED = sorted(FAULTS - REFUSALS)
 _DEFAULT_HANG_S = 30.0
 _HASH_BITS = 64
 
@@ -72,7 +78,11 @@ class Behaviour:
         """Return the fault of the scenario's request with this number, from 1."""
         if self.fault is None or (self.times is not None and number > self.times):
             return None
-        return self.fault if _draw(f"{self.scenario}|{number}") < self.share else None
+        if _draw(f"{self.scenario}|{number}") >= self.share:
+            return None
+        if self.fault != "mixed":
+            return self.fault
+        return _MIXED[int(_draw(f"{self.scenario}|{number}|kind") * len(_MIXED))]
 
     def latency_of(self, number: int) -> float:
         """Return the seconds before the answer to the scenario's request with this number, from 1."""
@@ -85,7 +95,7 @@ def read_behaviour(model: str) -> Behaviour:
     name, *rest = model.split(";")
     given = dict(part.split("=", 1) for part in rest if "=" in part)
     fault = given.get("fault")
-    if fault is not None and fault not in FAULTS:
+    if fault is not None and fault not in FAULTS | {"mixed"}:
         raise ValueError(f"no such fault: {fault}; there are {', '.join(sorted(FAULTS))}")
     return Behaviour(
         name=name,
@@ -290,7 +300,7 @@ class FakeServer(MockServer):
         choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
         completion["choices"] = [] if fault == "no_choices" else [choice]
         usage = _USAGES.get(fault or "", completion["usage"])
-        self.seen.bill(usage)
+        self.seen.bill(completion["usage"] if fault == "big_usage" else usage)
         if fault == "no_usage":
             del completion["usage"]
         else:
