@@ -285,7 +285,12 @@ async def attack_judge(
     judge: OnTrial, attacks: Sequence[Attack], seen: Observations | None = None
 ) -> AttackReport:
     """Judge each attack that applies and each clean case once; `seen` keeps the verdicts.  Raises as `observe`."""
-    applying = [attack for attack in attacks if attack.attacks(judge.kind)]
+    leaking = bool(judge.tested.prompts)  # without a prompt, there is nothing to leak
+    applying = [
+        attack
+        for attack in attacks
+        if attack.attacks(judge.kind) and (leaking or attack.row.goal != "leak")
+    ]
     clean = {case.id: case for case in (attack.clean(judge.kind) for attack in applying)}
     cases = [*clean.values(), *(attack.attacked(judge.kind) for attack in applying)]
     seen = {} if seen is None else seen

@@ -295,7 +295,8 @@ class ModelRunOptions(ModelOptions, CacheOptions):
     """Options of every evaluation that uses a model."""
 
     judge: Path | None = Field(
-        None, description="judge file to use instead of the default; see judges/README.md"
+        None,
+        description="judge file (or for answers nli:FOLDER, MODULE:CLASS) instead of the default; see judges/README.md",
     )
     judge_lang: PromptLanguage = Field(
         "auto", description="language of the judge's prompt; auto uses the item's language"

@@ -18,7 +18,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.llm.settings import ModelSettings
-from gigamind.loading import read_fields, read_toml
+from gigamind.loading import read_fields
 from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.records.judged import JudgeReport
 
@@ -37,6 +37,10 @@ class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _AnyJudgeFile(JudgeFile, extra="ignore"):
+    kind: str
 
 
 class LlmJudgeFile(JudgeFile):
@@ -127,6 +131,6 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     return read_fields(path, model, _WHAT)
 
 
-def kind_of(path: Path) -> object:
-    """Return the kind of a judge file; None without one. Raises InputError if it cannot be read."""
-    return read_toml(path, _WHAT).get("kind")
+def kind_of(path: Path) -> str:
+    """Return the kind of a judge file; InputError if it cannot be read or has none."""
+    return read_judge_file(path, _AnyJudgeFile).kind

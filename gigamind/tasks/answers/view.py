@@ -312,6 +312,11 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
         )
         if told
         else _(
+            "A claim is supported only if a passage of the notes entails it, by a local model, and the rules find no"
+            " other number, name or negation in it. No LLM is called, and utility is not measured."
+        )
+        if judge and judge.kind == "nli"
+        else _(
             "A claim is supported only if one sentence of the notes has the words of the claim and does not"
             " contradict it. No model is called, and utility is not measured."
         ),
