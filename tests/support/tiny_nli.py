@@ -63,7 +63,7 @@ def write_tiny_nli(
     if external:
         name = f"{Path(file).name}_data"
         onnx.save(
-            model, folder / file, save_as_external_data=True, location=name, size_threshold=16
+            model, folder / file, save_as_external_data=True, location=name, size_threshold=64
         )
     else:
         onnx.save(model, folder / file)

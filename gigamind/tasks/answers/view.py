@@ -312,8 +312,8 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
         )
         if told
         else _(
-            "A claim is supported only if a passage of the notes entails it, by a local model, and the rules find no"
-            " other number, name or negation in it. No LLM is called, and utility is not measured."
+            "A claim is supported only if, according to a local entailment model, a passage of the notes entails it,"
+            " and the passage has no other number, name or negation. No LLM is called, and utility is not measured."
         )
         if judge and judge.kind == "nli"
         else _(
