@@ -48,7 +48,7 @@ class OwnJudge(Judge[AnswerCase, None]):
     """
 
     prompt: ClassVar[Mapping[Language, str]] = {}
-    reply: ClassVar[type[BaseModel]] = BaseModel
+    reply: ClassVar[type[BaseModel]]
     metrics: ClassVar[tuple[Metric, ...]]
     scales: ClassVar[Mapping[str, Scale]]
     temperature: ClassVar[float] = 0.0
@@ -78,7 +78,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return Proof.of(note, best, proven=proven)
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        return (options.settings().model,) if self._prompts else ()
+        return (options.settings().model,) if self.prompt else ()
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         return settings.spoken(
@@ -86,11 +86,16 @@ class OwnJudge(Judge[AnswerCase, None]):
         )
 
     def fingerprint(self, model: str) -> str:
-        """Return a hash of the class's source (without a prompt, its module's), prompts, reply schema and model."""
+        """Return a hash of the class's source, its prompts, its reply schema and the model.
+
+        Without a prompt, of its module. Override this if verdicts depend on more, such as a file.
+        """
         kind = type(self)
-        source = kind if self._prompts else sys.modules[kind.__module__]
-        parts = [inspect.getsource(source), str(self.reply.model_json_schema()), model]
-        parts += [prompt.fingerprint for prompt in self._prompts.values()]
+        if self.prompt:
+            parts = [inspect.getsource(kind), str(self.reply.model_json_schema()), model]
+            parts += [prompt.fingerprint for prompt in self._prompts.values()]
+        else:
+            parts = [kind.__qualname__, inspect.getsource(sys.modules[kind.__module__])]
         return sha256("\0".join(parts).encode()).hexdigest()
 
     @property
@@ -102,7 +107,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return tuple(self._prompts.values())
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
-        if case.answer.strip() and self._prompts:
+        if case.answer.strip() and self.prompt:
             request = counted(self._messages(case, KEY), self.reply.model_json_schema())
             yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
 
@@ -111,7 +116,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         if not case.answer.strip():
             return Verdict({}, None)
         mark = self.fingerprint(named(list(asking.models)))
-        if not self._prompts:
+        if not self.prompt:
             return await self._free_verdict(case, asking, mark)
         messages = self._messages(case, asking.fence_key)
         reply = await asking.ask(messages, self.reply, fingerprint=mark)
