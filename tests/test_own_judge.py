@@ -5,11 +5,12 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from gigamind import InputError, load_judge
+from gigamind import AnswerCase, InputError, load_judge
 from gigamind.cli.main import main
 from gigamind.metrics import table
 from gigamind.metrics.spec import Metric, Text
@@ -197,6 +198,16 @@ def test_a_judge_without_a_prompt_asks_no_model_and_costs_nothing(gigamind, fake
     gigamind("judge", "certify", "again", "--labels", "labels.jsonl", "--out", "card")
     card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
+
+
+def test_the_judge_of_the_docs_works(team, monkeypatch):
+    monkeypatch.chdir(team)
+    page = (ROOT / "docs/judges.md").read_text("utf-8")
+    code = re.search(r"  ```python\n(.*?)  ```", page, re.DOTALL)[1]
+    (team / "documented.py").write_text(textwrap.dedent(code), "utf-8")
+    judge = load_judge("documented:Cites")
+    cases = [AnswerCase("?", answer, ()) for answer in ("15 days [note 1].", "15 days.")]
+    assert [judge.verdict(case, None).scores for case in cases] == [{"cites": 1.0}, {"cites": 0.0}]
 
 
 def test_the_fingerprint_of_a_judge_without_a_prompt_covers_its_module(team, monkeypatch):

@@ -53,7 +53,7 @@ class Thresholds(JudgeFile):
 
 
 class NliJudgeFile(JudgeFile):
-    """A judge file of kind `nli`; fields as for kind `search_qa`, and those of the model.
+    """A judge file of kind `nli`; `min_quote_chars` and `max_claims` as for kind `search_qa`.
 
     Attributes:
         model: a folder, relative to the judge file, or an id on the Hugging Face hub.
