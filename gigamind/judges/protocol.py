@@ -225,9 +225,13 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
 
     by_language: Mapping[Language, ByLanguage]
 
+    def language_in(self, language: str) -> Language:
+        """Return the language of the prompt for an item of this language."""
+        known = list(self.by_language)
+        return next((own for own in known if own == language), known[0])
+
     def judge_in(self, language: str) -> ByLanguage:
-        known = {str(name): judge for name, judge in self.by_language.items()}
-        return known.get(language) or next(iter(known.values()))
+        return self.by_language[self.language_in(language)]
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)

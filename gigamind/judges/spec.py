@@ -89,15 +89,20 @@ def load_llm_judge(
     file: type[LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
+    *parts: str,
 ) -> LlmJudge[LlmFile_co]:
     """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
+
+    Args:
+        parts: further parts of the fingerprint, such as the version of the rules in code.
 
     Raises:
         InputError: the file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
     prompt = load_judge_prompt(read.prompt, language, given)
-    return LlmJudge(read, prompt, fingerprint_of(read, prompt.fingerprint, reply))
+    mark = fingerprint_of(read, prompt.fingerprint, reply)
+    return LlmJudge(read, prompt, fingerprint_of(read, mark, *parts) if parts else mark)
 
 
 def load_judge_prompt(name: str, language: Language, given: Collection[str]) -> Prompt:
