@@ -92,7 +92,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit_collections import write_judge_file
+    from gigamind.judges.fit import write_judge_file
 
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
@@ -111,7 +111,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
 
 def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
     from gigamind.cli.progress import progress_bar
-    from gigamind.judges.fit_collections import fit_judge, label_collection
+    from gigamind.judges.fit import fit_judge, label_collection
 
     settings = RetrievalSettings(
         mode=options.mode,
@@ -138,7 +138,7 @@ def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
     from rich.table import Table
 
     from gigamind.cli.show import plain_console
-    from gigamind.judges.fit_collections import tables
+    from gigamind.judges.fit import tables
 
     sets = tables(fitted)
     table = Table(translated(_("cross-validated")), *sets, box=None, pad_edge=False)

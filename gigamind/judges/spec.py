@@ -5,7 +5,7 @@ comparable. Each judge adds its own fields to `LlmJudgeFile`.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -115,11 +115,6 @@ def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
     values: list[Any] = [file.model_dump(mode="json")]
     values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def fingerprint_of_run(judges: Sequence[LlmJudge[Any]], model: str) -> str:
-    """Return the fingerprint in run.json: of a judge in all its languages and of its model."""
-    return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
 def short_name(path: Path) -> str:

@@ -24,8 +24,7 @@ from gigamind.judges.calibrated import (
     judge_by_calibration,
     load_calibrated_judge,
 )
-from gigamind.judges.fit import Labelled, label
-from gigamind.judges.fit_collections import write_judge_file
+from gigamind.judges.fit import Labelled, label, write_judge_file
 from gigamind.metrics.calibration import auc
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
