@@ -101,7 +101,7 @@ class EntailmentModel:
             for wanted in self._session.get_inputs()
         }
         try:
-            outputs = self._session.run([_output(self._session)], inputs)
+            outputs = self._session.run(None, inputs)  # the first one is the logits
         except Exception as error:
             text = _("the entailment model failed: {reason}", reason=_reason(error))
             raise LlmError(text, "malformed_response") from error
@@ -224,11 +224,6 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
         )
         raise InputError(text)
     return session
-
-
-def _output(session: Any) -> str:  # noqa: ANN401  as above
-    names = [output.name for output in session.get_outputs()]
-    return "logits" if "logits" in names else names[0]
 
 
 def _external(path: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 from tiny_nli import write_tiny_nli
@@ -10,8 +11,11 @@ from gigamind.assurance.certify import certify
 from gigamind.cli.main import main
 from gigamind.i18n import translator
 from gigamind.judges import entailment
+from gigamind.release.shortfall import METRIC
 from gigamind.reports.labels import LABELS
 from gigamind.tasks import evaluate, judged_kinds
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -122,6 +126,20 @@ def test_the_judge_is_attacked_and_tested_without_a_model(tiny, tmp_path, capsys
         assert not report["overall"]["unscored"]
     attacks = json.loads((tmp_path / "attack.json").read_text("utf-8"))
     assert "leak" not in {attack["goal"] for attack in attacks["attacks"]}
+
+
+def test_a_gate_asks_for_a_judge_report(by_nli, tmp_path):
+    first = evaluate(by_nli())
+
+    def status(**changes):
+        run = evaluate(by_nli(compare=first.out, **changes))
+        return next(rule.status for rule in run.verdict.gate.rules if rule.metric == METRIC)
+
+    assert status() == "warned"
+    policy = tmp_path / "gates.toml"
+    text = (ROOT / "deployments/gates.toml").read_text("utf-8")
+    policy.write_text(text.replace('cards = "warn"', 'cards = "require"'), "utf-8")
+    assert status(gates=policy) == "failed"
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
