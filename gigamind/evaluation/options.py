@@ -14,7 +14,7 @@ from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Language, LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.llm.settings import Determinism, ModelOptions
-from gigamind.loading import ConfigReport, demand_of
+from gigamind.loading import ConfigReport, demand_of, placed_judge
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
@@ -237,6 +237,8 @@ class EvalOptions(ReleaseOptions, Determinism):
     def in_any_folder(self) -> Self:
         """Return a copy with absolute paths."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
+        if "judge" in paths:
+            paths["judge"] = Path(placed_judge(str(dict(self)["judge"]), Path.cwd()))
         return self.model_copy(update=paths)
 
     @property

@@ -18,6 +18,7 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.by_words import (
+    RULES_OF_WORDS,
     Lines,
     by_rule,
     finding_of,
@@ -83,7 +84,8 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
 
     def fingerprint(self, model: str) -> str:
         file = self.file.model_copy(update={"model": self.model.fingerprint, "file": ""})
-        return fingerprint_of(file, f"rules {RULES}, of nli {_RULES_OF_NLI}", model)
+        rules = f"rules {RULES}, of words {RULES_OF_WORDS}, of nli {_RULES_OF_NLI}"
+        return fingerprint_of(file, rules, model)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
@@ -98,7 +100,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
             return {"probabilities": await self.model.probabilities(pairs)}
 
         request = {"model": self.model.fingerprint, "pairs": pairs}
-        record = await asking.stored(request, run)
+        record = await (asking.stored(request, run) if pairs else run())
         judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
         return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
 

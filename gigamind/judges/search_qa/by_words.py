@@ -43,7 +43,7 @@ from gigamind.prompting.fences import Source
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, like RULES of the judge with a model.
-_RULES_OF_WORDS = 5
+RULES_OF_WORDS = 5
 # Doubts that show a different statement; the others show only that the sentence does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -78,7 +78,7 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
 
     def fingerprint(self, model: str) -> str:
-        return fingerprint_of(self.file, f"rules {RULES}, of words {_RULES_OF_WORDS}", model)
+        return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         del asking
