@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.errors import InputError
+from gigamind.evidence.result import DEFAULT
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
@@ -196,8 +197,8 @@ class _Comparison:
     def _candidates_for(self, claim: Claim, hypothesis: str) -> list[_Candidate]:
         """Return the sentences with most words of a claim; parts of whole notes if these have few of its words."""
 
-        def fits(premise: str) -> bool:
-            return self._model.fits(premise, hypothesis)
+        def fits(quote: str) -> bool:
+            return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
         best = [*self._lines.best(claim, _BEST), self._lines.nearest_two(claim)]
         quotes = [
@@ -206,7 +207,7 @@ class _Comparison:
             if whole
             for quote in _passages(whole, [Span(0, len(whole))], fits)
         ]
-        candidates = [self._candidate(claim, *quote, fits) for quote in quotes]
+        candidates = [self._candidate(claim, hypothesis, *quote) for quote in quotes]
         supports = (own.judged.support for own in candidates)
         if all(support is None or support.sparse for support in supports):
             words = set(tokens(hypothesis))
@@ -217,12 +218,10 @@ class _Comparison:
             ]
             windows.sort(key=lambda window: -len(words.intersection(tokens(window[1]))))
             most = _BEST if candidates else len(windows)
-            candidates += [self._candidate(claim, *window, fits) for window in windows[:most]]
+            candidates += [self._candidate(claim, hypothesis, *window) for window in windows[:most]]
         return candidates
 
-    def _candidate(
-        self, claim: Claim, note: int | None, quote: str, fits: Callable[[str], bool]
-    ) -> _Candidate:
+    def _candidate(self, claim: Claim, hypothesis: str, note: int | None, quote: str) -> _Candidate:
         finding = with_quote(self._findings[claim.id], note, quote)
         (judged,) = self._verifier.judge([claim], {claim.id: finding})
         is_foreign = judged.support is not None and judged.support.foreign
@@ -233,7 +232,7 @@ class _Comparison:
         title = self._case.notes[(note or 1) - 1].title
         parts = (title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))
-        return _Candidate(finding, judged, whole if fits(whole) else quote)
+        return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)
 
 
 def _hypothesis(claim: Claim, question: str) -> str:

@@ -119,12 +119,13 @@ FILLER = "Birds sing softly while rivers run slowly past the old stone mill."
         " and ".join([*[FILLER.rstrip(".")] * 30, "weekend"]),  # one sentence of 390 words
     ],
 )
-def test_every_part_of_a_long_note_is_read(judge, note):
-    claim = claim_of(judge("max_tokens = 40"), "Nobody works.", Source("Long", note))
-    assert claim.verdict == "supported"
-    assert claim_of(
-        judge("max_tokens = 40"), "Nobody works.", Source("Long", note.replace("weekend", "hill"))
-    ).verdict == "not_found"  # fmt: skip
+@pytest.mark.parametrize("tokens", [40, 512])
+def test_every_part_of_a_long_note_is_read(judge, note, tokens):
+    ours = judge(f"max_tokens = {tokens}")
+    assert claim_of(ours, "Nobody works.", Source("Long", note)).verdict == "supported"
+    without = Source("Long", note.replace("weekend", "hill"))
+    claim = claim_of(ours, "Nobody works.", without)
+    assert (claim.verdict, claim.doubt) == ("not_found", "not_entailed")
 
 
 def test_a_word_that_is_longer_than_the_model_reads_is_cut(judge):
