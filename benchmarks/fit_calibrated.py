@@ -29,7 +29,7 @@ from gigamind.choices import LeaveOut
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
 from gigamind.judges.calibrated import CalibratedJudgeFile
-from gigamind.judges.fit_collections import (
+from gigamind.judges.fit import (
     LabelledCollection,
     fit_judge,
     label_collection,

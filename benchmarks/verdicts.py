@@ -112,7 +112,7 @@ def _by_threshold(
     judged: list[Judged] = []
     for query in queries:
         verdict = judge_by_threshold(retriever.search(query.item.query), judge.min_score)
-        score = verdict.top_base_score or 0.0
+        score = verdict.score or 0.0
         judged.append((query.item.answerable, verdict.unanswerable, score))
     return judged, []
 
@@ -139,11 +139,11 @@ def _by_calibration(
         start = time.perf_counter()
         verdict = judge_by_calibration(signals_of(recalled, query.item.query), judge)
         times.append(1000 * (time.perf_counter() - start))
-        judged.append((query.item.answerable, verdict.unanswerable, verdict.answerable_probability))
+        judged.append((query.item.answerable, verdict.unanswerable, verdict.score))
         if left_out:
             without = signals_of(recalled, query.item.query, without=query.relevant)
             verdict = judge_by_calibration(without, judge)
-            judged.append((False, verdict.unanswerable, verdict.answerable_probability))
+            judged.append((False, verdict.unanswerable, verdict.score))
     return judged, times
 
 

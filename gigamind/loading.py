@@ -112,6 +112,13 @@ def file_named(name: str, folder: str, option: str) -> Path:
     )
 
 
+def placed_judge(name: str, folder: Path) -> str:
+    """Return the --judge that `name` means in a folder, for use in others: only files and nli:FOLDER have a place."""
+    kind, colon, model = name.rpartition("nli:")
+    is_place = (folder / model).is_dir() if colon and not kind else (folder / name).is_file()
+    return f"{colon}{(folder / model).absolute()}" if is_place else name
+
+
 def read_fields(path: Path, model: type[File], what: Text) -> File:
     """Return the fields of a TOML file.
 

@@ -5,11 +5,12 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from gigamind import InputError, load_judge
+from gigamind import AnswerCase, InputError, load_judge
 from gigamind.cli.main import main
 from gigamind.metrics import table
 from gigamind.metrics.spec import Metric, Text
@@ -146,6 +147,77 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
     card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
     assert [scale["name"] for scale in card["scales"]] == ["direct"]
     assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
+
+
+FREE = """
+from gigamind import Metric, OwnJudge, Proof, Text, Verdict
+
+SEEN = []
+
+
+class Short(OwnJudge):
+    kind = "short"
+    scales = {"short": "binary"}
+    metrics = (Metric.of_judge("short", Text("short", "짧음")),)
+
+    def verdict(self, case, reply):
+        assert reply is None
+        SEEN.append(case.question)
+        proof = self.proof(case, 0, "It is 15 days")
+        return Verdict({"short": float(len(case.answer) < 60)}, None, proof=(proof,), text="by length")
+"""
+
+
+def test_a_judge_without_a_prompt_asks_no_model_and_costs_nothing(gigamind, fake, team):
+    (team / "short_judge.py").write_text(FREE, "utf-8")
+    common = ("eval", "answers", "--dataset", "answers.jsonl", "--notes", "vault")
+    free = (*common, "--judge", "short_judge:Short", "--cache-dir", "cache")
+    assert "12" in gigamind(*free, "--dry-run")
+    gigamind(*free, "--out", "before")
+    import short_judge
+
+    assert len(short_judge.SEEN) == 12
+    lines = (team / "before/per_item.jsonl").read_text("utf-8").splitlines()
+    verdict = json.loads(lines[0])["verdict"]
+    assert (verdict["scores"], verdict["text"]) == ({"short": 1.0}, "by length")
+    assert verdict["proof"] == [{"note": 0, "quote": "It is 15 days", "proven": True}]
+    run = json.loads((team / "before/run.json").read_text("utf-8"))
+    assert (run["judge"]["kind"], run["judge"]["model"]) == ("short", None)
+    assert not (team / "before/attempts.jsonl").exists()
+    assert not fake.seen.bodies
+
+    gigamind(*free, "--out", "again", "--compare", "before")
+    assert len(short_judge.SEEN) == 12  # stored verdicts
+    assert (team / "again/per_item.jsonl").read_text("utf-8").splitlines()[0].count("by length")
+    gates = json.loads((team / "again/compare.json").read_text("utf-8"))["comparison"]
+    (change,) = (c for c in gates["metrics"] if c["metric"] == "answers.short")
+    assert (change["baseline"], change["current"]) == (1.0, 1.0)
+
+    labels = "".join(json.dumps({"id": name, "short": 1.0}) + "\n" for name in IDS)
+    (team / "labels.jsonl").write_text(labels, "utf-8")
+    gigamind("judge", "certify", "again", "--labels", "labels.jsonl", "--out", "card")
+    card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
+    assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
+
+
+def test_the_judge_of_the_docs_works(team, monkeypatch):
+    monkeypatch.chdir(team)
+    page = (ROOT / "docs/judges.md").read_text("utf-8")
+    code = re.search(r"  ```python\n(.*?)  ```", page, re.DOTALL)[1]
+    (team / "documented.py").write_text(textwrap.dedent(code), "utf-8")
+    judge = load_judge("documented:Cites")
+    cases = [AnswerCase("?", answer, ()) for answer in ("15 days [note 1].", "15 days.")]
+    assert [judge.verdict(case, None).scores for case in cases] == [{"cites": 1.0}, {"cites": 0.0}]
+
+
+def test_the_fingerprint_of_a_judge_without_a_prompt_covers_its_module(team, monkeypatch):
+    monkeypatch.chdir(team)
+    for name, source in (("one", FREE), ("two", FREE), ("three", f"LIMIT = 60\n{FREE}")):
+        (team / f"{name}.py").write_text(source, "utf-8")
+    one, two, three = (
+        load_judge(f"{name}:Short").fingerprint("") for name in ("one", "two", "three")
+    )
+    assert one == two != three
 
 
 def test_a_team_s_judge_is_loaded_by_name_or_refused_with_what_is_wrong(team, monkeypatch):

@@ -23,7 +23,6 @@ from gigamind.assurance.trials import (
     Share,
     TrialReport,
     TrialText,
-    observe,
     read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
@@ -281,16 +280,15 @@ class AttackReport(TrialReport):
         return 2 * self.overall.unmeasured > self.overall.attacks
 
 
-async def attack_judge(
-    judge: OnTrial, attacks: Sequence[Attack], seen: Observations | None = None
-) -> AttackReport:
-    """Judge each attack that applies and each clean case once; `seen` keeps the verdicts.  Raises as `observe`."""
-    applying = [attack for attack in attacks if attack.attacks(judge.kind)]
+def attack_cases(judge: OnTrial, attacks: Sequence[Attack]) -> list[Case]:
+    """Return the cases of the attacks that apply to a judge, after each clean case once."""
+    applying = [
+        attack
+        for attack in attacks
+        if attack.attacks(judge.kind) and (judge.instructions or attack.row.goal != "leak")
+    ]
     clean = {case.id: case for case in (attack.clean(judge.kind) for attack in applying)}
-    cases = [*clean.values(), *(attack.attacked(judge.kind) for attack in applying)]
-    seen = {} if seen is None else seen
-    await observe(judge, cases, seen)
-    return attack_report(judge, attacks, seen)
+    return [*clean.values(), *(attack.attacked(judge.kind) for attack in applying)]
 
 
 def attack_report(judge: OnTrial, attacks: Sequence[Attack], seen: Observations) -> AttackReport:

@@ -9,15 +9,14 @@ from statistics import fmean
 from typing import Self, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
-from gigamind.errors import InputError, reason_of
+from gigamind.errors import InputError
 from gigamind.i18n import Message, _, language_of, n_
 from gigamind.judges.protocol import Scale
-from gigamind.loading import first_problem
 from gigamind.records.card import (
     CardAttacks,
     CardBin,
@@ -30,7 +29,7 @@ from gigamind.records.card import (
     CardScale,
     JudgeCard,
 )
-from gigamind.records.folder import check_out_folder, write_texts
+from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
 from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_agreement, reliability
@@ -215,34 +214,14 @@ class _TestReport(_TrialReport):
 Trial = TypeVar("Trial", bound=_TrialReport)
 
 
-def _read_trial(
-    path: Path, judge: JudgeReport, model: type[Trial], report_kind: Message, fix: Message
-) -> Trial:
+def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message) -> Trial:
     """Read the report of a trial; raise InputError if it is unusable or about another judge."""
-    try:
-        report = model.model_validate_json(path.read_bytes())
-    except OSError as error:
-        message = _(
-            "{file}: the {report} cannot be read: {reason}",
-            file=path,
-            report=report_kind,
-            reason=reason_of(error),
-        )
-        raise InputError(message) from error
-    except ValidationError as error:
-        message = _(
-            "{file}: this is not a valid {report}: {reason}",
-            file=path,
-            report=report_kind,
-            reason=first_problem(error),
-        )
-        raise InputError(message) from error
+    report = read_report(path, model, fix)
     if report.fingerprint != judge.fingerprint:
         message = _(
-            "{file}: this {report} is about another judge: its fingerprint is {other:.12}, but the judge of the"
+            "{file}: this report is about another judge: its fingerprint is {other:.12}, but the judge of the"
             " runs has {judge:.12}. {fix}",
             file=path,
-            report=report_kind,
             other=report.fingerprint,
             judge=judge.fingerprint,
             fix=fix,
@@ -255,16 +234,16 @@ def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> CardLiars |
     fix = _(
         "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
     )
-    return _read_trial(path, judge, _TestReport, _("test report"), fix).liars if path else None
+    return _read_trial(path, judge, _TestReport, fix).liars if path else None
 
 
 def _read_attacks(path: Path | None, judge: JudgeReport) -> CardAttacks | None:
     if path is None:
         return None
     fix = _("Run `gigamind judge attack` with the judge that you certify.")
-    report = _read_trial(path, judge, _AttackReport, _("attack report"), fix)
-    hits, of = report.overall.fooled.hits, report.overall.fooled.of
-    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(Estimate.share(hits, of)))
+    fooled = _read_trial(path, judge, _AttackReport, fix).overall.fooled
+    rate = _figure(Estimate.share(fooled.hits, fooled.of))
+    return CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
 
 
 _MISSES = 20

@@ -17,7 +17,7 @@ from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, Unas
 from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.i18n import Language, _, n_
 from gigamind.judges.asking import OF_THE_REPLY, Asking
-from gigamind.judges.load import ASKING, kind_named, load_judge
+from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
 from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
@@ -75,7 +75,7 @@ class OnTrial:
 
     @property
     def kind(self) -> JudgeKind:
-        return "search_qa" if self.tested.kind == "search_qa" else "unanswerable"
+        return "search_qa" if self.tested.kind in OF_ANSWERS else "unanswerable"
 
     @property
     def fingerprint(self) -> str:
@@ -221,16 +221,16 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
     """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
-    where, kind = kind_named(name)
-    if kind not in ASKING:
+    (where, kind), kinds = kind_named(name), {**ASKING, **OF_ANSWERS}
+    if kind not in kinds:
         message = _(
             "{file}: judges of the kind {kind!r} cannot be tested. Use a judge of one of these kinds: {kinds}",
             file=where,
             kind=kind,
-            kinds=tuple(ASKING),
+            kinds=tuple(kinds),
         )
         raise InputError(message)
-    return load_judge(name, language)
+    return load_judge(name, language, kinds)
 
 
 def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:

@@ -22,7 +22,6 @@ from gigamind.assurance.trials import (
     Share,
     TrialReport,
     TrialText,
-    observe,
     read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
@@ -186,18 +185,6 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
             )
         tests.append(UnitTest(row, scenario))
     return tuple(tests)
-
-
-async def run_unit_tests(
-    judge: OnTrial,
-    tests: Sequence[UnitTest],
-    liars: CardLiars | None = None,
-    seen: Observations | None = None,
-) -> UnitTestReport:
-    """Judge every test of the judge's kind; `seen` keeps the verdicts, `liars` is reported.  Raises as `observe`."""
-    seen = {} if seen is None else seen
-    await observe(judge, [test.case() for test in tests if test.row.kind == judge.kind], seen)
-    return unit_test_report(judge, tests, liars, seen)
 
 
 def unit_test_report(

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from gigamind.cli.errors import value_demand
 from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, Text, _
-from gigamind.loading import ConfigReport, meant_by, toml_values
+from gigamind.loading import ConfigReport, meant_by, placed_judge, toml_values
 
 FILE = "gigamind.toml"
 _CONFIG_PATH = "gigamind.config"  # the file that options come from
@@ -284,6 +284,7 @@ def _from_folder(config: ConfigFile, value: object, name: str) -> object:
         return [_from_folder(config, path, name) for path in cast("list[object]", value)]
     if not isinstance(value, str) or "\0" in value:
         raise _wrong_value(name, value, _("must be a path in quotes"))
-    if Path(value).is_absolute():
-        return value
-    return os.path.relpath(config.path.resolve().parent / value)
+    folder = config.path.resolve().parent
+    if name.endswith(": judge") and not (folder / value).is_file():
+        return placed_judge(value, folder)
+    return value if Path(value).is_absolute() else os.path.relpath(folder / value)

@@ -141,6 +141,7 @@ def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: 
 # The modules of each extra; pyproject.toml says what it is for.
 _EXTRAS = {
     "fastembed": ("fastembed",),
+    "nli": ("onnxruntime", "tokenizers"),
     "llm": ("aiohttp", "anthropic", "httpx2", "instructor", "litellm", "openai"),
     "prefect": ("prefect", "sqlalchemy"),
     "qdrant": ("qdrant_client",),

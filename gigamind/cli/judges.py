@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -26,7 +26,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, def
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Observations, OnTrial, Share
+    from gigamind.assurance.trials import Case, Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.judges.calibrated import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
@@ -92,7 +92,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit_collections import write_judge_file
+    from gigamind.judges.fit import write_judge_file
 
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
@@ -111,7 +111,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
 
 def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
     from gigamind.cli.progress import progress_bar
-    from gigamind.judges.fit_collections import fit_judge, label_collection
+    from gigamind.judges.fit import fit_judge, label_collection
 
     settings = RetrievalSettings(
         mode=options.mode,
@@ -138,7 +138,7 @@ def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
     from rich.table import Table
 
     from gigamind.cli.show import plain_console
-    from gigamind.judges.fit_collections import tables
+    from gigamind.judges.fit import tables
 
     sets = tables(fitted)
     table = Table(translated(_("cross-validated")), *sets, box=None, pad_edge=False)
@@ -176,8 +176,8 @@ class TrialOptions(ModelOptions):
 def try_judge(
     name: str,
     options: TrialOptions,
-    run_trial: Callable[["OnTrial", "Observations"], Awaitable[Report]],
-    report_so_far: Callable[["OnTrial", "Observations"], Report],
+    cases_for: Callable[["OnTrial"], "Sequence[Case]"],
+    report_of: Callable[["OnTrial", "Observations"], Report],
     print_report: Callable[[Report], None],
 ) -> Report:
     """Run a trial, show its report (if interrupted, that of the cases so far), and print the cost in any case.
@@ -188,7 +188,7 @@ def try_judge(
         EvaluationError: the trial is incomplete, or the report cannot be written.
         KeyboardInterrupt: the trial was interrupted; the cases so far are shown but not written.
     """
-    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial
+    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial, observe
     from gigamind.llm.ledger import Ledger
     from gigamind.prompting.fences import fence_key
 
@@ -204,21 +204,21 @@ def try_judge(
 
     on_trial, seen = OnTrial(loaded, models, key), Observations()
 
-    async def run() -> Report:
+    async def run() -> None:
         try:
-            return await run_trial(on_trial, seen)
+            await observe(on_trial, cases_for(on_trial), seen)
         finally:
             for model in models.values():
                 await model.close()
 
     hint = _RESUME.get(options.store_mode)
     try:
-        report = asyncio.run(run())
+        asyncio.run(run())
     except UnaskedError as error:
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     except KeyboardInterrupt:
         if seen:
-            so_far = report_so_far(on_trial, seen)
+            so_far = report_of(on_trial, seen)
             show_result(so_far, lambda: print_report(so_far))
         stopped = n_(
             "Stopped: the results cover only the first case.",
@@ -229,6 +229,7 @@ def try_judge(
         raise
     finally:
         print_cost(ledger.totals())
+    report = report_of(on_trial, seen)
     show_result(report, lambda: print_report(report))
     write_report(options, report)
     return report
@@ -290,14 +291,14 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     verdict but is right without the attack. The success rate counts verdicts after the judge's rules. The rate for
     the model alone, before these rules, is shown in the next column.
     """
-    from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks
+    from gigamind.assurance.attacks import attack_cases, attack_report, load_attacks
 
     options = validated(AttackOptions, values)
     attacks = load_attacks()
     report = try_judge(
         judge,
         options,
-        lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
+        lambda on_trial: attack_cases(on_trial, attacks),
         lambda on_trial, seen: attack_report(on_trial, attacks, seen),
         _show_attacks,
     )
@@ -393,7 +394,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They show
     which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
-    from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
+    from gigamind.assurance.unit_tests import load_unit_tests, unit_test_report
     from gigamind.reports.cards.deceptive import deceptive_blocks
 
     options = validated(TestOptions, values)
@@ -410,7 +411,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         report = try_judge(
             judge,
             options,
-            lambda on_trial, seen: run_unit_tests(on_trial, tests, deceptive, seen),
+            lambda on_trial: [test.case() for test in tests if test.row.kind == on_trial.kind],
             lambda on_trial, seen: unit_test_report(on_trial, tests, deceptive, seen),
             _show_tests,
         )

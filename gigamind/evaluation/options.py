@@ -14,7 +14,7 @@ from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Language, LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.llm.settings import Determinism, ModelOptions
-from gigamind.loading import ConfigReport, demand_of
+from gigamind.loading import ConfigReport, demand_of, placed_judge
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
@@ -237,6 +237,8 @@ class EvalOptions(ReleaseOptions, Determinism):
     def in_any_folder(self) -> Self:
         """Return a copy with absolute paths."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
+        if "judge" in paths:
+            paths["judge"] = Path(placed_judge(str(dict(self)["judge"]), Path.cwd()))
         return self.model_copy(update=paths)
 
     @property
@@ -295,7 +297,8 @@ class ModelRunOptions(ModelOptions, CacheOptions):
     """Options of every evaluation that uses a model."""
 
     judge: Path | None = Field(
-        None, description="judge file to use instead of the default; see judges/README.md"
+        None,
+        description="judge file (or for answers nli:FOLDER, MODULE:CLASS) instead of the default; see judges/README.md",
     )
     judge_lang: PromptLanguage = Field(
         "auto", description="language of the judge's prompt; auto uses the item's language"

@@ -1,12 +1,14 @@
 """The requests of a judge about one item, by the members of a panel, and the calls that it plans for an estimate."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _
 from gigamind.llm.client import Asked, Message, Reply, Request
+from gigamind.llm.store import Record, Store, key_of
 from gigamind.prompting.replies import unread_in
 
 OF_THE_REPLY: frozenset[LlmCode] = frozenset(
@@ -37,6 +39,7 @@ class Asking:
         fresh: send a new request even if a reply is stored.
         shorter: advice for prompts that exceed the model's context.
         unread: count of reply parts that could not be read, by field; see `unread_in`.
+        store: keeps what judges without an LLM compute; see `stored`.
     """
 
     models: Mapping[str, Asked]
@@ -45,6 +48,7 @@ class Asking:
     fresh: bool = False
     shorter: str = ""
     unread: Counter[str] = field(default_factory=Counter[str])
+    store: Store = field(default_factory=Store)
 
     def afresh(self) -> "Asking":
         """Return a copy for re-judging the item: it sends new requests and counts its own unread parts."""
@@ -86,6 +90,25 @@ class Asking:
             raise LlmError(text, *error.args[1:]) from None
         self.unread.update(unread_in(answer))
         return answer
+
+    async def stored(
+        self, request: Mapping[str, Any], make: Callable[[], Awaitable[Record]]
+    ) -> Record:
+        """Return what `make` returns, in JSON values, or the stored result of an earlier run.
+
+        Args:
+            request: everything that determines the result, in JSON values.
+
+        Raises:
+            LlmError: raised by `make`, or nothing is stored in the store mode `replay`.
+        """
+
+        async def made() -> tuple[Record, Record]:
+            record = await make()
+            return record, record
+
+        store = Store() if self.fresh else self.store
+        return (await store.fetch(key_of({"computed": request}), dict, made))[0]
 
 
 _JUDGING = _("judging")

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.judges.threshold import AnswerabilityVerdict
 from gigamind.loading import read_toml
 from gigamind.records.judged import Finite, Share
 from gigamind.retrieval.hit import Signals
@@ -153,20 +154,6 @@ class CalibratedJudge:
         return self.file.kind
 
 
-@dataclass(frozen=True, slots=True)
-class CalibratedVerdict:
-    """Whether a query is unanswerable over this vault.
-
-    Attributes:
-        answerable_probability: in [0, 1], assuming that half of the queries are answerable; 0.0 if nothing is found.
-        cross_lingual: the nearest note is in another language, which makes the verdict less reliable.
-    """
-
-    unanswerable: bool
-    answerable_probability: float
-    cross_lingual: bool = False
-
-
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     """Return the judge of a file; `embedder` is the full name (`Embedder.name`), None in keyword mode.
 
@@ -198,19 +185,20 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     )
 
 
-def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> CalibratedVerdict:
+def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> AnswerabilityVerdict:
     """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
+
+    The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
+    nothing is found.
 
     Raises:
         ValueError: the judge weighs cosines, but the signals come from keyword mode.
     """
     if not signals.matched:
-        return CalibratedVerdict(
-            unanswerable=True, answerable_probability=0.0, cross_lingual=signals.cross_lingual
-        )
+        return AnswerabilityVerdict(True, 0.0, signals.cross_lingual)  # noqa: FBT003
     probability = probability_of(signals, judge.file, with_vectors=judge.with_vectors)
     refused = probability < judge.file.min_probability
-    return CalibratedVerdict(refused, probability, signals.cross_lingual)
+    return AnswerabilityVerdict(refused, probability, signals.cross_lingual)
 
 
 def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:

@@ -1,22 +1,30 @@
-"""Fits a `calibrated` judge: logistic regression over the search signals of queries with known answers.
+"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes its file.
 
 Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
 that of unanswerable ones accepted. Removing the notes that answer a query makes an answerable query unanswerable.
 """
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel
 
 from gigamind.choices import LeaveOut
-from gigamind.datasets.check import CheckedQuery
+from gigamind.datasets.check import CheckedQuery, check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.i18n import _, c_
+from gigamind.judges import calibrated
 from gigamind.judges.calibrated import (
+    CalibratedJudgeFile,
+    Calibration,
     Coefficient,
     KeywordCalibration,
     KeywordSignalName,
@@ -29,11 +37,16 @@ from gigamind.metrics.answerability import confusion
 from gigamind.metrics.calibration import auc, brier
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
+from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 from gigamind.stats.logistic import fit_logistic as fit_weights
 from gigamind.stats.logistic import sigmoid
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+from gigamind.vault.walk import notes_hash
 
 ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 
@@ -335,3 +348,136 @@ def _rounded(figure: float | None) -> float:
     if figure is None:
         raise ValueError("both kinds of queries are there, so every figure is defined")
     return round(figure, _FIGURE_DIGITS)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledCollection:
+    """One dataset over its vault, labelled for fitting.
+
+    Attributes:
+        embedder: full name; None in keyword mode.
+        warnings: rows that cannot be used, and data-quality warnings about the others.
+    """
+
+    rows: tuple[Labelled, ...]
+    source: calibrated.Collection
+    embedder: str | None
+    warnings: tuple[str, ...]
+
+
+def label_collection(
+    dataset: Path, notes: Path, settings: RetrievalSettings, leave_out: LeaveOut, progress: Progress
+) -> LabelledCollection:
+    """Return the signals of every usable query of a dataset.
+
+    Raises:
+        InputError, DatasetError: the dataset cannot be read, or no row of it can be used.
+        NotesError, IndexingError: the vault cannot be read or indexed.
+        EmbeddingError: the embedding model failed.
+    """
+    read = read_queries(dataset)
+    vault = read_vault(notes)
+    identities = Identities(vault.notes)
+    checked = check_queries(read, vault, identities)
+    problems = tuple(error.describe(dataset) for error in checked.errors)
+    if not checked.queries:
+        text = _(
+            "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
+            file=dataset,
+            notes=notes,
+            problem=problems[0],
+        )
+        raise DatasetError(text)
+    vault_hash = notes_hash(notes)
+    with open_retriever(vault, identities, settings, progress) as retriever:
+        rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
+        embedder = retriever.semantic.embedder.name if retriever.semantic else None
+    queries = checked.queries
+    answerable = sum(query.item.answerable for query in queries)
+    source = calibrated.Collection(
+        dataset=dataset.name,
+        dataset_hash=read.sha256,
+        notes_hash=vault_hash,
+        notes=len(vault.notes),
+        answerable=answerable,
+        unanswerable=len(queries) - answerable,
+        languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
+    )
+    return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
+
+
+def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
+    """Fit a judge on all rows of the collections, which all have the same embedder or none.
+
+    Raises:
+        DatasetError: too few queries of a kind.
+    """
+    rows = [row for collection in collections for row in collection.rows]
+    embedder = collections[0].embedder
+    cross = fit_cross(rows) if embedder else None
+    if cross:
+        rows = [row for row in rows if not row.signals.cross_lingual]
+    return CalibratedJudgeFile(
+        kind="calibrated",
+        min_probability=THRESHOLD,
+        embedder=embedder,
+        keyword=fit_keyword(rows),
+        cosine=fit_cosine(rows) if embedder else None,
+        cross=cross,
+        fitted_on=tuple(collection.source for collection in collections),
+    )
+
+
+_HEAD = (
+    "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
+    "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
+    "# share a word with the query. [cross] is for queries in another language than their nearest note.",
+    "# Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
+)
+
+
+def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
+    """Write `file` atomically, with `about` as additional lines of its comment; reading it returns an equal one.
+
+    Raises:
+        EvaluationError: the file cannot be written.
+    """
+    write_lines(path, list(_lines(file, about)))
+
+
+def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
+    yield from _HEAD
+    yield from (f"# {line}".rstrip() for line in ("", *about) if about)
+    yield f"kind = {_value(file.kind)}"
+    yield f"rules = {file.rules}"
+    yield f"min_probability = {_value(file.min_probability)}"
+    if file.embedder is not None:
+        yield f"embedder = {_value(file.embedder)}"
+    for name, calibration in tables(file).items():
+        yield from ("", f"[{name}]", *_fields(calibration, exclude={"signals", "reliability"}))
+        yield from ("", f"[{name}.signals]")
+        for signal, coefficient in calibration.signals.items():
+            yield f"{signal} = {{ {', '.join(_fields(coefficient))} }}"
+        yield from ("", f"[{name}.reliability]", *_fields(calibration.reliability))
+    for collection in file.fitted_on:
+        yield from ("", "[[fitted_on]]", *_fields(collection))
+
+
+def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
+    """Return the sets of coefficients of a file by the names of their tables."""
+    calibrations = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
+    return {name: calibration for name, calibration in calibrations.items() if calibration}
+
+
+def _fields(table: BaseModel, exclude: set[str] | None = None) -> Iterator[str]:
+    for field, value in table.model_dump(exclude=exclude).items():
+        yield f"{field} = {_value(value)}"
+
+
+def _value(value: str | float | tuple[str, ...]) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)  # the shortest digits that are read back as the same float

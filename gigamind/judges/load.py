@@ -10,47 +10,73 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.judges.spec import JudgeFile, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
 
 ENTRY_POINTS = "gigamind.judges"
+NLI = "nli:"
+"""Prefix of a model of entailment, a folder or an id, for the included judge of kind `nli`."""
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
-"""Judges that ask a model about an answer or a question, by the kind of their file."""
+"""Judges that ask an LLM about an answer or a question, by the kind of their file."""
 OF_ANSWERS: Mapping[str, Load] = {
     "search_qa": load_search_qa,
     "words": lambda path, _language: WordsJudge(read_judge_file(path, WordsJudgeFile)),
+    "nli": lambda path, _language: load_nli(path),
 }
 """Judges of answers that come with gigamind, by the kind of their file."""
 
 
-def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any, Any]:
-    """Return a judge that uses a model.
+def load_judge(
+    name: str | Path, language: PromptLanguage = "auto", kinds: Mapping[str, Load] = ASKING
+) -> Judge[Any, Any]:
+    """Return a judge of one of these kinds, by default one that asks an LLM, or of a custom class.
 
     Args:
         name: a judge file, the name of an included judge such as "search_qa", the name of an installed judge (entry
-            points `gigamind.judges`), or "module:Class".
+            points `gigamind.judges`), "module:Class", or "nli:" and the folder of a model.
         language: of its prompts; "auto" takes that of each item.
 
     Raises:
         InputError: there is no such judge, or it cannot be used.
     """
-    return _loaded(name, language, ASKING)
+    own = _own_class(str(name))
+    if own is not None:
+        return own(language)
+    path = judge_file(str(name))
+    kind = kind_of(path)
+    if kind not in kinds:
+        text = _(
+            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+            " {kinds}.",
+            file=path,
+            kinds=tuple(kinds),
+            kind=kind,
+        )
+        raise InputError(text)
+    if str(name).startswith(NLI):
+        return load_nli(path, str(name).removeprefix(NLI))
+    return kinds[kind](path, language)
+
+
+def load_answer_judge(name: str | Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
+    """Return a judge of answers; named and raising InputError as in `load_judge`."""
+    return load_judge(name, language, OF_ANSWERS)
 
 
 def load_any_judge(
     name: str | Path, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
     """Return a judge of any kind, with or without a model; raises InputError as `load_judge` does."""
-    if _own_class(str(name)) is None:
-        path = judge_file(str(name))
-        if _kind_of(path) not in ASKING:
-            return load_question_judge(path, language)
-    return load_judge(name, language)
+    kinds = {**ASKING, **OF_ANSWERS}
+    if _own_class(str(name)) is None and kind_of(path := judge_file(str(name))) not in kinds:
+        return load_question_judge(path, language)
+    return load_judge(name, language, kinds)
 
 
 def kind_named(name: str) -> tuple[str, str]:
@@ -63,32 +89,7 @@ def kind_named(name: str) -> tuple[str, str]:
     if own is not None:
         return name, own.kind
     path = judge_file(name)
-    return str(path), _kind_of(path)
-
-
-def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
-    """Return a judge of answers; named and raising InputError as in `load_judge`."""
-    return _loaded(name, language, OF_ANSWERS)
-
-
-def _loaded(
-    name: str | Path, language: PromptLanguage, kinds: Mapping[str, Load]
-) -> Judge[Any, Any]:
-    own = _own_class(str(name))
-    if own is not None:
-        return own(language)
-    path = judge_file(str(name))
-    kind = _kind_of(path)
-    if kind not in kinds:
-        text = _(
-            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-            " {kinds}.",
-            file=path,
-            kinds=tuple(kinds),
-            kind=kind,
-        )
-        raise InputError(text)
-    return kinds[kind](path, language)
+    return name if name.startswith(NLI) else str(path), kind_of(path)
 
 
 def judge_file(name: str) -> Path:
@@ -97,20 +98,12 @@ def judge_file(name: str) -> Path:
     Raises:
         InputError: there is no such file.
     """
-    return file_named(name, "judges", "JUDGE")
-
-
-class _AnyJudgeFile(JudgeFile, extra="ignore"):
-    kind: str
-
-
-def _kind_of(path: Path) -> str:
-    return read_judge_file(path, _AnyJudgeFile).kind
+    return file_named("nli" if name.startswith(NLI) else name, "judges", "JUDGE")
 
 
 def _own_class(name: str) -> type[OwnJudge] | None:
     """Return the custom judge class with this name; None for the name of a file."""
-    if Path(name).is_file():
+    if name.startswith(NLI) or Path(name).is_file():
         return None
     installed = entry_points(group=ENTRY_POINTS, name=name)
     if not installed and ":" not in name:

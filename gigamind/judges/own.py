@@ -1,13 +1,15 @@
-"""Custom judges of answers: one request to a model per answer, with a custom reply schema.
+"""Custom judges of answers: one request to a model per answer, with a custom reply schema, or none at all.
 
-Derive a class from `OwnJudge`, define its prompt and the verdict for a reply, and pass `--judge module:Class`. Cost
-estimates, resuming, reports, comparison, gates and certification work as for the included judges.
+Derive a class from `OwnJudge`, define its prompt and the verdict for a reply, and pass `--judge module:Class`. A class
+without a prompt asks no model and costs nothing. Cost estimates, resuming, reports, comparison, gates and certification
+work as for the included judges.
 """
 
 import inspect
+import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any, ClassVar
 
@@ -36,8 +38,8 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     Attributes:
         kind: its name in run.json.
-        prompt: Jinja text by language, with the blocks `system` and `user`. Variables: `nonce`, `notes` (the notes in
-            fences with the nonce), `question` and `answer` (JSON strings).
+        prompt: Jinja text by language, with the blocks `system` and `user`; empty for a judge without a model.
+            Variables: `nonce`, `notes` (the notes in fences with the nonce), `question` and `answer` (JSON strings).
         reply: schema of the model's reply; the field descriptions are prompt text. A `ModelReply` is read leniently: an
             unreadable field marked `Auxiliary` does not invalidate the verdict.
         scales: scales for certification; a row of labels has a value in [0, 1] for some of them.
@@ -45,7 +47,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         min_quote_chars: letters and digits that a quote needs to prove anything.
     """
 
-    prompt: ClassVar[Mapping[Language, str]]
+    prompt: ClassVar[Mapping[Language, str]] = {}
     reply: ClassVar[type[BaseModel]]
     metrics: ClassVar[tuple[Metric, ...]]
     scales: ClassVar[Mapping[str, Scale]]
@@ -62,7 +64,12 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     @abstractmethod
     def verdict(self, case: AnswerCase, reply: Any) -> Verdict[None]:  # noqa: ANN401  of the class `reply`
-        """Return the verdict for a reply: rules are code, the model only reports observations."""
+        """Return the verdict for a reply: rules are code, the model only reports observations.
+
+        Args:
+            reply: None without a prompt. Then the verdict must depend on nothing but the case and what `fingerprint`
+                covers, because it is stored and reused.
+        """
 
     def proof(self, case: AnswerCase, note: int, quote: str) -> Proof:
         """Return whether a quote is in a note (number from 1; 0 is the answer) and proves something."""
@@ -71,7 +78,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return Proof.of(note, best, proven=proven)
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        return (options.settings().model,)
+        return (options.settings().model,) if self.prompt else ()
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         return settings.spoken(
@@ -79,9 +86,16 @@ class OwnJudge(Judge[AnswerCase, None]):
         )
 
     def fingerprint(self, model: str) -> str:
-        """Return a hash of the class's source, its prompts, its reply schema and the model."""
-        parts = [inspect.getsource(type(self)), str(self.reply.model_json_schema()), model]
-        parts += [prompt.fingerprint for prompt in self._prompts.values()]
+        """Return a hash of the class's source, its prompts, its reply schema and the model.
+
+        Without a prompt, of its module. Override this if verdicts depend on more, such as a file.
+        """
+        kind = type(self)
+        if self.prompt:
+            parts = [inspect.getsource(kind), str(self.reply.model_json_schema()), model]
+            parts += [prompt.fingerprint for prompt in self._prompts.values()]
+        else:
+            parts = [kind.__qualname__, inspect.getsource(sys.modules[kind.__module__])]
         return sha256("\0".join(parts).encode()).hexdigest()
 
     @property
@@ -93,7 +107,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return tuple(self._prompts.values())
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
-        if case.answer.strip():
+        if case.answer.strip() and self.prompt:
             request = counted(self._messages(case, KEY), self.reply.model_json_schema())
             yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
 
@@ -101,10 +115,20 @@ class OwnJudge(Judge[AnswerCase, None]):
         """Judge an answer; a blank answer has no score and needs no request."""
         if not case.answer.strip():
             return Verdict({}, None)
-        messages = self._messages(case, asking.fence_key)
         mark = self.fingerprint(named(list(asking.models)))
+        if not self.prompt:
+            return await self._free_verdict(case, asking, mark)
+        messages = self._messages(case, asking.fence_key)
         reply = await asking.ask(messages, self.reply, fingerprint=mark)
         return replace(self.verdict(case, reply), flags=case.flagged)
+
+    async def _free_verdict(self, case: AnswerCase, asking: Asking, mark: str) -> Verdict[None]:
+        async def make() -> Mapping[str, Any]:
+            return asdict(replace(self.verdict(case, None), flags={}, errors=()))
+
+        record = await asking.stored({"judge": mark, "case": asdict(case)}, make)
+        proof = tuple(Proof(**own) for own in record["proof"])
+        return replace(Verdict(**record), proof=proof, flags=case.flagged)
 
     def _messages(self, case: AnswerCase, key: bytes) -> list[Message]:
         fenced = fence(case.notes, key)

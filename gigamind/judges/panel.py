@@ -111,27 +111,6 @@ def first_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
     return every[:1] if fields.adaptive else every
 
 
-def further_members(
-    fields: PanelFields,
-    model: str,
-    first: float,
-    thresholds: Sequence[float] = (),
-    *,
-    proven: bool = True,
-) -> tuple[PanelMember, ...]:
-    """Return the members that an adaptive panel requests after its first vote; none if that vote is sufficient.
-
-    Args:
-        first: verdict of the first member, a bool or a grade.
-        thresholds: grades at which the outcome changes; none for yes/no.
-        proven: False if a quote that the verdict depends on failed.
-    """
-    if not fields.adaptive:
-        return ()
-    near = not isinstance(first, bool) and is_near(first, thresholds, fields.near)
-    return panel_members(fields, model)[1:] if near or not proven else ()
-
-
 def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
     """Return whether a grade is within `near` of a threshold."""
     return any(abs(grade - limit) <= near + _EDGE for limit in thresholds)
@@ -203,19 +182,20 @@ async def collect_votes(
 
     Args:
         ask: returns the vote of a member or raises LlmError.
-        thresholds: see `further_members`.
+        thresholds: grades at which the outcome changes; none for yes/no. Near one, or without a proof, all members of
+            an adaptive panel vote.
 
     Raises:
         LlmError: the budget or quota is used up or a key was refused, which is not caused by the item.
     """
     first = await _collect(first_members(fields, model), ask)
-    if not fields.adaptive:
-        return first
     if first.errors:
-        needed = () if fields.missing_seat == "unscored" else panel_members(fields, model)[1:]
+        goes_on = fields.missing_seat != "unscored"
     else:
-        (vote,) = first.votes.values()
-        needed = further_members(fields, model, vote.value, thresholds, proven=vote.proven)
+        vote = next(iter(first.votes.values()))
+        near = not isinstance(vote.value, bool) and is_near(vote.value, thresholds, fields.near)
+        goes_on = near or not vote.proven
+    needed = panel_members(fields, model)[len(first.members) :] if goes_on else ()
     more = await _collect(needed, ask)
     return Ballot(
         first.members + more.members, first.votes | more.votes, first.errors | more.errors

@@ -14,7 +14,7 @@ from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text, _
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
-from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
+from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of, short_name
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
@@ -225,9 +225,13 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
 
     by_language: Mapping[Language, ByLanguage]
 
+    def language_in(self, language: str) -> Language:
+        """Return the language of the prompt for an item of this language."""
+        known = list(self.by_language)
+        return next((own for own in known if own == language), known[0])
+
     def judge_in(self, language: str) -> ByLanguage:
-        known = {str(name): judge for name, judge in self.by_language.items()}
-        return known.get(language) or next(iter(known.values()))
+        return self.by_language[self.language_in(language)]
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)
@@ -258,7 +262,8 @@ class PanelJudge(
         return self.file.panel or super().models(options)
 
     def fingerprint(self, model: str) -> str:
-        return fingerprint_of_run(list(self.by_language.values()), model)
+        marks = (judge.fingerprint for judge in self.by_language.values())
+        return fingerprint_of(self.file, model, *marks)
 
     @property
     def repeats(self) -> int:

@@ -29,7 +29,7 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Flag, fence
+from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
@@ -54,6 +54,9 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     cites: bool = False
     ko: Phrase
     en: Phrase
+
+    def question(self, language: Language) -> str:
+        return self.ko if language == "ko" else self.en
 
 
 class Checklist(BaseModel, extra="forbid", frozen=True):
@@ -115,25 +118,6 @@ class ChecklistReply(ModelReply, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
-    """A checklist judge with its prompt and questions in one language."""
-
-    language: Language
-
-    def checklist(self, feature: str) -> Checklist:
-        """Return the checklist of a feature; raises InputError if the judge file has no such feature."""
-        features = self.file.features
-        if feature not in features:
-            text = _(
-                "The checklist judge has no checklist for the feature {feature}. It has checklists for: {known}.",
-                feature=feature,
-                known=sorted(features),
-            )
-            raise InputError(text)
-        return features[feature]
-
-
-@dataclass(frozen=True, slots=True)
 class ItemVerdict:
     """The verdict on one item of a checklist.
 
@@ -154,112 +138,16 @@ class ItemVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistVerdict:
-    """Whether a response passes its checklist; `share` of its items are a yes; `flagged` as in `Verdict.flags`."""
+    """Whether a response passes its checklist; `share` of its items are a yes."""
 
-    feature: str
     passed: bool
     share: float
     items: tuple[ItemVerdict, ...]
-    flagged: dict[int, tuple[Flag, ...]]
-
-
-def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
-    """Return the judge of a file with its prompt in one language; raises as `load_llm_judge`."""
-    judge = load_llm_judge(path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN)
-    mark = fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
-    return ChecklistJudge(judge.file, judge.prompt, mark, language)
 
 
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
     """Return whether `yes` of `items` (1 or more) reach the ratio."""
     return yes / items >= min_pass_ratio - _TIE
-
-
-async def judge_checklist(
-    judge: ChecklistJudge, feature: str, case: AnswerCase, asking: Asking
-) -> ChecklistVerdict:
-    """Judge a response; a blank one fulfils no item, without a request. Missing items are requested a second time.
-
-    Raises:
-        InputError: the judge file has no such feature.
-        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`); the response is unscored.
-    """
-    checklist = judge.checklist(feature)
-    if not case.answer.strip():
-        return verdict_of({}, judge, feature, case)
-    entries: dict[str, CheckedItem] = {}
-    for _attempt in range(2):
-        left = [item for item in checklist.items if item.id not in entries]
-        messages = checklist_messages(judge, case, left, asking.fence_key)
-        reply = await asking.ask(messages, ChecklistReply, fingerprint=judge.fingerprint)
-        counts, known = Counter(entry.id for entry in reply.items), {item.id for item in left}
-        once = (entry for entry in reply.items if counts[entry.id] == 1 and entry.id in known)
-        entries |= {entry.id: entry for entry in once}
-        if len(entries) == len(checklist.items):
-            return verdict_of(entries, judge, feature, case)
-    missing = [item.id for item in checklist.items if item.id not in entries]
-    text = _(
-        "The judge model's reply has no entry or several entries for these checklist items: {items}.",
-        items=missing,
-    )
-    raise LlmError(text, "invalid_output")
-
-
-def verdict_of(
-    entries: dict[str, CheckedItem], judge: ChecklistJudge, feature: str, case: AnswerCase
-) -> ChecklistVerdict:
-    """Return the verdict for the entries of a reply; an item without an entry is a no."""
-    checklist = judge.checklist(feature)
-    items = tuple(_item(item, entries.get(item.id), case, judge) for item in checklist.items)
-    yes = sum(item.yes for item in items)
-    return ChecklistVerdict(
-        feature=feature,
-        passed=passes(yes, len(items), checklist.min_pass_ratio),
-        share=yes / len(items),
-        items=items,
-        flagged=case.flagged,
-    )
-
-
-def checklist_messages(
-    judge: ChecklistJudge, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
-) -> list[Message]:
-    """Return the request about some items of a checklist."""
-    fenced = fence(case.notes, key)
-    requested = (
-        {"id": item.id, "question": _question(item, judge.language), "quote_from": item.quote}
-        for item in items
-    )
-    return judge.prompt.render(
-        nonce=fenced.nonce,
-        notes=fenced.text,
-        request=as_json(case.question),
-        answer=as_json(case.answer),
-        items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),
-    )
-
-
-def _item(
-    item: ChecklistItem, entry: CheckedItem | None, case: AnswerCase, judge: ChecklistJudge
-) -> ItemVerdict:
-    reported_yes = entry is not None and entry.yes
-    evidence, verified = None, False
-    if entry is not None and reported_yes:
-        evidence, verified = _evidence(entry.quote, item, case, judge.file.min_quote_chars)
-        if verified and item.cites and isinstance(evidence, Aligned):
-            span, answer = evidence.span, case.answer
-            quoted = citations(answer[max(0, span.start - 1) : span.end + 1])  # with brackets
-            known = range(1, len(case.notes) + 1)
-            verified = not quoted or any(number in known for number in citations(answer))
-    believed = verified or judge.file.unverified == "as_told"
-    return ItemVerdict(
-        id=item.id,
-        question=_question(item, judge.language),
-        yes=reported_yes and believed,
-        reported_yes=None if entry is None else entry.yes,
-        verified=verified,
-        evidence=evidence,
-    )
 
 
 def _evidence(
@@ -275,15 +163,11 @@ def _evidence(
     )
 
 
-def _question(item: ChecklistItem, language: Language) -> str:
-    return item.ko if language == "ko" else item.en
-
-
 _LEAST_ITEM = 25  # tokens per item of a reply
 
 
 @dataclass(frozen=True)
-class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
+class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[ChecklistJudgeFile]]):
     """The judge of kind `checklist`: which items of a feature's checklist an answer fulfils."""
 
     feature: str
@@ -304,28 +188,90 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
-            judge, items = self.judge_in(case.language), self.checklist.items
-            messages = checklist_messages(judge, case, items, KEY)
-            request = counted(messages, ChecklistReply.model_json_schema())
+            items = self.checklist.items
+            request = counted(self._messages(case, items, KEY), ChecklistReply.model_json_schema())
             least = _LEAST_ITEM * len(items)
             yield PlannedCall(
                 request, least, self.file.max_tokens, what=_("applying the checklist to")
             )
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
-        verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
-        reported_yes = sum(bool(item.reported_yes) for item in verdict.items)
-        enough = passes(reported_yes, len(verdict.items), self.checklist.min_pass_ratio)
+        """Judge a response; a blank one fulfils no item, without a request.
+
+        Raises:
+            LlmError: the model gave no usable reply, or left items out twice (`invalid_output`).
+        """
+        entries = await self._entries(case, asking) if case.answer.strip() else {}
+        items = tuple(self._item(item, entries.get(item.id), case) for item in self.checklist.items)
+        ratio = self.checklist.min_pass_ratio
+        yes = sum(item.yes for item in items)
+        passed = passes(yes, len(items), ratio)
+        reported = passes(sum(bool(item.reported_yes) for item in items), len(items), ratio)
         return Verdict(
-            {"pass_rate": float(verdict.passed)},
-            verdict,
-            told={"pass_rate": float(enough)},
+            {"pass_rate": float(passed)},
+            ChecklistVerdict(passed, yes / len(items), items),
+            told={"pass_rate": float(reported)},
             proof=tuple(
                 Proof.of(place.quote.source_index, place, proven=item.verified)
-                for item in verdict.items
+                for item in items
                 if (place := item.evidence) is not None
             ),
-            flags=verdict.flagged,
+            flags=case.flagged,
+        )
+
+    async def _entries(self, case: AnswerCase, asking: Asking) -> dict[str, CheckedItem]:
+        """Return the model's entry for each item; missing ones are requested a second time."""
+        entries: dict[str, CheckedItem] = {}
+        mark = self.judge_in(case.language).fingerprint
+        for _attempt in range(2):
+            left = [item for item in self.checklist.items if item.id not in entries]
+            messages = self._messages(case, left, asking.fence_key)
+            reply = await asking.ask(messages, ChecklistReply, fingerprint=mark)
+            counts, known = Counter(entry.id for entry in reply.items), {item.id for item in left}
+            once = (entry for entry in reply.items if counts[entry.id] == 1 and entry.id in known)
+            entries |= {entry.id: entry for entry in once}
+            if len(entries) == len(self.checklist.items):
+                return entries
+        text = _(
+            "The judge model's reply has no entry or several entries for these checklist items: {items}.",
+            items=[item.id for item in self.checklist.items if item.id not in entries],
+        )
+        raise LlmError(text, "invalid_output")
+
+    def _messages(
+        self, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
+    ) -> list[Message]:
+        fenced, language = fence(case.notes, key), self.language_in(case.language)
+        requested = (
+            {"id": item.id, "question": item.question(language), "quote_from": item.quote}
+            for item in items
+        )
+        return self.by_language[language].prompt.render(
+            nonce=fenced.nonce,
+            notes=fenced.text,
+            request=as_json(case.question),
+            answer=as_json(case.answer),
+            items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),
+        )
+
+    def _item(
+        self, item: ChecklistItem, entry: CheckedItem | None, case: AnswerCase
+    ) -> ItemVerdict:
+        evidence, verified = None, False
+        if entry is not None and entry.yes:
+            evidence, verified = _evidence(entry.quote, item, case, self.file.min_quote_chars)
+            if verified and item.cites and isinstance(evidence, Aligned):
+                span, answer = evidence.span, case.answer
+                quoted = citations(answer[max(0, span.start - 1) : span.end + 1])  # with brackets
+                known = range(1, len(case.notes) + 1)
+                verified = not quoted or any(number in known for number in citations(answer))
+        return ItemVerdict(
+            id=item.id,
+            question=item.question(self.language_in(case.language)),
+            yes=bool(entry and entry.yes) and (verified or self.file.unverified == "as_told"),
+            reported_yes=None if entry is None else entry.yes,
+            verified=verified,
+            evidence=evidence,
         )
 
 
@@ -335,8 +281,9 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
     Raises:
         InputError: the file has no such feature.
     """
-    languages = LANGUAGES[language]
-    gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
+    kind, rules = (ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {RULES}"
+    judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
+    gate = QualityGate(judges, feature)
     if feature not in gate.file.features:
         text = _(
             "--feature: the judge file {file} has no checklist for the feature {feature}. It has checklists for:"

@@ -5,7 +5,7 @@ comparable. Each judge adds its own fields to `LlmJudgeFile`.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.llm.settings import ModelSettings
-from gigamind.loading import read_fields, read_toml
+from gigamind.loading import read_fields
 from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.records.judged import JudgeReport
 
@@ -37,6 +37,10 @@ class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _AnyJudgeFile(JudgeFile, extra="ignore"):
+    kind: str
 
 
 class LlmJudgeFile(JudgeFile):
@@ -85,15 +89,20 @@ def load_llm_judge(
     file: type[LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
+    *parts: str,
 ) -> LlmJudge[LlmFile_co]:
     """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
+
+    Args:
+        parts: further parts of the fingerprint, such as the version of the rules in code.
 
     Raises:
         InputError: the file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
     prompt = load_judge_prompt(read.prompt, language, given)
-    return LlmJudge(read, prompt, fingerprint_of(read, prompt.fingerprint, reply))
+    mark = fingerprint_of(read, prompt.fingerprint, reply)
+    return LlmJudge(read, prompt, fingerprint_of(read, mark, *parts) if parts else mark)
 
 
 def load_judge_prompt(name: str, language: Language, given: Collection[str]) -> Prompt:
@@ -106,11 +115,6 @@ def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
     values: list[Any] = [file.model_dump(mode="json")]
     values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def fingerprint_of_run(judges: Sequence[LlmJudge[Any]], model: str) -> str:
-    """Return the fingerprint in run.json: of a judge in all its languages and of its model."""
-    return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
 def short_name(path: Path) -> str:
@@ -127,6 +131,6 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     return read_fields(path, model, _WHAT)
 
 
-def kind_of(path: Path) -> object:
-    """Return the kind of a judge file; None without one. Raises InputError if it cannot be read."""
-    return read_toml(path, _WHAT).get("kind")
+def kind_of(path: Path) -> str:
+    """Return the kind of a judge file; InputError if it cannot be read or has none."""
+    return read_judge_file(path, _AnyJudgeFile).kind

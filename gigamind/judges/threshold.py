@@ -29,10 +29,16 @@ class ThresholdJudge(JudgeFile):
 
 @dataclass(frozen=True, slots=True)
 class AnswerabilityVerdict:
-    """Whether a query is unanswerable over this vault; `top_base_score` is None without a result."""
+    """Whether a query is unanswerable over this vault.
+
+    Attributes:
+        score: what the judge compares with its threshold; None without a result.
+        across_languages: the nearest note is in another language, so the verdict is weak; None if not checked.
+    """
 
     unanswerable: bool
-    top_base_score: float | None
+    score: float | None
+    across_languages: bool | None = None
 
 
 class Scored(Protocol):
@@ -51,8 +57,8 @@ def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> Answerabi
         ValueError: the top result has no score.
     """
     if not ranking:
-        return AnswerabilityVerdict(unanswerable=True, top_base_score=None)
+        return AnswerabilityVerdict(unanswerable=True, score=None)
     top = ranking[0].base_score
     if top is None:
         raise ValueError("the first hit has no score to judge by")
-    return AnswerabilityVerdict(unanswerable=top < min_score, top_base_score=top)
+    return AnswerabilityVerdict(unanswerable=top < min_score, score=top)

@@ -15,7 +15,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.i18n import Language, Text, _
+from gigamind.i18n import Text, _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
@@ -27,7 +27,7 @@ from gigamind.judges.panel import (
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
-from gigamind.judges.spec import LANGUAGES, LlmJudge, fingerprint_of, load_llm_judge
+from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.prompting.fences import Flag, Source, fence, flags
 from gigamind.prompting.prompts import as_json
@@ -114,45 +114,13 @@ class LlmVerdict:
         return "quoted" if any(map(self.proves, range(len(self.evidence)))) else None
 
 
-def load_unanswerable_judge(path: Path, language: Language) -> LlmJudge[UnanswerableJudgeFile]:
-    """Return the judge of a file with its prompt in one language; raises as `load_llm_judge`."""
-    judge = load_llm_judge(path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN)
-    mark = fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
-    return replace(judge, fingerprint=mark)
-
-
-async def judge_by_model(
-    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, asking: Asking, member: PanelMember
-) -> LlmVerdict:
-    """Return the verdict of one panel member; without notes, unanswerable without a request.
-
-    Raises:
-        LlmError: the model gave no usable reply; the item is unscored.
-    """
-    if not case.notes:
-        return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-    messages = _messages(judge, case, asking.fence_key)
-    mark = judge.fingerprint
-    reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, member=member)
-    return verdict_of(reply, case.notes, judge)
-
-
-def _messages(
-    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, key: bytes
-) -> list[Message]:
-    fenced = fence(case.notes, key)
-    return judge.prompt.render(
-        nonce=fenced.nonce, notes=fenced.text, question=as_json(case.question)
-    )
-
-
 def verdict_of(
-    reply: UnanswerableReply, notes: Sequence[Source], judge: LlmJudge[UnanswerableJudgeFile]
+    reply: UnanswerableReply, notes: Sequence[Source], file: UnanswerableJudgeFile
 ) -> LlmVerdict:
     """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
-    least = judge.file.min_quote_chars
+    least = file.min_quote_chars
     proofs = [
         strongest(place, texts[place.quote.source_index], least)
         if isinstance(place, Aligned)
@@ -174,11 +142,8 @@ def verdict_of(
         weak=weak,
     )
     verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
-    doubted = judge.file.unverified == "unanswerable" and not verified
+    doubted = file.unverified == "unanswerable" and not verified
     return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
-
-
-Judge = LlmJudge[UnanswerableJudgeFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,56 +183,6 @@ class PanelJudgement:
         )
 
 
-async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> PanelJudgement:
-    """Return the judgement of all panel members; without notes, unanswerable without a request.
-
-    Raises:
-        LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
-    """
-    verdicts: dict[PanelMember, LlmVerdict] = {}
-
-    async def ask(member: PanelMember) -> Vote[bool]:
-        verdict = verdicts[member] = await judge_by_model(judge, case, asking, member)
-        return Vote(verdict.unanswerable, proven=verdict.conflict is None)
-
-    first = asking.first
-    if not case.notes or not judge.file.is_panel:
-        await ask(first)
-        return PanelJudgement(verdicts[first], None, {}, {})
-    ballot = await collect_votes(judge.file, first.model, ask)
-    panel = decide_binary(ballot.votes, ballot.members, judge.file)
-    by_member = {member: verdicts[member] for member in ballot.members if member in ballot.votes}
-    return PanelJudgement(
-        _verdict(panel, by_member, ballot, judge), panel, by_member, ballot.errors
-    )
-
-
-def _verdict(
-    panel: PanelVerdict[bool],
-    by_member: Mapping[PanelMember, LlmVerdict],
-    ballot: Ballot[bool],
-    judge: Judge,
-) -> LlmVerdict | None:
-    if panel.value is None:
-        return None
-    agreeing = [verdict for verdict in by_member.values() if verdict.unanswerable == panel.value]
-    speaker = max(agreeing, key=lambda verdict: verdict.verified)
-    reported_votes = {
-        member: Vote(verdict.reported_unanswerable is not False)
-        for member, verdict in by_member.items()
-    }
-    return LlmVerdict(
-        unanswerable=panel.value,
-        reported_unanswerable=decide_binary(reported_votes, ballot.members, judge.file).value,
-        verified=2 * sum(verdict.verified for verdict in by_member.values()) > len(by_member),
-        answer=speaker.answer,
-        confidence=None,
-        evidence=speaker.evidence,
-        flagged=speaker.flagged,
-        weak=speaker.weak,
-    )
-
-
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
 
 
@@ -277,14 +192,22 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
     kind = "llm"
     scales: ClassVar[Mapping[str, Scale]] = {"unanswerable": "binary"}
 
+    @property
+    def file(self) -> UnanswerableJudgeFile:
+        return self.judge_in("").file
+
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
-            messages = _messages(self.judge_in(case.language), case, b"")
-            request = counted(messages, UnanswerableReply.model_json_schema())
+            request = counted(self._messages(case, b""), UnanswerableReply.model_json_schema())
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        panel = await judge_by_panel(self.judge_in(case.language), case, asking)
+        """Judge a question by all panel members; without notes, it is unanswerable without a request.
+
+        Raises:
+            LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
+        """
+        panel = await self._by_panel(case, asking)
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:
             code = panel.panel.code if panel.panel else None
@@ -303,7 +226,59 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             errors=errors,
         )
 
+    def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
+        fenced, question = fence(case.notes, key), as_json(case.question)
+        prompt = self.judge_in(case.language).prompt
+        return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=question)
+
+    async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
+        if not case.notes:
+            nothing = LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
+            return PanelJudgement(nothing, None, {}, {})
+        verdicts: dict[PanelMember, LlmVerdict] = {}
+        messages = self._messages(case, asking.fence_key)
+        mark, first = self.judge_in(case.language).fingerprint, asking.first
+
+        async def ask(member: PanelMember) -> Vote[bool]:
+            reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, member=member)
+            verdict = verdicts[member] = verdict_of(reply, case.notes, self.file)
+            return Vote(verdict.unanswerable, proven=verdict.conflict is None)
+
+        if not self.file.is_panel:
+            await ask(first)
+            return PanelJudgement(verdicts[first], None, {}, {})
+        ballot = await collect_votes(self.file, first.model, ask)
+        panel = decide_binary(ballot.votes, ballot.members, self.file)
+        by_member = {name: verdicts[name] for name in ballot.members if name in ballot.votes}
+        together = self._together(panel, by_member, ballot)
+        return PanelJudgement(together, panel, by_member, ballot.errors)
+
+    def _together(
+        self,
+        panel: PanelVerdict[bool],
+        by_member: Mapping[PanelMember, LlmVerdict],
+        ballot: Ballot[bool],
+    ) -> LlmVerdict | None:
+        if panel.value is None:
+            return None
+        verdicts = by_member.values()
+        agreeing = [verdict for verdict in verdicts if verdict.unanswerable == panel.value]
+        reported = {
+            member: Vote(verdict.reported_unanswerable is not False)
+            for member, verdict in by_member.items()
+        }
+        return replace(
+            max(agreeing, key=lambda verdict: verdict.verified),
+            unanswerable=panel.value,
+            reported_unanswerable=decide_binary(reported, ballot.members, self.file).value,
+            verified=2 * sum(verdict.verified for verdict in verdicts) > len(verdicts),
+            confidence=None,
+        )
+
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
     """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
-    return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})
+    kind, rules = (UnanswerableJudgeFile, UnanswerableReply, _GIVEN), f"rules {RULES}"
+    return ModelJudge(
+        {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
+    )

@@ -16,11 +16,13 @@ _PACKAGES = (
     "fastembed",
     "litellm",
     "numpy",
+    "onnxruntime",
     "prefect",
     "pyromark",
     "qdrant-client",
     "qdrant-edge-py",
     "rank-bm25",
+    "tokenizers",
 )
 _GIT_TIMEOUT_S = 5
 

@@ -87,6 +87,11 @@ class JudgeReport(Report):
         """Return whether its verdicts may differ between equal runs."""
         return self.model is not None
 
+    @property
+    def needs_card(self) -> bool:
+        """Return whether a model gives its verdicts, an LLM or a local one, so that gates ask for a judge report."""
+        return self.asks_a_model or self.kind == "nli"
+
     def describe(self) -> str:
         """Return one line for readers; runs with the same line can be compared."""
         model = f" asking {self.model}" if self.model else ""

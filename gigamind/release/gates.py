@@ -151,7 +151,7 @@ def judge_release(
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
     ]
-    if judge and judge.asks_a_model:
+    if judge and judge.needs_card:
         rules.append(card_rule(checked, judge, policy.quality.cards))
     verdict = _verdict(rules)
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]

@@ -50,6 +50,8 @@ LABELS: Mapping[str, Message] = {
     "not_looked_at": _(
         "the source sentence may not support the claim, and no reliable model ran a second check"
     ),
+    "not_entailed": _("according to the entailment model, the source does not entail the claim"),
+    "too_long": _("the claim is too long for the entailment model"),
     "given": _("not an omission: the answer says this"),
     "repeated": _("same as an earlier omission"),
     "told_supported": _("model: a note supports the claim"),
@@ -58,6 +60,7 @@ LABELS: Mapping[str, Message] = {
     "proven": _("the quote is in the note"),
     "unproven": _("the quote proves nothing"),
     "says": _("the source sentence has the words of the claim"),
+    "entailed": _("according to the entailment model, the source entails the claim"),
     "confirmed": _("second check: the source sentence supports the claim"),
     "flagged": _("the source sentence may contradict the claim"),
     "differs_number": _("the claim has a number that the source lacks"),

@@ -6,17 +6,18 @@ names CLS or last token) and `config_sentence_transformers.json` (`prompts`: the
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, StrictInt
 
 from gigamind.errors import EmbeddingError, InputError
 from gigamind.i18n import _
+from gigamind.loading import parsed
 from gigamind.retrieval.embed import Vectors, unit_rows
 
 if TYPE_CHECKING:
@@ -42,6 +43,22 @@ _SETTINGS = (
     "1_Pooling/config.json",
     "config_sentence_transformers.json",
 )
+
+
+class _Model(BaseModel):
+    hidden_size: StrictInt  # length of a vector
+
+
+class _Pooling(BaseModel):
+    pooling_mode_cls_token: bool = False
+    pooling_mode_lasttoken: bool = False
+
+
+class _Prompts(BaseModel):
+    prompts: dict[str, str] = {}
+
+
+Config = TypeVar("Config", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -114,7 +131,7 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
             pooling=_pooling(folder),
             normalization=True,
             sources=ModelSource(hf=name),  # required but unused: the model is read from the folder
-            dim=_hidden_size(folder),
+            dim=_read(folder, "config.json", _Model).hidden_size,
             model_file=file,
         )
     query, passage = _prompts(folder)
@@ -122,11 +139,7 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
 
 
 def _prompts(folder: Path) -> tuple[str, str]:
-    file = "config_sentence_transformers.json"
-    prompts = _json(folder, file).get("prompts")
-    if prompts is not None and not isinstance(prompts, dict):
-        raise InputError(_('{file}: "prompts" must be a JSON object', file=folder / file))
-    named = cast("dict[str, str]", prompts or {})
+    named = _read(folder, "config_sentence_transformers.json", _Prompts).prompts
     return named.get("query", ""), named.get("passage") or named.get("document") or ""
 
 
@@ -158,35 +171,12 @@ def _load(name: str, folder: Path | None) -> "TextEmbedding":
 def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy
     from fastembed.common.model_description import PoolingType
 
-    config = _json(folder, "1_Pooling/config.json")
-    if config.get("pooling_mode_cls_token"):
+    config = _read(folder, "1_Pooling/config.json", _Pooling)
+    if config.pooling_mode_cls_token:
         return PoolingType.CLS
-    if config.get("pooling_mode_lasttoken"):
-        return PoolingType.LAST_TOKEN
-    return PoolingType.MEAN
+    return PoolingType.LAST_TOKEN if config.pooling_mode_lasttoken else PoolingType.MEAN
 
 
-def _hidden_size(folder: Path) -> int:
-    size = _json(folder, "config.json").get("hidden_size")
-    if not isinstance(size, int):
-        message = _(
-            '{file}: the field "hidden_size" (length of a vector) is missing',
-            file=folder / "config.json",
-        )
-        raise InputError(message)
-    return size
-
-
-def _json(folder: Path, file: str) -> dict[str, object]:
+def _read(folder: Path, file: str, model: type[Config]) -> Config:
     path = folder / file
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            _("{file}: this is not valid JSON: {reason}", file=path, reason=str(error))
-        ) from error
-    if not isinstance(content, dict):
-        raise InputError(_("{file}: must be a JSON object", file=path))
-    return cast("dict[str, object]", content)
+    return parsed(model, path.read_bytes() if path.is_file() else b"{}", str(path))

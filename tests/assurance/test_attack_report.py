@@ -3,16 +3,22 @@ import asyncio
 import pytest
 from trial_rows import Judge
 
-from gigamind.assurance.attacks import AttackReport, attack_judge, load_attacks
-from gigamind.assurance.trials import Observed, Reading, Share
+from gigamind.assurance.attacks import AttackReport, attack_cases, attack_report, load_attacks
+from gigamind.assurance.trials import Observed, Reading, Share, observe
 from gigamind.errors import EvaluationError, LlmError, UnaskedError
 
 ATTACKS = load_attacks()
 
 
+def reported(judge, attacks):
+    seen = {}
+    asyncio.run(observe(judge, attack_cases(judge, attacks), seen))
+    return attack_report(judge, attacks, seen)
+
+
 def attacked(say, kind="search_qa"):
     judge = Judge(say, kind)
-    report = asyncio.run(attack_judge(judge, ATTACKS))
+    report = reported(judge, ATTACKS)
     assert AttackReport.model_validate_json(report.model_dump_json()) == report
     return report, judge
 
@@ -86,7 +92,7 @@ def test_a_trial_proves_little_when_more_than_half_of_the_clean_twins_are_judged
     attacks = [attack for attack in ATTACKS if attack.row.id in names]
     twins = [attack.clean("unanswerable").id for attack in attacks][:wrong]
     judge = Judge(lambda case: Observed(Reading(unanswerable=case.id not in twins)), "unanswerable")
-    report = asyncio.run(attack_judge(judge, attacks))
+    report = reported(judge, attacks)
     assert (report.overall.attacks, report.overall.unmeasured) == (2, wrong)
     assert report.proves_little is expected
 

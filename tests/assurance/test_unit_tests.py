@@ -6,12 +6,12 @@ from trial_rows import SCENARIO, Judge, written
 
 from gigamind.assets import asset
 from gigamind.assurance.attacks import load_attacks
-from gigamind.assurance.trials import Observed, Reading
+from gigamind.assurance.trials import Observed, Reading, observe
 from gigamind.assurance.unit_tests import (
     Expectation,
     UnitTestReport,
     load_unit_tests,
-    run_unit_tests,
+    unit_test_report,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.prompting.fences import flags
@@ -22,7 +22,10 @@ ON_ANSWERABILITY = [test for test in TESTS if test.row.kind == "unanswerable"]
 
 
 def ran(say, kind="search_qa", tests=TESTS):
-    report = asyncio.run(run_unit_tests(Judge(say, kind), tests))
+    judge, seen = Judge(say, kind), {}
+    cases = [test.case() for test in tests if test.row.kind == kind]
+    asyncio.run(observe(judge, cases, seen))
+    report = unit_test_report(judge, tests, None, seen)
     assert UnitTestReport.model_validate_json(report.model_dump_json()) == report
     return report
 

@@ -83,6 +83,23 @@ def test_the_file_of_a_folder_above_is_found_and_its_paths_are_relative_to_it(
     assert topk(case / "deep" / "er", "by-variable") == 5
 
 
+@pytest.mark.parametrize(
+    ("judge", "place"),
+    [("words", "words"), ("nli:tiny", "nli:{case}/tiny"), ("o.toml", "../o.toml")],
+)
+def test_a_judge_is_named_by_a_file_of_its_folder_or_by_its_name(case, monkeypatch, judge, place):
+    (case / "tiny").mkdir()
+    (case / "o.toml").write_text("", "utf-8")
+    (case / "gigamind.toml").write_text(f'[answers]\njudge = "{judge}"\n', "utf-8")
+    (case / "deep").mkdir()
+    monkeypatch.chdir(case / "deep")
+    root = click.Context(cli, info_name="gigamind")
+    evaluate = click.Context(cli.get_command(root, "eval"), info_name="eval", parent=root)
+    command = evaluate.command.get_command(evaluate, "answers")
+    answers = click.Context(command, info_name="answers", parent=evaluate)
+    assert options_from_file(answers, None) == {"judge": place.format(case=case)}
+
+
 def test_commands_without_a_model_of_options_read_theirs_too(config, gigamind):
     assert config.is_file()
     ended = gigamind("suggest-links", "--note", "deploy", "--json")

@@ -4,6 +4,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
 GIVEN: dict[str, object] = {"dataset": "q.jsonl", "notes": "vault"}
@@ -234,6 +235,27 @@ def test_what_workers_are_told_holds_in_any_folder(tmp_path, monkeypatch):
         "http://h",
         "plain",
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "placed"),
+    [
+        ("words", "words"),
+        ("team.judges:Own", "team.judges:Own"),
+        ("ours.toml", "{folder}/ours.toml"),
+        ("nli:tiny", "nli:{folder}/tiny"),
+        ("nli:owner/name", "nli:owner/name"),
+    ],
+)
+def test_workers_find_the_judge_by_its_name_or_place(tmp_path, monkeypatch, judge, placed):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").write_text("", encoding="utf-8")
+    (tmp_path / "tiny").mkdir()
+    options = validated(AnswerEvalOptions, {"dataset": "a.jsonl", "judge": judge})
+    monkeypatch.chdir("/")
+    assert str(options.in_any_folder().judge) == judge  # not a place here
+    monkeypatch.chdir(tmp_path)
+    assert str(options.in_any_folder().judge) == placed.format(folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,9 @@ def test_a_seat_without_a_vote_leaves_the_item_unscored_with_its_reason():
     assert ballot.errors == {PanelMember("b"): broken}
 
 
-@pytest.mark.parametrize(("first", "asked"), [(0.5, 1), (0.75, 3)])
+@pytest.mark.parametrize(
+    ("first", "asked"), [(0.5, 1), (0.69, 1), (0.7, 3), (0.75, 3), (0.8, 3), (0.9, 3), (0.91, 1)]
+)
 def test_an_adaptive_panel_asks_again_only_near_a_threshold(first, asked):
     ballot, seats = hold(ADAPTIVE, [Vote(first), Vote(0.9), Vote(0.6)], thresholds=[0.8])
     assert len(seats) == len(ballot.members) == asked
@@ -56,6 +58,8 @@ def test_an_adaptive_panel_asks_again_only_near_a_threshold(first, asked):
 def test_an_adaptive_panel_asks_again_where_quotes_failed():
     _, seats = hold(ADAPTIVE, [Vote(True, proven=False), Vote(False), Vote(False)])
     assert len(seats) == 3
+    _, seats = hold(ADAPTIVE, [Vote(True)], thresholds=[0.9])  # a yes is no grade
+    assert len(seats) == 1
 
 
 def test_an_adaptive_panel_whose_first_seat_failed_asks_no_other():

@@ -16,7 +16,6 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.judges.calibrated import (
     CalibratedJudgeFile,
-    CalibratedVerdict,
     Coefficient,
     KeywordCalibration,
     Reliability,
@@ -24,8 +23,8 @@ from gigamind.judges.calibrated import (
     judge_by_calibration,
     load_calibrated_judge,
 )
-from gigamind.judges.fit import Labelled, label
-from gigamind.judges.fit_collections import write_judge_file
+from gigamind.judges.fit import Labelled, label, write_judge_file
+from gigamind.judges.threshold import AnswerabilityVerdict
 from gigamind.metrics.calibration import auc
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
@@ -125,7 +124,7 @@ def test_the_log_odds_add_up_the_standardised_signals(
     # 0.5 + 2 * (0.75 - 0.5) / 0.5 = 1.5
     expected = 1 / (1 + math.exp(-1.5))
     verdict = judge_by_calibration(SIGNALS, judge)
-    assert verdict.answerable_probability == pytest.approx(expected)
+    assert verdict.score == pytest.approx(expected)
     assert not verdict.unanswerable
 
 
@@ -139,7 +138,7 @@ def test_the_more_notes_share_a_word_the_less_the_signals_say(
 ):
     judge = load_calibrated_judge(written(judge_file()), None)
     verdict = judge_by_calibration(replace(SIGNALS, candidates=candidates), judge)
-    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 @pytest.mark.parametrize(("notes", "odds"), [(100, 0.0), (10_000, -math.log(100))])
@@ -149,7 +148,7 @@ def test_with_vectors_all_notes_count_however_few_share_a_word(
 ):
     judge = load_calibrated_judge(written(judge_file()), "ours@1")
     verdict = judge_by_calibration(replace(SIGNALS, notes=notes, candidates=candidates), judge)
-    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 def test_across_languages_another_table_decides_and_the_verdict_says_so(
@@ -159,13 +158,13 @@ def test_across_languages_another_table_decides_and_the_verdict_says_so(
     across = replace(SIGNALS, cross_lingual=True, notes=400, candidates=3)
     verdict = judge_by_calibration(across, load_calibrated_judge(path, "ours@1"))
     odds = 2.0 - 0.5 * math.log(4)
-    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
-    assert verdict.cross_lingual
+    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert verdict.across_languages
     without = written(judge_file().model_copy(update={"cross": None}))
     verdict = judge_by_calibration(across, load_calibrated_judge(without, "ours@1"))
     # The cosine table: 0 - ln(400 / 100).
-    assert verdict.answerable_probability == pytest.approx(1 / (1 + 4))
-    assert verdict.cross_lingual
+    assert verdict.score == pytest.approx(1 / (1 + 4))
+    assert verdict.across_languages
 
 
 @pytest.mark.parametrize(
@@ -185,8 +184,8 @@ def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
 ):
     judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
     nothing = replace(SIGNALS, matched=False)
-    assert judge_by_calibration(nothing, judge) == CalibratedVerdict(
-        unanswerable=True, answerable_probability=0.0
+    assert judge_by_calibration(nothing, judge) == AnswerabilityVerdict(
+        unanswerable=True, score=0.0, across_languages=False
     )
     assert not judge_by_calibration(SIGNALS, judge).unanswerable
 
@@ -196,7 +195,7 @@ def test_extreme_log_odds_overflow_nothing(
     written: Callable[[CalibratedJudgeFile], Path], weight: float, expected: float
 ):
     judge = load_calibrated_judge(written(judge_file(weight=weight)), None)
-    assert judge_by_calibration(SIGNALS, judge).answerable_probability == expected
+    assert judge_by_calibration(SIGNALS, judge).score == expected
 
 
 def test_cosines_count_only_for_the_embedder_that_was_fitted(
@@ -204,7 +203,7 @@ def test_cosines_count_only_for_the_embedder_that_was_fitted(
 ):
     path = written(judge_file())
     ours, other, none = (load_calibrated_judge(path, e) for e in ("ours@1", "ours@2", None))
-    assert judge_by_calibration(SIGNALS, ours).answerable_probability == 0.5
+    assert judge_by_calibration(SIGNALS, ours).score == 0.5
     assert (ours.warnings, none.warnings) == ((), ())
     assert [judge.with_vectors for judge in (ours, other, none)] == [True, False, False]
     assert re.search(r"ours@1.*ours@2", other.warnings[0])
@@ -281,7 +280,7 @@ def held_back(query: CheckedQuery) -> bool:
 @pytest.fixture(scope="module", params=["hybrid", "keyword"])
 def judged(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[list[Labelled], list[CalibratedVerdict], list[CalibratedVerdict]]]:
+) -> dict[str, tuple[list[Labelled], list[AnswerabilityVerdict], list[AnswerabilityVerdict]]]:
     """By language: rows of the held-back examples, their verdicts, and those on questions of elsewhere."""
     vault = read_vault(asset("examples") / "vault")
     identities = Identities(vault.notes)
@@ -312,7 +311,7 @@ def test_the_shipped_judge_catches_what_the_vault_says_nothing_of(judged, langua
 def test_the_shipped_judge_notices_that_a_note_was_left_out(judged, language: str, floor: float):
     # Half of these questions share no word with their note, and other notes come close: no easy data.
     rows, verdicts, _ = judged[language]
-    chances = [verdict.answerable_probability for verdict in verdicts]
+    chances = [verdict.score for verdict in verdicts]
     reached = auc(chances, [row.answerable for row in rows])
     assert reached is not None
     assert reached >= floor

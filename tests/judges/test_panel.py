@@ -10,7 +10,6 @@ from gigamind.judges.panel import (
     decide_binary,
     decide_graded,
     first_members,
-    further_members,
     panel_alpha,
     panel_members,
 )
@@ -102,19 +101,6 @@ def test_seats_are_the_panel_or_the_repetitions_of_the_runs_model():
 def test_an_adaptive_panel_asks_one_seat_first_and_another_all_at_once():
     assert first_members(REPEATS, "m") == THREE[:1]
     assert first_members(PanelFields(repeats=3), "m") == THREE
-    assert further_members(PanelFields(repeats=3), "m", 0.5, [0.5], proven=False) == ()
-
-
-@pytest.mark.parametrize(
-    ("value", "more"), [(0.69, False), (0.7, True), (0.8, True), (0.9, True), (0.91, False)]
-)
-def test_more_seats_are_asked_near_a_threshold(value, more):
-    assert bool(further_members(REPEATS, "m", value, [0.2, 0.8])) is more
-
-
-def test_more_seats_are_asked_where_a_quote_failed_even_for_a_yes_or_no():
-    assert further_members(REPEATS, "m", True, proven=False) == THREE[1:]
-    assert further_members(REPEATS, "m", True, [0.9]) == ()
 
 
 def test_agreement_of_the_seats_over_items():

@@ -8,8 +8,7 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import (
     UnanswerableReply,
-    judge_by_model,
-    load_unanswerable_judge,
+    load_model_judge,
 )
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
@@ -50,10 +49,10 @@ def answerable(*sources):
 
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
-    judge = load_unanswerable_judge(file, language)
+    judge = load_model_judge(file, language)
     asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
     case = QuestionCase(question, notes)
-    return asyncio.run(judge_by_model(judge, case, asking, asking.first))
+    return asyncio.run(judge.judge(case, asking)).detail.verdict
 
 
 def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():
@@ -207,12 +206,12 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 )
 def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place):
     with pytest.raises(InputError, match=place):
-        load_unanswerable_judge(text_file(text), "en")
+        load_model_judge(text_file(text), "en")
 
 
 def test_file_and_prompt_make_the_fingerprint(text_file):
     def of(file, language):
-        return load_unanswerable_judge(file, language).fingerprint
+        return load_model_judge(file, language).judge_in(language).fingerprint
 
     other = text_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     assert of(FILE, "ko") == of(FILE, "ko")
@@ -221,7 +220,7 @@ def test_file_and_prompt_make_the_fingerprint(text_file):
 
 def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
-    judge = load_unanswerable_judge(text_file(text), "en")
+    judge = load_model_judge(text_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
     assert (settings.temperature, settings.max_tokens, settings.timeout_s) == (0.5, 99, 7)
     assert "--judge" in settings.raised_by

@@ -8,7 +8,7 @@ import pytest
 from gigamind.errors import LlmError
 from gigamind.judges.asking import Asking, PanelMember
 from gigamind.judges.protocol import QuestionCase
-from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
+from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
 from gigamind.llm.settings import ModelSettings
@@ -63,10 +63,10 @@ def judged(tmp_path):
             name: LanguageModel(ModelSettings(name), client=client, parameters={"max_tokens": 99})
             for name, client in clients.items()
         }
-        loaded = load_unanswerable_judge(file, "en")
+        loaded = load_model_judge(file, "en")
         case = QuestionCase("When is the deploy?", notes)
-        found = judge_by_panel(loaded, case, Asking(models, item_id="q", fence_key=b"k" * 32))
-        return asyncio.run(found), clients
+        found = loaded.judge(case, Asking(models, item_id="q", fence_key=b"k" * 32))
+        return asyncio.run(found).detail, clients
 
     return judge
 

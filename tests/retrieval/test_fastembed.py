@@ -163,7 +163,7 @@ def test_a_setting_file_that_is_no_json_object_is_an_input_error(text, tiny_mode
 def test_prompts_that_are_no_mapping_are_an_input_error(tiny_model):
     folder = tiny_model(config_sentence_transformers={"prompts": ["query: "]})
 
-    with pytest.raises(InputError, match='"prompts"'):
+    with pytest.raises(InputError, match="prompts"):
         load_embedder(f"fastembed:{folder}")
 
 

@@ -232,7 +232,7 @@ def test_the_first_is_taken_by_final_score_and_judged_by_its_base_score(
     assert hits[0].note == first
     # The hub's final score passes any threshold; its base score, the one that counts, does not pass 0.99.
     assert judge_by_threshold(hits, 0.99).unanswerable is rerank
-    assert judge_by_threshold(hits, 0.99).top_base_score == base[first]
+    assert judge_by_threshold(hits, 0.99).score == base[first]
     if rerank:
         assert hits[0].final_score == pytest.approx(1.2 * base["hub.md"])  # the most central note
         assert hits[0].final_score > 1

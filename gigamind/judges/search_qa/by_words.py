@@ -36,13 +36,14 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
+from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, like RULES of the judge with a model.
-_RULES_OF_WORDS = 5
+RULES_OF_WORDS = 5
 # Doubts that show a different statement; the others show only that the sentence does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -77,7 +78,7 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
 
     def fingerprint(self, model: str) -> str:
-        return fingerprint_of(self.file, f"rules {RULES}, of words {_RULES_OF_WORDS}", model)
+        return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         del asking
@@ -93,12 +94,17 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     verifier = Verifier(case.notes, case.question, rules)
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
-    lines = _Lines(case.notes)
+    lines = Lines(case.notes)
     roles = Roles(case.question, case.notes, claims)
-    findings = {claim.id: _finding(claim, roles.by_form(claim), lines) for claim in claims}
+    findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
+    findings |= {
+        claim.id: with_quote(findings[claim.id], *lines.nearest(claim))
+        for claim in claims
+        if findings[claim.id].role == "claim"
+    }
     judged = _judged(claims, findings, verifier)
     by_two = {
-        row.claim.id: _with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
+        row.claim.id: with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
         for row in judged
         if row.doubt in _OF_ONE_SENTENCE
     }
@@ -106,6 +112,17 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     joined = {row.claim.id: row for row in again if row.verdict == "supported"}
     findings |= {id_: by_two[id_] for id_ in joined}
     judged = [joined.get(row.claim.id, row) for row in judged]
+    return judgement_without_llm(case, pieces, verifier, findings, judged)
+
+
+def judgement_without_llm(
+    case: AnswerCase,
+    pieces: Sequence[Piece],
+    verifier: Verifier,
+    findings: Mapping[int, ClaimFinding],
+    judged: Sequence[JudgedClaim],
+) -> Judgement:
+    """Return the judgement for verdicts that no LLM gave; what only an LLM can report is None."""
     reply = SearchQAReply(
         claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
         answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
@@ -126,9 +143,10 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     )
 
 
-def _finding(claim: Claim, role: ReportedRole, lines: "_Lines") -> ClaimFinding:
+def finding_of(claim: Claim, role: ReportedRole) -> ClaimFinding:
+    """Return the finding about a sentence without a quote."""
     text = claim.piece.text
-    finding = ClaimFinding(
+    return ClaimFinding(
         id=claim.id,
         role=role,
         abstention_quote=text if role == "abstention" else "",
@@ -136,10 +154,10 @@ def _finding(claim: Claim, role: ReportedRole, lines: "_Lines") -> ClaimFinding:
         note=None,
         quote="",
     )
-    return _with_quote(finding, *lines.nearest(claim)) if role == "claim" else finding
 
 
-def _with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
+def with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
+    """Return the finding with a quote that may prove it; "" for none."""
     verdict = "supported" if quote else "not_found"
     return finding.model_copy(update={"verdict": verdict, "note": note, "quote": quote})
 
@@ -148,11 +166,12 @@ def _judged(
     claims: Sequence[Claim], findings: Mapping[int, ClaimFinding], verifier: Verifier
 ) -> list[JudgedClaim]:
     return [
-        _by_rule(claim) for claim in verifier.with_second_look(verifier.judge(claims, findings), {})
+        by_rule(claim) for claim in verifier.with_second_look(verifier.judge(claims, findings), {})
     ]
 
 
-def _by_rule(claim: JudgedClaim) -> JudgedClaim:
+def by_rule(claim: JudgedClaim) -> JudgedClaim:
+    """Return a claim with the verdict of the guard, which only refuses: numbers, negations, names, limits, words."""
     support = claim.support
     if claim.verdict == "supported" and support and not support.foreign:
         doubt = next((own for name, own in _DOUBTS.items() if getattr(support, name)), None)
@@ -198,7 +217,7 @@ def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
             yield replace(row, content=row.content | header.content, is_korean=is_korean)
 
 
-class _Lines:
+class Lines:
     """The sentences of the notes, across line wraps, for finding one or two by their words."""
 
     def __init__(self, notes: Sequence[Source]) -> None:
@@ -218,7 +237,11 @@ class _Lines:
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
-        return _nearest(claim, _reading_of(claim), self._lines)
+        return next(iter(self.best(claim, 1)), (None, ""))
+
+    def best(self, claim: Claim, count: int) -> list[tuple[int | None, str]]:
+        """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
+        return _ranked(claim, _reading_of(claim), self._lines)[:count]
 
     def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
         """Return the same for two sentences of one paragraph, each with a word that the other lacks."""
@@ -229,7 +252,7 @@ class _Lines:
             if len(reading.content) >= _FEWEST_OF_TWO
             and _joins(reading, first.content, second.content)
         )
-        return _nearest(claim, reading, pairs)
+        return next(iter(_ranked(claim, reading, pairs)), (None, ""))
 
 
 def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
@@ -251,13 +274,12 @@ def _reading_of(claim: Claim) -> Reading:
     return Reading(without_note_names(claim.piece.text))
 
 
-def _nearest(claim: Claim, reading: Reading, lines: Iterable[_Line]) -> tuple[int | None, str]:
-    best: tuple[int | None, str] = (None, "")
-    most = (False, 0, 0, False)
+def _ranked(claim: Claim, reading: Reading, lines: Iterable[_Line]) -> list[tuple[int | None, str]]:
     asks = is_question(claim.piece.text)
-    for line in lines:
-        shared = len(reading.content & line.content)
-        rank = (line.states or asks, shared, -len(line.content), line.note in claim.piece.cited)
-        if shared and line.is_korean == reading.is_korean and rank > most:
-            best, most = (line.note, line.text), rank
-    return best
+    ranks = [
+        ((line.states or asks, shared, -len(line.content), line.note in claim.piece.cited), line)
+        for line in lines
+        if (shared := len(reading.content & line.content)) and line.is_korean == reading.is_korean
+    ]
+    ranks.sort(key=lambda ranked: ranked[0], reverse=True)
+    return [(line.note, line.text) for _, line in ranks]

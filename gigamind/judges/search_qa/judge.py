@@ -108,20 +108,20 @@ async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple
         LlmError: the reply is unusable, or there are more claims than the file allows (`context_too_long`).
     """
     pieces = pieces_of(answer)
-    _refuse_too_many(pieces, judge)
+    refuse_too_many(pieces, judge.file.max_claims)
     parts_by_id: dict[int, tuple[str, ...]] = {}
     for messages, sentences in cutting_calls(judge, answer, pieces):
         most, mark = judge.file.tokens_for(sentences), judge.fingerprint
         reply = await asking.ask(messages, PartsReply, fingerprint=mark, max_tokens=most)
         parts_by_id |= {sentence.id: sentence.parts for sentence in reply.sentences}
     pieces = refined(answer, pieces, parts_by_id)
-    _refuse_too_many(pieces, judge)
+    refuse_too_many(pieces, judge.file.max_claims)
     return pieces
 
 
-def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
-    claims, most = len(claims_of(pieces)), judge.file.max_claims
-    if claims > most:
+def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
+    """Raise LlmError (`context_too_long`) if an answer has more than `most` claims."""
+    if (claims := len(claims_of(pieces))) > most:
         text = _(
             "The answer has {n:,} claims, but the judge accepts at most {limit:,}. Split the answer, or increase"
             " max_claims in the judge file.",

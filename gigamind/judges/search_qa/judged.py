@@ -28,6 +28,8 @@ Doubt = (
         "little_in_common",
         "not_confirmed",
         "not_looked_at",
+        "not_entailed",
+        "too_long",
     ]
     | Weakness
 )
@@ -49,6 +51,7 @@ class JudgedClaim:
         stated: for a proven claim: its words without an abstention.
         passage: for a proven claim: the whole sentences around its quote. `support`: how they support the claim.
         confirmed: result of the second check; None without one.
+        score: of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored.
         role: what it counts as; only claims count for correctness. `reported_role` is that of the model.
         veto: why it is a claim although the model reported another role; see `roles`.
         untold: it abstains, possibly in addition to a claim.
@@ -65,6 +68,7 @@ class JudgedClaim:
     passage: Passage | None = None
     support: Support | None = None
     confirmed: bool | None = None
+    score: float | None = None
     role: Role = "claim"
     reported_role: Role = "claim"
     veto: Veto | None = None

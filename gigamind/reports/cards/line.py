@@ -12,7 +12,7 @@ NO_MODEL = _("no model")
 
 def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
     """Return the line; "" without a judge, or without model and report. Certified: meets the gates' requirements."""
-    if judge is None or (checked is None and not judge.asks_a_model):
+    if judge is None or (checked is None and not judge.needs_card):
         return ""
     return translator(lang)(_certified(checked, judge))
 

@@ -254,7 +254,7 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
     for scale, what, figure in classes:
         if size(figure) < _ENOUGH <= size(scale.overall):  # few labels in all are a shortfall
             yield _few(what, figure)
-    if card.attacks is None and judge.asks_a_model:
+    if card.attacks is None and judge.needs_card:
         yield _(
             "The judge was not tested with prompt-injection attacks. Run gigamind judge attack and pass its report"
             " with --attacks."

@@ -29,6 +29,8 @@ export const DOUBTS = {
   little_in_common: _("The source sentence shares almost no words with the claim."),
   not_confirmed: _("A second check found that the source sentence does not support the claim."),
   not_looked_at: _("The claim required a second check against the source sentence, but there was none."),
+  not_entailed: _("According to the entailment model, the source does not entail the claim."),
+  too_long: _("The claim is too long for the entailment model."),
   quote_too_short: _("The quote is too short to be evidence."),
   quote_cut: _("The quote is only part of a sentence, and the omitted part changes its meaning."),
   speaks_to_judge: _("The quote comes from text that looks like instructions to the evaluating model."),

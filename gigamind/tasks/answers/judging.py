@@ -17,6 +17,7 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.ledger import Ledger
+from gigamind.llm.store import Store
 from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
@@ -48,6 +49,7 @@ class _Asker:
     fresh: frozenset[str]  # items that are judged and checked a second time
     stored: Mapping[str, str]  # stored answers of that model, by id
     shorter: Text  # advice if notes are longer than a model's context window
+    store: Store  # for judges without an LLM
     # Pending answers; each is requested once, then judged and checked.
     answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
@@ -59,7 +61,8 @@ class _Asker:
             quality = await check_answer(self.gate, answered, asking, twice=twice)
             return {"answer": answer, "quality": quality, "unread": dict(asking.unread)}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
-        asking = Asking(models[JUDGE_ROLE], case.id, self.fence_key, shorter=self.shorter)
+        own = models[JUDGE_ROLE]
+        asking = Asking(own, case.id, self.fence_key, shorter=self.shorter, store=self.store)
         try:
             verdict = await self.judge.judge(answered, asking)
         except LlmError as error:
@@ -131,6 +134,7 @@ def ask_about(
         else SHORTER_CONTEXT
         if options.answer_model
         else _SHORTER_ROW,
+        Store(options.replies, options.store_mode),
     )
     if prepared.system:  # questions without an answer cannot be judged
         cases = {name: case for name, case in cases.items() if case.answer is not None}

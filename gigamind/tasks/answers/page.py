@@ -241,7 +241,7 @@ def _change(
 
 _SOURCE_DOUBTS = (
     "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
-    "not_confirmed", "not_looked_at", "little_in_common",
+    "not_confirmed", "not_entailed", "not_looked_at", "little_in_common",
 )  # fmt: skip
 
 
@@ -262,7 +262,8 @@ def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
         return [*checks, (claim.doubt, None if claim.doubt in _SOURCE_DOUBTS[-2:] else False)]
     if claim.confirmed:
         return [*checks, ("confirmed", True)]
-    return [*checks, ("flagged", None) if claim.contradictions else ("says", True)]
+    agrees = "says" if claim.score is None else "entailed"
+    return [*checks, ("flagged", None) if claim.contradictions else (agrees, True)]
 
 
 def reasons(claim: EvaluatedClaim) -> Iterator[Text]:

@@ -91,6 +91,7 @@ class EvaluatedClaim(AnswerSentence):
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
         share: Share of the claim's words that the source has, in [0, 1].
+        score: How well its best passage supports it, in [0, 1]; absent without a judge that scores passages.
         said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
         reported_role: The model's role for the sentence.
@@ -109,6 +110,7 @@ class EvaluatedClaim(AnswerSentence):
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
+    score: Share | None = Field(None, exclude_if=lambda score: score is None)
     confirmed: Annotated[bool | None, Field(alias="said")] = None
     reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
     veto: str | None = None

@@ -312,6 +312,11 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
         )
         if told
         else _(
+            "A claim is supported only if, according to a local entailment model, a passage of the notes entails it,"
+            " and the passage has no other number, name or negation. No LLM is called, and utility is not measured."
+        )
+        if judge and judge.kind == "nli"
+        else _(
             "A claim is supported only if one sentence of the notes has the words of the claim and does not"
             " contradict it. No model is called, and utility is not measured."
         ),

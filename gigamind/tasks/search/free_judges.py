@@ -67,17 +67,11 @@ def _decide(
     judge: RuleJudge, engine: Engine | None, query: str, ranking: Sequence[Scored]
 ) -> FreeVerdict | None:
     if judge.kind == "threshold":
-        verdict = judge_by_threshold(ranking, judge.min_score)
-        return FreeVerdict(unanswerable=verdict.unanswerable, score=verdict.top_base_score)
+        return FreeVerdict.like(judge_by_threshold(ranking, judge.min_score))
     if engine is None:
         return None
     if isinstance(judge, CalibratedJudge):
-        verdict = judge_by_calibration(signals_of(engine, query), judge)
-        return FreeVerdict(
-            unanswerable=verdict.unanswerable,
-            score=verdict.answerable_probability,
-            across_languages=verdict.cross_lingual,
-        )
+        return FreeVerdict.like(judge_by_calibration(signals_of(engine, query), judge))
     score = engine.answer_score(query) or 0.0
     return FreeVerdict(unanswerable=not ranking or score < judge.min_score, score=score)
 

@@ -7,7 +7,7 @@ import pytest
 
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.quality_gate import ChecklistReply, judge_checklist, load_checklist_judge
+from gigamind.judges.quality_gate import ChecklistReply, load_quality_gate
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
 from gigamind.llm.prices import Usage
@@ -52,12 +52,14 @@ class Scripted:
         pass
 
 
-def check(client, *, file=FILE, language="ko", feature="search_qa", answer=ANSWER, notes=NOTES):
+def verdict_by(
+    client, *, file=FILE, language="ko", feature="search_qa", answer=ANSWER, notes=NOTES
+):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
-    judge = load_checklist_judge(file, language)
+    judge = load_quality_gate(file, feature, language)
     case = AnswerCase("배포는 언제?", answer, notes)
     asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
-    return asyncio.run(judge_checklist(judge, feature, case, asking))
+    return asyncio.run(judge.judge(case, asking))
 
 
 @pytest.fixture
@@ -115,10 +117,16 @@ def scripted():
     return Scripted
 
 
-@pytest.fixture(name="check")
-def _check():
-    """The verdict on a response, by a client."""
-    return check
+@pytest.fixture
+def check():
+    """The verdict on the items of a response, by a client."""
+    return lambda client, **given: verdict_by(client, **given).detail
+
+
+@pytest.fixture
+def flagged():
+    """The suspicious passages of a response and its notes."""
+    return lambda client, **given: verdict_by(client, **given).flags
 
 
 @pytest.fixture

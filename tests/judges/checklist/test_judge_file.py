@@ -5,7 +5,7 @@ from gigamind.judges.quality_gate import (
     RULES,
     ChecklistJudgeFile,
     ChecklistReply,
-    load_checklist_judge,
+    load_quality_gate,
 )
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
 
@@ -30,8 +30,7 @@ def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
 def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_seed(
     feature, judge_of_the_project
 ):
-    judge = load_checklist_judge(judge_of_the_project, "ko")
-    checklist = judge.file.features[feature]
+    checklist = load_quality_gate(judge_of_the_project, feature, "ko").checklist
     assert (len(checklist.items), checklist.min_pass_ratio) == (4, 0.75)
 
 
@@ -56,19 +55,19 @@ def test_a_feature_that_the_judge_does_not_know_is_named(check, scripted):
 )  # fmt: skip
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, changes, message):
     with pytest.raises(InputError, match=message):
-        load_checklist_judge(judge_file(**changes), "ko")
+        load_quality_gate(judge_file(**changes), "f", "ko")
 
 
 def test_a_changed_question_is_another_judge(judge_file):
-    one = load_checklist_judge(judge_file(), "ko").fingerprint
+    one = load_quality_gate(judge_file(), "f", "ko").fingerprint("m")
     other = judge_file(features=feature(ITEM.replace("A?", "Another?")))
-    assert load_checklist_judge(other, "ko").fingerprint != one
+    assert load_quality_gate(other, "f", "ko").fingerprint("m") != one
 
 
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file()
     given = ("nonce", "notes", "request", "answer", "items")
     without = load_llm_judge(path, "ko", ChecklistJudgeFile, ChecklistReply, given)
-    judge = load_checklist_judge(path, "ko")
+    judge = load_quality_gate(path, "f", "ko").judge_in("ko")
     parts = (without.fingerprint, f"rules {RULES}")
     assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint

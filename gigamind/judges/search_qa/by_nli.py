@@ -1,0 +1,266 @@
+"""Judges answers by a local model of textual entailment, without an LLM: free, and deterministic on one machine.
+
+Each claim is a hypothesis, and the best passages of the notes are its premises. The guard of the judge of kind `words`
+comes first: a passage that it refuses proves nothing, whatever the model says. See docs/judges.md.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from gigamind.errors import InputError
+from gigamind.evidence.result import DEFAULT
+from gigamind.i18n import _
+from gigamind.judges.asking import Asking
+from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
+from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
+from gigamind.judges.search_qa.by_words import (
+    RULES_OF_WORDS,
+    Lines,
+    by_rule,
+    finding_of,
+    judgement_without_llm,
+    with_quote,
+)
+from gigamind.judges.search_qa.judge import refuse_too_many
+from gigamind.judges.search_qa.judged import JudgedClaim
+from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
+from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding, ProofRules
+from gigamind.judges.search_qa.roles import Roles
+from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
+from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.verify import Verifier
+from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.spans import Span
+from gigamind.text import sentences, tokens, unwrapped
+
+_RULES_OF_NLI = 1  # part of the fingerprint, like RULES of the judge with a model
+_BEST = 3  # passages of a kind that are compared with a claim
+_MOST_OF_PAIR = 0.5  # share of the tokens of a pair that a claim may have
+_ENTAILMENT = "entailment"
+Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Thresholds(JudgeFile):
+    """From which score on a claim is supported, by its language; `en` for all languages but Korean."""
+
+    ko: Threshold = 0.5
+    en: Threshold = 0.5
+
+
+class NliJudgeFile(JudgeFile):
+    """A judge file of kind `nli`; `min_quote_chars` and `max_claims` as for kind `search_qa`.
+
+    Attributes:
+        model: a folder, relative to the judge file, or an id on the Hugging Face hub.
+        file: the ONNX file in it; "" for the usual names.
+        max_tokens: of a premise and a hypothesis together.
+        thresholds: of the probability of entailment.
+    """
+
+    kind: Literal["nli"]
+    model: str = ""
+    file: str = ""
+    max_tokens: Annotated[int, Field(ge=32, le=64_000)] = 512
+    thresholds: Thresholds = Thresholds()
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
+    max_claims: Annotated[int, Field(ge=1, le=100_000)] = MOST_CLAIMS
+
+
+@dataclass(frozen=True)
+class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
+    """The judge of kind `nli`: whether passages of the notes entail every claim of an answer."""
+
+    file: NliJudgeFile
+    model: EntailmentModel
+
+    kind = "nli"
+    scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
+
+    def fingerprint(self, model: str) -> str:
+        file = self.file.model_copy(update={"model": self.model.fingerprint, "file": ""})
+        rules = f"rules {RULES}, of words {RULES_OF_WORDS}, of nli {_RULES_OF_NLI}"
+        return fingerprint_of(file, rules, model)
+
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
+        """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
+        if not case.has_context:
+            return Verdict({}, PanelOfAnswer(None, None, {}, {}))
+        pieces = pieces_of(case.answer)
+        refuse_too_many(pieces, self.file.max_claims)
+        comparison = await asyncio.to_thread(_Comparison, self, case, pieces)
+        pairs = comparison.pairs
+
+        async def run() -> Mapping[str, Any]:
+            return {"probabilities": await self.model.probabilities(pairs)}
+
+        request = {"model": self.model.fingerprint, "pairs": pairs}
+        record = await (asking.stored(request, run) if pairs else run())
+        judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
+        return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
+
+
+def load_nli(path: Path, model: str = "") -> NliJudge:
+    """Return the judge of a file of kind `nli`; `model` replaces that of the file.
+
+    Raises:
+        InputError: the file or the model cannot be used.
+        ModuleNotFoundError: gigamind was installed without its extra `nli`.
+    """
+    file = read_judge_file(path, NliJudgeFile)
+    name, beside = model or file.model, path.parent / file.model
+    if not name:
+        text = _(
+            "{file}: no model is named. Use --judge nli:FOLDER, or set model in a copy of the file.",
+            file=path,
+        )
+        raise InputError(text)
+    if not model and beside.is_dir():
+        name = str(beside)
+    return NliJudge(file, load_entailment_model(name, file.file, file.max_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A passage that may prove a claim: its quote, the verdict of the guard, and the premise, "" if it refuses."""
+
+    finding: ClaimFinding
+    judged: JudgedClaim
+    premise: str
+
+
+class _Comparison:
+    """The passages that each claim of an answer is compared with; `pairs` are those for the model, in their order."""
+
+    def __init__(self, judge: NliJudge, case: AnswerCase, pieces: Sequence[Piece]) -> None:
+        self._model, self._thresholds = judge.model, judge.file.thresholds
+        self._case, self._pieces = case, pieces
+        self._texts = [unwrapped(note.text) for note in case.notes]
+        rules = ProofRules(min_quote_chars=judge.file.min_quote_chars, second_look="never")
+        self._verifier = Verifier(case.notes, case.question, rules)
+        self._lines, claims = Lines(case.notes), claims_of(pieces)
+        roles = Roles(case.question, case.notes, claims)
+        self._findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
+        judged = self._verifier.judge(claims, self._findings)
+        self._judged = {claim.claim.id: claim for claim in judged}
+        self._candidates: dict[int, list[_Candidate]] = {}
+        self.pairs: list[Pair] = []
+        for claim in claims:
+            hypothesis = _hypothesis(claim, case.question)
+            if self._findings[claim.id].role != "claim":
+                continue
+            if not self._model.fits("", hypothesis, share=_MOST_OF_PAIR):
+                self._judged[claim.id] = replace(self._judged[claim.id], doubt="too_long")
+                continue
+            if candidates := self._candidates_for(claim, hypothesis):
+                self._candidates[claim.id] = candidates
+                self.pairs += [(own.premise, hypothesis) for own in candidates if own.premise]
+
+    def judgement(self, probabilities: Sequence[Probabilities]) -> Judgement:
+        """Return the judgement for the probabilities of the pairs."""
+        left = iter(probabilities)
+        for number, candidates in self._candidates.items():
+            scored = [(own, next(left) if own.premise else {}) for own in candidates]
+            finding, self._judged[number] = self._decided(scored)
+            self._findings[number] = finding
+        return judgement_without_llm(
+            self._case, self._pieces, self._verifier, self._findings, list(self._judged.values())
+        )
+
+    def _decided(
+        self, scored: Sequence[tuple[_Candidate, Probabilities]]
+    ) -> tuple[ClaimFinding, JudgedClaim]:
+        """Return the verdict on a claim by its passages; the first is the one with most of its words."""
+        (first, of_first), threshold = scored[0], self._threshold(scored[0][0].judged.claim)
+        best, of_best = max(scored, key=lambda pair: pair[1].get(_ENTAILMENT, -1.0))
+        score = of_best.get(_ENTAILMENT)
+        if score is not None and score >= threshold:
+            return best.finding, replace(best.judged, score=score)
+        if score is None or first.judged.verdict == "contradicted":
+            return first.finding, replace(first.judged, score=score)
+        if of_first.get("contradiction", 0.0) >= threshold:
+            against = replace(first.judged, verdict="contradicted", score=score)
+            return first.finding, replace(against, doubt="not_entailed")
+        unproven = replace(best.judged, verdict="not_found", note=None, score=score)
+        return best.finding, replace(unproven, doubt="not_entailed")
+
+    def _threshold(self, claim: Claim) -> float:
+        is_korean = Reading(claim.piece.text).is_korean
+        return self._thresholds.ko if is_korean else self._thresholds.en
+
+    def _candidates_for(self, claim: Claim, hypothesis: str) -> list[_Candidate]:
+        """Return the sentences with most words of a claim; parts of whole notes if these have few of its words."""
+
+        def fits(quote: str) -> bool:
+            return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
+
+        best = [*self._lines.best(claim, _BEST), self._lines.nearest_two(claim)]
+        quotes = [
+            (note, quote)
+            for note, whole in best
+            if whole
+            for quote in _passages(whole, [Span(0, len(whole))], fits)
+        ]
+        candidates = [self._candidate(claim, hypothesis, *quote) for quote in quotes]
+        supports = (own.judged.support for own in candidates)
+        if all(support is None or support.sparse for support in supports):
+            words = set(tokens(hypothesis))
+            windows = [
+                (number, quote)
+                for number, text in enumerate(self._texts, start=1)
+                for quote in _passages(text, sentences(text), fits)
+            ]
+            windows.sort(key=lambda window: -len(words.intersection(tokens(window[1]))))
+            most = _BEST if candidates else len(windows)
+            candidates += [self._candidate(claim, hypothesis, *window) for window in windows[:most]]
+        return candidates
+
+    def _candidate(self, claim: Claim, hypothesis: str, note: int | None, quote: str) -> _Candidate:
+        finding = with_quote(self._findings[claim.id], note, quote)
+        (judged,) = self._verifier.judge([claim], {claim.id: finding})
+        is_foreign = judged.support is not None and judged.support.foreign
+        if not (is_foreign and judged.verdict == "supported"):
+            judged = by_rule(judged)
+        if judged.verdict != "supported" or judged.passage is None:
+            return _Candidate(finding, judged, "")
+        title = self._case.notes[(note or 1) - 1].title
+        parts = (title, judged.passage.heading, judged.passage.lead, quote)
+        whole = "\n".join(filter(None, parts))
+        return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)
+
+
+def _hypothesis(claim: Claim, question: str) -> str:
+    """Return a claim as the model reads it."""
+    del question  # short answers are not completed with their question yet
+    return without_note_names(claim.piece.text)
+
+
+def _passages(text: str, spans: Sequence[Span], fits: Callable[[str], bool]) -> Iterator[str]:
+    """Yield a text in parts that fit: as many whole sentences as possible; a longer sentence is cut between words."""
+    passage: Span | None = None
+    for span in spans:
+        longer = Span(passage.start, span.end) if passage else span
+        if fits(longer.slice(text)):
+            passage = longer
+            continue
+        if passage:
+            yield passage.slice(text)
+        *whole, passage = _cut(text, span, fits)
+        yield from (part.slice(text).strip() for part in whole)
+    if passage:
+        yield passage.slice(text).strip()
+
+
+def _cut(text: str, span: Span, fits: Callable[[str], bool]) -> list[Span]:
+    if len(span) < 2 or fits(span.slice(text)):  # noqa: PLR2004  a single character cannot be cut
+        return [span]
+    middle = (span.start + span.end) // 2
+    blank = text.rfind(" ", span.start + 1, middle + 1)
+    at = middle if blank < 0 else blank
+    return [*_cut(text, Span(span.start, at), fits), *_cut(text, Span(at, span.end), fits)]
