@@ -114,19 +114,6 @@ class Sheet:
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
             x += 34 + _COLUMN * columns(name)
 
-    def x_axis(self, x: Scale, ticks: Mapping[float, str], top: float, bottom: float) -> None:
-        for tick, number in ticks.items():
-            at = x(tick)
-            self.line((at, at), (top, bottom + 3.5))
-            self.text(at, bottom + 15, number, 10, fill="muted", text_anchor="middle")
-        self.line((x.start, x.end), (bottom, bottom))
-
-    def y_axis(self, x: Scale, y: Scale, ticks: Mapping[float, str], gap: float = 7) -> None:
-        for tick, number in ticks.items():
-            self.line((x.start, x.end), (y(tick), y(tick)))
-            at = x.start - gap
-            self.text(at, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -148,7 +135,10 @@ class Forest:
         top = 32
         bottom = top + _ROW * len(labels)
         x = Scale(0, 1, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
-        sheet.x_axis(x, _QUARTERS, top, bottom)
+        for tick, number in _QUARTERS.items():
+            sheet.line((x(tick), x(tick)), (top, bottom + 3.5))
+            sheet.text(x(tick), bottom + 15, number, 10, fill="muted", text_anchor="middle")
+        sheet.line((x.start, x.end), (bottom, bottom))
         for place, (row, label) in enumerate(zip(self.rows, labels, strict=True)):
             y, value, interval = top + _ROW * (place + 0.5), row.now.value, row.now.interval
             sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
@@ -216,7 +206,10 @@ class Trend:
         low = min(max(0.0, middle - span / 2), 1 - min(1.0, span))
         y = Scale(min(1.0, low + span), low, top + 21, top + 21 + _COURSE)
         sheet.text(MARGIN, top + 6, course.label, font_weight="bold")
-        sheet.y_axis(x, y, {tick: f"{tick:.2f}" for tick in (y.low, y.high)}, _LABEL_GAP)
+        for tick in (y.low, y.high):
+            sheet.line((x.start, x.end), (y(tick), y(tick)))
+            at, number = x.start - _LABEL_GAP, f"{tick:.2f}"
+            sheet.text(at, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
         if course.before is not None:
             sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
         for at in course.changes:
