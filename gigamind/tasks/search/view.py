@@ -15,6 +15,7 @@ from gigamind.reports.comparison import DETECT, EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
+    Code,
     Count,
     Example,
     Examples,
@@ -26,6 +27,7 @@ from gigamind.reports.document import (
     Side,
     Step,
     Time,
+    more_text,
     table,
 )
 from gigamind.reports.figures import distinct, figure_of, measured
@@ -38,6 +40,7 @@ from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, Sum
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
+_FAILURES = 10
 _THRESHOLDS = 8  # rows of other thresholds
 _PERCENTILES = ("p50", "p95", "p99")
 
@@ -122,9 +125,17 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         return Examples(_("Worst failures"), tuple(map(_example, failed[:EXAMPLES])), len(failed))
 
     def sections(self, record: RunRecord, say: Translator) -> Iterator[Section]:
+        failed = failed_items(record.items)
+        rows = [
+            (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
+            for item in failed[:_FAILURES]
+        ]
+        heads = (_("query"), _("id"), _("what happened"), _("expected note"))
+        listed = table(heads, rows, more_text(len(rows), len(failed)))
         chart = search_figures(record, say).get("slices")
         unlabelled = _("Search results without a relevance label")
         parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
+            ("failures", _("Worst failures"), (listed,) if rows else ()),
             ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
             ("unjudged", unlabelled, _unjudged(record.summary)),
             ("slices", _("Results by slice"), _by_slice(record.summary, chart)),
