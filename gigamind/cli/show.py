@@ -15,7 +15,7 @@ from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, tr
 from gigamind.loading import ConfigReport
 from gigamind.records.schema import by_item
 from gigamind.reports.document import Document
-from gigamind.reports.model import cost_lines
+from gigamind.reports.model import terminal_blocks
 from gigamind.reports.terminal import show
 from gigamind.tasks import KINDS, TASKS
 from gigamind.text import printable_lines
@@ -61,8 +61,7 @@ def show_finished(
     if page:
         show(page.without(*shown_warnings), console, say)
     if llm := task.view.llm(finished.summary):
-        for line in cost_lines(llm):
-            console.print(say(line))
+        show(Document("", "", terminal_blocks(llm)), console, say)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(name for name in pages if (out / name).exists())
     console.print(say(_("Report: {file}", file=out / report)))

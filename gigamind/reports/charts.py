@@ -11,7 +11,6 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share
-from gigamind.i18n import Translator, _
 from gigamind.reports.figures import Figure
 from gigamind.reports.text import upright
 from gigamind.text import columns
@@ -115,57 +114,40 @@ class Sheet:
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
             x += 34 + _COLUMN * columns(name)
 
-    def x_axis(self, x: Scale, ticks: Mapping[float, str], top: float, bottom: float) -> None:
-        for tick, number in ticks.items():
-            at = x(tick)
-            self.line((at, at), (top, bottom + 3.5))
-            self.text(at, bottom + 15, number, 10, fill="muted", text_anchor="middle")
-        self.line((x.start, x.end), (bottom, bottom))
-
-    def y_axis(self, x: Scale, y: Scale, ticks: Mapping[float, str], gap: float = 7) -> None:
-        for tick, number in ticks.items():
-            self.line((x.start, x.end), (y(tick), y(tick)))
-            at = x.start - gap
-            self.text(at, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a forest plot; `before` is the metric in the baseline, None if there is none."""
+    """A row of a forest plot."""
 
     label: str
     now: Figure
-    before: Figure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Metrics with their intervals on [0, 1]; `compared` names the run and its baseline, if there is one."""
+    """Metrics with their intervals on [0, 1]."""
 
     title: str
     rows: Sequence[Row]
-    compared: tuple[str, ...] = ()
 
     def draw(self, sheet: Sheet) -> None:
         labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in self.rows]
-        top = 56 if self.compared else 32
+        top = 32
         bottom = top + _ROW * len(labels)
         x = Scale(0, 1, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
-        sheet.legend(zip(self.compared, (False, True), strict=False))
-        sheet.x_axis(x, _QUARTERS, top, bottom)
+        for tick, number in _QUARTERS.items():
+            sheet.line((x(tick), x(tick)), (top, bottom + 3.5))
+            sheet.text(x(tick), bottom + 15, number, 10, fill="muted", text_anchor="middle")
+        sheet.line((x.start, x.end), (bottom, bottom))
         for place, (row, label) in enumerate(zip(self.rows, labels, strict=True)):
-            y = top + _ROW * (place + 0.5)
+            y, value, interval = top + _ROW * (place + 0.5), row.now.value, row.now.interval
             sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
-            sheet.text(x.end + 10, y + 4, share(row.now.value))
-            for figure, hollow in ((row.before, True), (row.now, False)):
-                if figure is None or figure.value is None:
-                    continue
-                at = y + 5 if hollow else y - (2 if row.before else 0)
-                low, high = figure.interval.low, figure.interval.high
-                if low is not None and high is not None:
-                    pen = Pen("muted" if hollow else "accent", width=1.3)
-                    sheet.line((x(low), x(high)), (at, at), pen)
-                sheet.dot(x(figure.value), at, hollow=hollow)
+            sheet.text(x.end + 10, y + 4, share(value))
+            if interval.low is not None and interval.high is not None:
+                ends = x(interval.low), x(interval.high)
+                sheet.line(ends, (y, y), Pen("accent", width=1.3))
+            if value is not None:
+                sheet.dot(x(value), y, hollow=False)
         sheet.height = bottom + 24
 
 
@@ -224,7 +206,10 @@ class Trend:
         low = min(max(0.0, middle - span / 2), 1 - min(1.0, span))
         y = Scale(min(1.0, low + span), low, top + 21, top + 21 + _COURSE)
         sheet.text(MARGIN, top + 6, course.label, font_weight="bold")
-        sheet.y_axis(x, y, {tick: f"{tick:.2f}" for tick in (y.low, y.high)}, _LABEL_GAP)
+        for tick in (y.low, y.high):
+            sheet.line((x.start, x.end), (y(tick), y(tick)))
+            at, number = x.start - _LABEL_GAP, f"{tick:.2f}"
+            sheet.text(at, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
         if course.before is not None:
             sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
         for at in course.changes:
@@ -249,15 +234,11 @@ def drawn(**figures: Chart | None) -> dict[str, Chart]:
     return {name: chart for name, chart in figures.items() if chart}
 
 
-def forest(title: str, say: Translator, now: Shown, before: Shown | None) -> Forest | None:
+def forest(title: str, now: Shown) -> Forest | None:
     """Return the measured metrics as a forest plot; None if there are none."""
-    rows = [
-        Row(label, figure, (before or {}).get(label))
-        for label, figure in now.items()
-        if figure and figure.value is not None
-    ]
-    compared = () if before is None else (say(_("this run")), say(_("baseline")))
-    return Forest(title, rows, compared) if rows else None
+    known = ((label, figure) for label, figure in now.items() if figure)
+    rows = [Row(label, figure) for label, figure in known if figure.value is not None]
+    return Forest(title, rows) if rows else None
 
 
 def inline_svg(chart: Chart, label: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from gigamind.formats import points
-from gigamind.i18n import Message, Text, _, joined, n_
+from gigamind.i18n import Message, Text, _, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
@@ -24,7 +24,6 @@ from gigamind.reports.document import (
     Example,
     Examples,
     Group,
-    Moment,
     Proportion,
     Prose,
     Result,
@@ -37,7 +36,6 @@ from gigamind.reports.document import (
     Time,
     listed,
     shaped,
-    table,
 )
 from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
 from gigamind.reports.verdict import (
@@ -51,7 +49,6 @@ from gigamind.reports.verdict import (
     state_of,
     worst_first,
 )
-from gigamind.version import build_name
 
 EXAMPLES = 3
 _HITS = 3
@@ -165,11 +162,14 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
             yield Step(_("Make this run the new baseline"), f"{promote} --force")
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
         if gate.verdict == "inconclusive":
-            yield Step(
-                _(
-                    "To decide, evaluate again with more items; for the speed, with more passes (`--speed-passes`)"
-                )
-            )
+            more = {
+                _("To decide, evaluate again with more passes (`--speed-passes`)")
+                if rule.metric in _TIMES or rule.why == "normalised"
+                else _("To decide, evaluate again with more items")
+                for rule in gate.rules
+                if rule.status == "inconclusive"
+            }
+            yield from map(Step, sorted(more))
             yield Step(_("To accept the result, make this run the new baseline"), promote)
             return
         if gate.failed and waivable:
@@ -470,7 +470,7 @@ def release_document(
         examples=worst_examples(comparison),
         conditions=gate_conditions(release),
         noise=noise_text(release),
-        sections=(*_changed_items(comparison), _compared_runs(comparison)),
+        sections=_changed_items(comparison),
         version=comparison.current.app_version,
     )
 
@@ -490,13 +490,8 @@ def _changed_items(comparison: Comparison) -> Iterator[Section]:
             PASSAGE_GONE,
         ),
         (
-            _("Items without a verdict in this run"),
-            [_gone_example(item) for item in comparison.unjudged],
-            VERDICT_LOST,
-        ),
-        (
-            _("Items without a checklist result in this run"),
-            [_gone_example(item) for item in comparison.unchecked],
+            _("Items without a verdict or checklist result in this run"),
+            [_gone_example(item) for item in (*comparison.unjudged, *comparison.unchecked)],
             VERDICT_LOST,
         ),
     )
@@ -523,26 +518,3 @@ VERDICT_LOST = _(
 
 def _gone_example(item: ComparedItem, what: Text = "") -> Example:
     return Example(item.id, _title(item), what, item.expected_notes)
-
-
-def _compared_runs(comparison: Comparison) -> Section:
-    rows: list[tuple[Cell, ...]] = [
-        (label, run.run_id, Moment(run.created_at), build_name(run.app_version, run.git_commit))
-        for label, run in ((_("baseline"), comparison.baseline), (_("current"), comparison.current))
-    ]
-    counts = [_("Unchanged items: {count:,}.", count=comparison.unchanged)]
-    if n := comparison.only_baseline:
-        counts.append(_("Only in the baseline: {count:,}.", count=n))
-    if n := comparison.only_current:
-        counts.append(_("Only in the current run: {count:,}.", count=n))
-    method = _(
-        "All values cover the items that both runs measured. CIs are 95% (paired bootstrap); a change is significant"
-        " if its CI excludes 0 and its Holm-adjusted p-value is below 0.05."
-    )
-    heads = ("", _("run"), _("created"), "gigamind")
-    return Section(
-        "runs",
-        _("Compared runs"),
-        (table(heads, rows), Prose(joined(counts, " ")), Prose(method, faint=True)),
-        folded=True,
-    )

@@ -60,6 +60,8 @@ from gigamind.reports.verdict import (
 _HITS = 10
 _IDS = 5
 _LABEL_COLUMNS = 32  # of a run
+# Differences of runs that raise doubts about the metrics; the settings of an experiment differ on purpose.
+_DOUBTFUL = frozenset({"judge", "notes", "model version", "checklist"})
 
 
 def experiment_document(
@@ -256,34 +258,10 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
                 n=len(comparison.unjudged),
             )
         for mismatch in comparison.mismatches:
-            yield _differs(mismatch.what, run.label)
+            if mismatch.what in _DOUBTFUL:
+                yield joined((run.label, mismatch.meaning), ": ")
     if any(comparison.by_words for comparison in experiment.comparisons):
         yield WORDS_BLIND
-
-
-def _differs(what: str, run: str) -> Text:
-    texts = {
-        "judge": _(
-            "{run}: the judge or its threshold differs from the reference run. Verdict metrics may therefore"
-            " differ because of the judge.",
-            run=run,
-        ),
-        "notes": _(
-            "{run}: the notes differ from the notes of the reference run. Metrics may therefore differ because of"
-            " the notes.",
-            run=run,
-        ),
-        "model version": _(
-            "{run}: the model has the same name as in the reference run, but another version.",
-            run=run,
-        ),
-        "checklist": _(
-            "{run}: the checklist or its model differs from the reference run, so checklist results are not"
-            " compared.",
-            run=run,
-        ),
-    }
-    return texts.get(what, "")
 
 
 def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
@@ -400,14 +378,9 @@ SIGNIFICANT = _(
 
 
 def _certainty(experiment: Experiment) -> Section:
-    compared = len(experiment.comparisons)
-    if compared == 1:
-        text = _(
-            "All differences are measured on the same items. Each 95% CI is valid for one metric alone. The"
-            " p-values come from paired tests and are adjusted for testing all metrics (Holm)."
-        )
-    else:
-        text = _(
+    compared, texts = len(experiment.comparisons), [SIGNIFICANT]
+    if compared > 1:
+        several = _(
             "All differences are measured on the same items. {compared} runs are compared with one reference run,"
             " so each CI has a confidence level of {each}% (Bonferroni). All {compared} CIs of a metric then"
             " contain the true differences in at least 95% of experiments, although the runs share the reference."
@@ -415,10 +388,11 @@ def _certainty(experiment: Experiment) -> Section:
             compared=compared,
             each=f"{100 * experiment.correction.confidence:.4g}",
         )
+        texts.insert(0, several)
     return Section(
         "certainty",
         _("How certain the differences are"),
-        (Prose(joined([text, SIGNIFICANT], " ")),),
+        (Prose(joined(texts, " ")),),
         folded=True,
     )
 

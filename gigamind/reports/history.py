@@ -372,7 +372,6 @@ def _sections(
     names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
     moved = [name for name in names if len({run.figures.get(name) for run in history.runs}) > 1]
     main = main_keys(moved or names)
-    others = [name for name in names if name not in main]
 
     def title(text: Message) -> Message:
         if not several:
@@ -400,9 +399,6 @@ def _sections(
     ]
     heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
     yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
-    if others:
-        charts = tuple(_charts(history, others, say))
-        yield Section(f"others-{place}", title(_("Other metrics")), charts, folded=True)
 
 
 def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Plot]:

@@ -212,9 +212,11 @@ def _environment() -> Environment:
 
 
 _CODE = re.compile("`([^`]+)`")
+_OPTION, _WHOLE = re.compile(r"--[a-z-]+"), r'<span class="nowrap">\g<0></span>'  # of a command
 
 
 def coded(text: str) -> Markup:
     """Return a message as markup: text in backticks as code, "->" as an arrow."""
     escaped = str(escape(upright(text))).replace(" -&gt; ", " → ")
-    return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704  escaped before
+    marked = _CODE.sub(lambda code: f"<code>{_OPTION.sub(_WHOLE, code[1])}</code>", escaped)
+    return Markup(marked)  # noqa: S704  escaped before

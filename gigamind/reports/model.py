@@ -21,7 +21,6 @@ from gigamind.reports.document import (
     Proportion,
     Prose,
     Table,
-    money_text,
     table,
 )
 from gigamind.stats.krippendorff import reading
@@ -97,24 +96,10 @@ def _costs(part: UsageReport) -> tuple[float | None, float | None]:
     return part.usd - part.reserved_usd, part.reserved_usd
 
 
-def cost_lines(llm: LlmReport) -> Iterator[Text]:
-    """Yield the lines for the terminal: cost by model, consistency, and unreadable fields."""
-    for role, part in llm.by_role.items():
-        reported, reserved = map(money_text, _costs(part))
-        yield _(
-            "{role}: {calls} requests, {hits} replies from the cache, cost {reported} reported by the server,"
-            " {reserved} reserved",
-            role=role_text(role),
-            calls=part.calls,
-            hits=part.cache_hits,
-            reported=reported,
-            reserved=reserved,
-        )
-    yield from _flips(llm)
-    if llm.repaired:
-        yield repaired_text(llm)
-    if text := unread_text(llm):
-        yield text
+def terminal_blocks(llm: LlmReport) -> tuple[Block, ...]:
+    """Return what the terminal shows: cost by model, consistency, and unreadable fields."""
+    texts = (*_flips(llm), repaired_text(llm) if llm.repaired else "", unread_text(llm))
+    return (cost_table(llm), *map(Prose, filter(None, texts)))
 
 
 def role_text(name: str) -> Text:

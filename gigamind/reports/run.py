@@ -121,7 +121,7 @@ def run_document(
         noise=noise_text(release) if release else "",
         sections=(
             _trend(outcome, say),
-            *view.sections(record, say, outcome.baseline),
+            *view.sections(record, say),
             _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
             Section("cost", _("Model and cost"), model_blocks(llm), folded=True) if llm else None,

@@ -4,6 +4,7 @@ The policy decides and significance explains: the sentence names the rule that d
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -146,7 +147,10 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             return _decided(_("Inconclusive"), release, "inconclusive")
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
-                return _decided(_("Passed with a warning"), release, "warned")
+                verdict = _decided(_("Passed with a warning"), release, "warned")
+                return replace(
+                    verdict, leads=(*verdict.leads, _("You may release: no gate failed."))
+                )
             sentence = _(
                 "Passed with a warning: no gate failed, but {metrics} got significantly worse and no gate covers it.",
                 metrics=[_moved(change.metric, comparison) for change in ungated(release)[:2]],

@@ -59,11 +59,9 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del record
         return iter(())
 
-    def sections(
-        self, record: Record[Summary, Line], say: Translator, baseline: Baseline | None
-    ) -> Iterator[Section]:
+    def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[Section]:
         """Yield the sections that only this task has; `say` gives the texts inside charts."""
-        del record, say, baseline
+        del record, say
         return iter(())
 
     def listing(

@@ -9,7 +9,12 @@ from gigamind.i18n import translator
 from gigamind.llm.speed import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, PanelReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
-from gigamind.reports.model import cost_lines, coverage_banner, model_blocks, role_text
+from gigamind.reports.model import (
+    coverage_banner,
+    model_blocks,
+    role_text,
+    terminal_blocks,
+)
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
 from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
@@ -33,8 +38,9 @@ def test_roles_of_models_are_korean_wherever_costs_are_shown(role):
     used = llm_report().model_dump(include=set(UsageReport.model_fields))
     report, say = llm_report(by_role={f"{role}: openai/a: b": used}), translator("ko")
     costs = next(block for block in model_blocks(report) if isinstance(block, Table))
-    (line,), (row,) = cost_lines(report), costs.rows
-    assert re.match("[가-힣 ]+: openai/a: b: ", say(line))
+    assert costs in terminal_blocks(report)
+    (row,) = costs.rows
+    assert re.match("[가-힣 ]+: openai/a: b", say(row[0]))
     assert say(row[0]) == say(role_text(f"{role}: openai/a: b"))
     assert row[1:] == (Count(5), Count(0), Count(0), Count(0), Money(0.0), Money(0.0))
     assert (role_text("openai/m"), role_text("other: m")) == ("openai/m", "other: m")
@@ -57,7 +63,8 @@ def test_flips_of_evaluations_and_checks_are_told_apart_and_what_they_mean_once(
     assert (both.count(SHARE), both.count("evidence of a change")) == (2, 1)
     alone = texts(flips=FLIPS)[-1]
     assert (alone.count(SHARE), alone.count("evidence of a change")) == (1, 1)
-    assert [line for line in cost_lines(llm_report(flips=FLIPS)) if SHARE in line]
+    _costs, *lines = terminal_blocks(llm_report(flips=FLIPS))
+    assert SHARE in lines[0].text
 
 
 @pytest.mark.parametrize(("judged", "is_few"), [(7, True), (8, False)])
@@ -71,15 +78,16 @@ def test_a_banner_stands_where_few_items_were_judged_and_has_the_reasons(judged,
 
 @pytest.mark.parametrize(
     ("usd", "reserved", "costs"),
-    [(None, None, []), (0.5, 0.0, ["0.500000", "0.000000"]), (0.5, 0.2, ["0.300000", "0.200000"])],
+    [(None, None, [None, None]), (0.5, 0.0, [0.5, 0]), (0.5, 0.2, [0.3, 0.2])],
 )
-def test_the_terminal_has_a_line_with_the_reported_and_the_reserved_cost(usd, reserved, costs):
+def test_the_terminal_has_a_row_with_the_reported_and_the_reserved_cost(usd, reserved, costs):
     used = llm_report(usd=usd, reserved_usd=reserved).model_dump(
         include=set(UsageReport.model_fields)
     )
-    (line,) = cost_lines(llm_report(by_role={"judge: m": used}))
-    assert line.startswith("judge: m: 5 ")
-    assert re.findall(r"\d\.\d{6}", line) == costs
+    (table,) = terminal_blocks(llm_report(by_role={"judge: m": used}))
+    (row,) = table.rows
+    assert (str(row[0]), row[1]) == ("judge: m", Count(5))
+    assert [cell.usd for cell in row[-2:]] == [cost and pytest.approx(cost) for cost in costs]
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from gigamind.formats import share
 from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.records.card import (
     FILE,
-    CardBin,
     CardFigure,
     CardGroup,
     CardMiss,
@@ -422,7 +421,6 @@ def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> Secti
     blocks = [
         *_confusion(scale.overall),
         *_metrics(scale),
-        *_calibration([entry for entry in scale.overall.bins if entry.right.n]),
     ]
     if not scale.misses:
         blocks.append(Prose(_("No verdict is far from its label.")))
@@ -477,30 +475,6 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
             for language, group in scale.by_language.items()
         )
         yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
-
-
-def _calibration(bins: Sequence[CardBin]) -> Iterator[Block]:
-    """Yield the share of right verdicts by stated confidence."""
-    if not bins:
-        return
-    labels = _("judge's stated confidence"), _("share of correct verdicts")
-    title = _(
-        "Calibration of the judge's confidence: the judge is overconfident where fewer verdicts are correct than it"
-        " stated."
-    )
-    figures = [entry.right for entry in bins]
-    yield table(
-        (labels[0], _("mean confidence"), labels[1], *_heads(figures)[1:]),
-        (
-            (
-                f"{entry.low:.1f} – {entry.high:.1f}",
-                Proportion(entry.confidence),
-                *_cells(entry.right, figures),
-            )
-            for entry in bins
-        ),
-        title,
-    )
 
 
 def _second_checks(card: JudgeCard, say: Translator) -> Section | None:

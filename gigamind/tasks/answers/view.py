@@ -1,7 +1,7 @@
 """Shows answer runs: what their pages add to the pages of all tasks. `page` makes the list of answers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_, translator
@@ -11,7 +11,7 @@ from gigamind.records.schema import IntervalReport
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
-from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.charts import Chart, drawn, forest
 from gigamind.reports.comparison import EXAMPLES, WORDS_BLIND, main_figures
 from gigamind.reports.document import (
     Block,
@@ -149,9 +149,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     def examples(self, record: AnswerRunRecord) -> Examples:
         return _worst(record, EXAMPLES)
 
-    def sections(
-        self, record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
-    ) -> Iterator[Section]:
+    def sections(self, record: AnswerRunRecord, say: Translator) -> Iterator[Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):
             yield Section("refusals", _("Answered or refused"), (refusals,))
@@ -162,7 +160,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
-        chart = _charts(record, say, baseline).get("slices")
+        chart = _charts(record, say).get("slices")
         if len(slices := _slices(summary)) > 1 and chart:
             plot = Plot(chart, _("The main metric by slice, with 95% CIs."))
             blocks = (_slice_table(slices), plot)
@@ -194,7 +192,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         return Section("list", _("Answers"), (Listing("answer_item.js", data, no_script),))
 
     def charts(self, record: AnswerRunRecord) -> Mapping[str, Chart]:
-        return _charts(record, translator("en"), None)
+        return _charts(record, translator("en"))
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
@@ -348,7 +346,7 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
     """Yield how far verdicts, quotes, roles and omissions of the judge can be trusted."""
     yield rejected_support(summary)
     yield second_look(summary, say)
-    correlation, quotes, cuts = summary.correlation, summary.quotes, summary.cuts
+    correlation, quotes = summary.correlation, summary.quotes
     if summary.reported_verdicts and correlation.r is not None:
         values = {"answers": correlation.n, "r": f"{correlation.r:.2f}".replace("-", "−")}
         yield (
@@ -372,26 +370,11 @@ def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
             fuzzy=quotes.fuzzy,
             failed=quotes.failed,
         )
-    if summary.omissions:
-        yield _(
-            "The model reported {reported} omissions in answers. Quotes from the notes prove {proven} of these"
-            " omissions.",
-            reported=sum(summary.omissions.values()),
-            proven=summary.omissions.get("proven", 0),
-        )
     if summary.facts_unbacked:
         yield n_(
             "{n} fact labelled by people is in no note, so completeness does not count it.",
             "{n:,} facts labelled by people are in no note, so completeness does not count them.",
             n=summary.facts_unbacked,
-        )
-    if cuts.get("part") or cuts.get("uncut"):
-        yield _(
-            "A model split the sentences into claims: {part:,} parts of sentences and {sentence:,} whole sentences."
-            " Another {uncut:,} sentences were not split, because the model's parts do not fit them.",
-            part=cuts.get("part", 0),
-            sentence=cuts.get("sentence", 0),
-            uncut=cuts.get("uncut", 0),
         )
 
 
@@ -486,26 +469,15 @@ def _slice_table(slices: list[tuple[Text, AnswerSliceReport]]) -> Table:
     return table(heads, rows, caption)
 
 
-def _charts(
-    record: AnswerRunRecord, say: Translator, baseline: AnswerSnapshot | None
-) -> dict[str, Chart]:
-    """Return the charts: the main metrics, and the first one by slice, beside the baseline."""
+def _charts(record: AnswerRunRecord, say: Translator) -> dict[str, Chart]:
+    """Return the charts: the main metrics, and the first one by slice."""
     own = _own(record.run.judge)
     sliced = f"answers.{own[0].name if own else 'correctness'}"
-
-    def chart(title: Text, shown: Callable[[AnswerSummaryReport], Shown]) -> Chart | None:
-        before = shown(baseline.metrics) if baseline else None
-        return forest(say(title), say, shown(record.summary), before)
-
+    metrics = {x.label(say.language): x for x in main_figures(record.summary.overall)}
+    slices = {say(name): figure_of(part, sliced) for name, part in _slices(record.summary)}
+    title = _("{metric} by slice", metric=label_text(sliced))
     return drawn(
-        metrics=chart(
-            _("Metrics with 95% CIs"),
-            lambda of: {figure.label(say.language): figure for figure in main_figures(of.overall)},
-        ),
-        slices=chart(
-            _("{metric} by slice", metric=label_text(sliced)),
-            lambda of: {say(name): figure_of(part, sliced) for name, part in _slices(of)},
-        ),
+        metrics=forest(say(_("Metrics with 95% CIs")), metrics), slices=forest(say(title), slices)
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.formats import between, share
-from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Message, Text, Translator, _, n_, translator
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label, label_text
@@ -18,7 +18,6 @@ from gigamind.reports.document import (
     Count,
     Example,
     Examples,
-    Facts,
     Group,
     Listing,
     Plot,
@@ -29,7 +28,6 @@ from gigamind.reports.document import (
     SideLine,
     Step,
     Table,
-    Time,
     filled,
     more_text,
     table,
@@ -95,11 +93,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         title = _("Notes with the most missed links")
         return Examples(title, tuple(map(_example, worst[:EXAMPLES])), len(worst))
 
-    def sections(
-        self, record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
-    ) -> Iterator[Section]:
-        parts = (_misses(record), _thresholds(record), _calibration(record))
-        yield from filter(None, (*parts, _languages(record, say, baseline), _method(record)))
+    def sections(self, record: LinkRunRecord, say: Translator) -> Iterator[Section]:
+        parts = (_misses(record), _thresholds(record))
+        yield from filter(None, (*parts, _languages(record, say), _method(record)))
 
     def listing(
         self,
@@ -122,8 +118,8 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         say, overall = translator("en"), record.summary.overall
         shown = {figure.label("en"): figure for figure in main_figures(overall)}
         return charts.drawn(
-            metrics=charts.forest(say(_("Metrics with 95% CIs")), say, shown, None),
-            slices=_slices(record, say, None),
+            metrics=charts.forest(say(_("Metrics with 95% CIs")), shown),
+            slices=_slices(record, say),
         )
 
     def not_run(self, summary: LinkSummaryReport) -> int:
@@ -283,29 +279,12 @@ def _thresholds(record: LinkRunRecord) -> Section | None:
         "Results with other values of `--min-confidence`, measured on the same links. Before you use another value,"
         " check it on other links."
     )
-    blocks = (table(names, rows, caption),)
-    return Section("thresholds", _("Results by threshold"), blocks, folded=True)
-
-
-def _calibration(record: LinkRunRecord) -> Section | None:
-    if not record.summary.reliability:
-        return None
-    rows = (
-        (
-            f"{b.low:.1f} – {b.high:.1f}",
-            Count(b.n),
-            Proportion(b.mean_confidence),
-            Proportion(b.precision),
-        )
-        for b in record.summary.reliability
-    )
-    names = _("confidence"), _("number of suggestions"), _("mean confidence"), _("precision")
     text = _(
         "Expected calibration error (mean gap between confidence and precision): {value}.",
         value=share(record.summary.calibration_error),
     )
-    blocks = Prose(text), table(names, rows)
-    return Section("calibration", _("Calibration"), blocks, folded=True)
+    blocks = table(names, rows, caption), Prose(text, faint=True)
+    return Section("thresholds", _("Results by threshold"), blocks, folded=True)
 
 
 def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
@@ -317,9 +296,7 @@ def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
     return {_("all notes"): summary.overall, **languages}
 
 
-def _languages(
-    record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
-) -> Section | None:
+def _languages(record: LinkRunRecord, say: Translator) -> Section | None:
     """Return the metrics by language; None for one language, which is all notes."""
     parts = _parts(record.summary)
     if len(record.summary.by_language) < 2:  # noqa: PLR2004
@@ -340,27 +317,21 @@ def _languages(
     unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
     heads = (_("slice"), _("notes"), *map(label_text, keys))
     blocks: list[Block] = [filled(table(heads, rows, unreliable if few else ""))]
-    if chart := _slices(record, say, baseline):
+    if chart := _slices(record, say):
         blocks.append(Plot(chart, _("Dots are the values, lines their 95% CIs.")))
     return Section("slices", _("Results by language"), tuple(blocks), folded=True)
 
 
-def _slices(
-    record: LinkRunRecord, say: Translator, baseline: LinkSnapshot | None
-) -> charts.Forest | None:
+def _slices(record: LinkRunRecord, say: Translator) -> charts.Forest | None:
     key = f"links.recall_at_{_topk(record)}"
-
-    def shown(summary: LinkSummaryReport) -> charts.Shown:
-        return {say(name): figure_of(part, key) for name, part in _parts(summary).items()}
-
     title = say(_("{metric} by language", metric=label(key, say.language)))
-    before = shown(baseline.metrics) if baseline else None
-    return charts.forest(title, say, shown(record.summary), before)
+    shown = {say(name): figure_of(part, key) for name, part in _parts(record.summary).items()}
+    return charts.forest(title, shown)
 
 
 def _method(record: LinkRunRecord) -> Section:
     """Return what was measured and how."""
-    counts, times, topk = record.summary.counts, record.summary.performance, _topk(record)
+    counts, topk = record.summary.counts, _topk(record)
     expected = _sums(record, f"recall_at_{topk}")[1]
     once = _(
         " ({count:,} if several links from one note to the same target count as one)",
@@ -379,18 +350,4 @@ def _method(record: LinkRunRecord) -> Section:
         "Each metric is a ratio of two sums over all notes. CIs are computed by resampling whole notes. Only links"
         " removed for the test count as right, so every other good suggestion counts as wrong."
     )
-    facts = (
-        (_("time to build the dictionary and the index"), Time(times.indexing_ms)),
-        (_("time for making suggestions"), Time(times.eval_runtime_ms)),
-    )
-    highest = [
-        (label_text(figure.key), figure.ceiling)
-        for figure in main_figures(record.summary.overall)
-        if figure.ceiling is not None
-    ]
-    limits = _(
-        "Highest values that the dataset allows: {metrics}.",
-        metrics=[joined((name, share(value)), " ") for name, value in highest],
-    )
-    blocks = Prose(sizes), Prose(reading), *((Prose(limits),) if highest else ()), Facts(facts)
-    return Section("method", _("How links are scored"), blocks, folded=True)
+    return Section("method", _("How links are scored"), (Prose(sizes), Prose(reading)), folded=True)

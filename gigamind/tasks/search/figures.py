@@ -1,16 +1,15 @@
 """Selects and orders the slices of a search report, sweeps its threshold, and draws its charts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.metrics import answerability
 from gigamind.release.policy import rule_label
-from gigamind.reports.charts import Chart, Shown, drawn, forest
+from gigamind.reports.charts import Chart, drawn, forest
 from gigamind.reports.comparison import main_figures
-from gigamind.reports.figures import Figure, figure_of, figures_of
+from gigamind.reports.figures import figure_of
 from gigamind.reports.verdict import slice_name
-from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 
 _ORDER = {"easy": 0, "mid": 1, "hard": 2}
@@ -71,23 +70,12 @@ def judged_items(record: RunRecord) -> list[ItemReport]:
 _TAGS = 8
 
 
-def search_figures(
-    record: RunRecord, baseline: SearchSnapshot | None, say: Translator
-) -> dict[str, Chart]:
-    """Return the charts of a search run: metrics and slices. Baselines are hollow marks."""
-    old = baseline.metrics if baseline else None
-
-    def named(metrics: Iterable[Figure]) -> Shown:
-        return {say(rule_label(metric.key)): metric for metric in metrics}
-
-    def parts(summary: SummaryReport, tags: int) -> Shown:
-        return {say(name): figure_of(part, "search.mrr") for name, part in slices(summary, tags)}
-
-    metrics = named(main_figures(record.summary.overall))
-    known = named(figures_of(old.overall, old.overall.intervals)) if old else None
-    sliced = parts(record.summary, _TAGS)
-    known_parts = parts(old, len(old.by_tag)) if old else None
+def search_figures(record: RunRecord, say: Translator) -> dict[str, Chart]:
+    """Return the charts of a search run: metrics and slices."""
+    summary = record.summary
+    metrics = {say(rule_label(figure.key)): figure for figure in main_figures(summary.overall)}
+    sliced = {say(name): figure_of(part, "search.mrr") for name, part in slices(summary, _TAGS)}
     return drawn(
-        metrics=forest(say(_("Metrics with 95% CIs")), say, metrics, known),
-        slices=forest(say(_("MRR by slice")), say, sliced, known_parts),
+        metrics=forest(say(_("Metrics with 95% CIs")), metrics),
+        slices=forest(say(_("MRR by slice")), sliced),
     )

@@ -17,7 +17,6 @@ from gigamind.reports.document import (
     Cell,
     Code,
     Count,
-    Difference,
     Example,
     Examples,
     Listing,
@@ -50,7 +49,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     """Describes search runs."""
 
     def charts(self, record: RunRecord) -> Mapping[str, Chart]:
-        return search_figures(record, None, translator("en"))
+        return search_figures(record, translator("en"))
 
     def files(self, record: RunRecord) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
@@ -125,9 +124,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         failed = failed_items(record.items)
         return Examples(_("Worst failures"), tuple(map(_example, failed[:EXAMPLES])), len(failed))
 
-    def sections(
-        self, record: RunRecord, say: Translator, baseline: SearchSnapshot | None
-    ) -> Iterator[Section]:
+    def sections(self, record: RunRecord, say: Translator) -> Iterator[Section]:
         failed = failed_items(record.items)
         rows = [
             (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
@@ -135,7 +132,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         ]
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
         listed = table(heads, rows, more_text(len(rows), len(failed)))
-        chart = search_figures(record, baseline, say).get("slices")
+        chart = search_figures(record, say).get("slices")
         unlabelled = _("Search results without a relevance label")
         parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
             ("failures", _("Worst failures"), (listed,) if rows else ()),
@@ -222,21 +219,13 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
     if len(rows) > 1:
         heads = (_("judge"), *_ERROR_HEADS)
         yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
-    if best and is_usable(best.point.counts):
-        yield Prose(
-            _(
-                "The threshold with the best F1 on these queries is {setting} (95% CI {low} – {high}). It was chosen"
-                " and measured on the same queries. Check it on other queries before you use it.",
-                setting=share(best.min_score),
-                low=share(best.interval.low),
-                high=share(best.interval.high),
-            ),
-            faint=True,
-        )
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
         others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
-        caption = _("Results on these queries if the judge used another threshold.")
+        caption = _(
+            "Results on these queries if the judge used another threshold. Check a threshold on other queries before"
+            " you use it."
+        )
         calibrated = judged.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
         yield table((name, *_ERROR_HEADS[1:]), others, caption)
@@ -323,14 +312,6 @@ def _unjudged(summary: SummaryReport) -> Iterator[Block]:
             current=current,
             high=high,
         )
-    )
-    yield table(
-        (_("query"), _("rank"), _("note"), _("change of nDCG@{k}", k=report.k)),
-        [
-            (hit.query, Count(hit.rank), hit.note, Difference(hit.ndcg_change))
-            for hit in report.worst
-        ],
-        _("Search results without a label whose label would change nDCG most"),
     )
 
 

@@ -121,7 +121,7 @@ def make_answers(make_record):
 
 
 def sections(record):
-    return {section.id: section for section in VIEW.sections(record, EN, None)}
+    return {section.id: section for section in VIEW.sections(record, EN)}
 
 
 def block(section, kind):

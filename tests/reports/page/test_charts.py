@@ -27,7 +27,6 @@ def measured(value, low=None, high=None):
 
 
 FOREST = Forest("T", [Row("ab", measured(0.5, 0.25, 1.0))])
-COMPARED = Forest("T", [Row("ab", measured(0.5), measured(0.0, 0.0, 0.25))], ("now", "before"))
 TREND = Trend(
     "T",
     [Course("a", (0.2, None, 0.9), 0.5, (2,)), Course("b", (0.5, 0.5, None))],
@@ -69,19 +68,6 @@ def test_a_value_stands_at_its_place_between_the_ends_of_its_interval():
     assert {"0", "0.25", "0.5", "0.75", "1", "0.500", "ab", "T"} == set(texts(FOREST))
 
 
-def test_what_was_before_stands_hollow_below_and_the_legend_names_both():
-    # The legend moves the row down by 24, to 66.5; both leave its middle.
-    circles = [(c.get("cx"), c.get("cy"), c.get("fill")) for c in page(COMPARED).iter("circle")]
-    paper, accent = "var(--paper)", "var(--accent)"
-    assert circles == [
-        ("19", "38", accent),
-        ("71.9", "38", paper),
-        ("32.6", "71.5", paper),
-        ("191.3", "64.5", accent),
-    ]
-    assert {"now", "before"} <= set(texts(COMPARED))
-
-
 def test_a_trend_has_its_runs_baseline_and_changes():
     assert {"a", "b", "first", "last", "run", "other run", "baseline", "change", "0.900"} <= set(
         texts(TREND)
@@ -95,7 +81,7 @@ def test_a_trend_has_its_runs_baseline_and_changes():
     assert not {"other run", "baseline"} & set(texts(plain))
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, TREND])
+@pytest.mark.parametrize("chart", [FOREST, TREND])
 def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(chart):
     root = ET.fromstring(inline_svg(chart, 'what "it" shows'))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
@@ -105,7 +91,7 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(char
     assert colours - {"none"} <= {f"var(--{name})" for name in INK}
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, TREND])
+@pytest.mark.parametrize("chart", [FOREST, TREND])
 def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
     text = svg_file(chart)
     root = ET.fromstring(text)
@@ -119,7 +105,7 @@ def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
 
 
 def test_texts_of_others_stay_texts():
-    chart = Forest(HOSTILE, [Row(HOSTILE, measured(0.5))], (HOSTILE, HOSTILE))
+    chart = Forest(HOSTILE, [Row(HOSTILE, measured(0.5))])
     for text in (inline_svg(chart, HOSTILE), svg_file(chart)):
         root = ET.fromstring(text.encode())
         assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {

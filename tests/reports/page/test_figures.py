@@ -7,11 +7,11 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.charts import svg_file
-from gigamind.tasks import KINDS, TASKS
+from gigamind.tasks import TASKS
 from gigamind.tasks.answers.schema import AnswerRunRecord, AnswerSliceReport, AnswerSummaryReport
 from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.links.view import LinkView
-from gigamind.tasks.search.figures import figure_of, judging, search_figures
+from gigamind.tasks.search.figures import judging, search_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 OPTIONS = {"mode": "hybrid", "min_score": 0.3, "topk": 10, "seed": 42}
@@ -30,8 +30,8 @@ def record(make_record, make_item, make_slice):
     return make_record(items, run={"options": OPTIONS}, summary={"by_tag": tags})
 
 
-def drawn(record, baseline=None, lang="en"):
-    return search_figures(record, baseline, translator(lang))
+def drawn(record, lang="en"):
+    return search_figures(record, translator(lang))
 
 
 def _texts(chart):
@@ -63,22 +63,6 @@ def test_equal_runs_give_equal_files(record):
     first, second = (TASKS["search"].view.charts(record) for _ in "ab")
     assert list(first) == list(drawn(record))
     assert [*map(svg_file, first.values())] == [*map(svg_file, second.values())]
-
-
-def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
-    record, make_record, make_slice
-):
-    korean = make_slice(7, 0)
-    before = make_record(
-        record.items, run={"options": OPTIONS}, summary={"by_tag": {"회의": korean}}
-    )
-    charts = drawn(record, KINDS["search"].take_snapshot(before))
-    slices = {row.label: row.before for row in charts["slices"].rows}
-    assert slices["tag: 회의"] == figure_of(korean, "search.mrr")
-    assert slices["tag: $x_$"] is None
-    assert charts["slices"].compared == ("this run", "baseline")
-    assert all(row.before for row in charts["metrics"].rows)
-    assert not any(row.before for row in drawn(record)["metrics"].rows)
 
 
 def test_a_link_run_has_figures_of_metrics_and_slices(make_links, make_note):
