@@ -55,7 +55,7 @@ class FittedScore(BaseModel):
     """How a threshold was fitted to labelled claims; the figures are cross-validated.
 
     Attributes:
-        claims: labelled claims of the language; `supported` of them are.
+        claims: labelled claims of the language, of so many `answers`; `supported` of them are.
         balanced_accuracy: with its 95% interval `low` to `high`; of claims whose answer did not choose the threshold.
         precision, recall: of "supported"; None if undefined.
     """
@@ -63,6 +63,7 @@ class FittedScore(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     claims: int
+    answers: int
     supported: int
     balanced_accuracy: Share
     low: Share
