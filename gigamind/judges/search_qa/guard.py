@@ -81,13 +81,12 @@ def refusal_by_number(
         for other in others
         if other.unit
     )
-    whole = known_numbers(note) if missing or missing_words else known
+    whole = known_numbers(note) if missing else known
     if (own >= SAME_MATTER and any(alike)) or any(not is_known(one, whole) for one in missing):
         return "number"
     units = {other.unit for other in others if other.unit}
     # A number that only the question has, beside another of its unit.
     is_elsewhere |= any(one.unit in units and not is_known(one, in_source) for one in digits)
-    is_elsewhere |= any(not is_known(one, whole) for one in missing_words)
     is_refused = missing or is_elsewhere or are_reordered(digits, in_source)
     return "new_number" if is_refused else None
 

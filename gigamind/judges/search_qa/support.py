@@ -58,7 +58,7 @@ def support(
     context = Reading(f"{passage.heading}\n{title}")
     around = f"{source.text}\n{context.text}\n{Reading(question).text}"
     own = len(claim.content & source.content) / len(claim.content) if claim.content else 1.0
-    share = score(claim, source, context)
+    share = score(claim, source, context, is_terse=passage.is_terse)
     by_number = refusal_by_number(claim, source, around, note, own)
     contradictions: list[Contradiction] = []
     if by_form := contradiction_of_form(claim, source, own):
@@ -122,7 +122,7 @@ def _mixes_sentences(claim: Reading, known: AbstractSet[str], near: str) -> bool
     return len(others) >= _FEW and len(others.intersection(Reading(near).keys)) >= _FEW
 
 
-def score(claim: Reading, source: Reading, context: Reading) -> float:
+def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:
     """Return the share of the claim's words that source and context carry, in [0, 1]; content words count twice.
 
     A word that they lack counts by its similarity to the most similar one, in letters or jamo, from 0.5.
@@ -139,9 +139,10 @@ def score(claim: Reading, source: Reading, context: Reading) -> float:
             parts.append((1.0, key))
         elif any(map(str.isalnum, key)):
             parts.append((_similarity(_decomposed(word.text), letters), key))
-    weights = [1 + is_content(key) for _, key in parts]
+    # Rows and list items omit the grammar between their words.
+    weights = [2 if is_content(key) else not is_terse for _, key in parts]
     carried = sum(w * credit for w, (credit, _) in zip(weights, parts, strict=True))
-    return carried / sum(weights) if weights else 1.0
+    return carried / sum(weights) if any(weights) else 1.0
 
 
 _LEAST_SIMILAR = 50  # percent
