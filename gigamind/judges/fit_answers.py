@@ -16,7 +16,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import Language, _
+from gigamind.i18n import Language, Message, _
 from gigamind.judges.fit import FOLDS, grouped_folds
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import FittedScore, WordsJudgeFile, judged_by_words
@@ -42,7 +42,9 @@ class LabelledClaim:
     score: float | None
 
 
-def labelled_answers(dataset: Path, notes: Path | None) -> tuple[list[CheckedAnswer], list[str]]:
+def labelled_answers(
+    dataset: Path, notes: Path | None
+) -> tuple[list[CheckedAnswer], list[Message]]:
     """Return the answers of a dataset that have labelled claims, and why other rows cannot be used."""
     vault = read_vault(notes) if notes else None
     checked = check_answers(read_answers(dataset), vault, Identities(vault.notes if vault else ()))

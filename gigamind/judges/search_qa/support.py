@@ -119,7 +119,7 @@ _FEW = 2  # words of the sentences around the source
 def _mixes_sentences(claim: Reading, known: AbstractSet[str], near: str) -> bool:
     """Return whether a claim says of its source sentence what the sentences around it say."""
     others = claim.content - known
-    return len(others) >= _FEW and len(others.intersection(Reading(near).keys)) >= _FEW
+    return len(others) >= _FEW and len(others & set(Reading(near).keys)) >= _FEW
 
 
 def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:
