@@ -5,8 +5,8 @@
     python benchmarks/grounding.py --text xquad.en.json --half odd --seed 9     # claims made from other texts
     python benchmarks/grounding.py --show                   # each accepted false claim, each contradicted honest one
 
-BEGIN (Dziri et al.  2022) and KorNLI (Ham et al.  2020) are not in the repository.  Half of each, by the hash of the
-id, chooses thresholds; the other half only measures.
+BEGIN (Dziri et al.  2022), KorNLI (Ham et al.  2020), KLUE-NLI and FeverSymmetric are not in the repository.  Half of
+each, by the hash of the id, chooses thresholds; the other half only measures.
 """
 
 import argparse
@@ -62,7 +62,15 @@ def pairs_of(folder: Path) -> dict[str, list[Pair]]:
         Pair(row["id"], row["premise"], row["hypothesis"], row["label"] == "entailment")
         for row in rows(folder / "kornli_dev.jsonl")
     ]
-    return {"BEGIN": begin, "KorNLI": kornli}
+    klue = [
+        Pair(row["id"], row["premise"], row["hypothesis"], row["label"] == "entailment")
+        for row in rows(folder / "klue_nli_part.jsonl")
+    ]
+    fever = [
+        Pair(row["id"], row["evidence"], row["claim"], row["label"] == "SUPPORTS")
+        for row in rows(folder / "fever_symmetric_dev.jsonl")
+    ]
+    return {"BEGIN": begin, "KorNLI": kornli, "KLUE": klue, "FEVER symmetric": fever}
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

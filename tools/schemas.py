@@ -21,6 +21,7 @@ from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
 from gigamind.judges.calibrated import CalibratedJudgeFile
+from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.llm.ledger import Attempt
 from gigamind.memory.pipeline import Entry
 from gigamind.memory.schema import Extraction, Message
@@ -88,6 +89,7 @@ def described() -> dict[str, Described]:
         "memory-graduate": list[Entry],
         "memory-graduate-all": list[SessionReport],
         "judge-fit": CalibratedJudgeFile,
+        "judge-fit-answers": WordsJudgeFile,
         "llm-check": documents.ModelCheckDocument,
         "doctor": DoctorDocument,
     }
@@ -133,6 +135,7 @@ OUTPUTS: Mapping[str, str] = {
     "memory graduate": "output/memory-graduate",
     "memory graduate-all": "output/memory-graduate-all",
     "judge fit unanswerable": "output/judge-fit",
+    "judge fit answers": "output/judge-fit-answers",
     "judge certify": "judge_card",
     "judge attack": "attacks",
     "judge test": "tests",

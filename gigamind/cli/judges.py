@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.judges.calibrated import CalibratedJudgeFile
+    from gigamind.judges.search_qa.by_words import WordsJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
 
@@ -39,6 +40,8 @@ _FIGURES = {
     "left_out": _("queries searched without their expected notes"),
     "folds": _("cross-validation folds"),
     "false_refusals": _("false refusals"),
+    "low": _("lower end of the 95% interval"),
+    "high": _("upper end of the 95% interval"),
 }
 
 
@@ -149,6 +152,65 @@ def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
         )
         name = translated(_FIGURES.get(field, field.replace("_", " ")))
         table.add_row(name, *shown)
+    plain_console().print(table)
+    print_line(_("Judge file: {file}", file=out))
+
+
+class FitAnswersOptions(BaseModel):
+    """Options of a fit to labelled answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    dataset: Path = Field(
+        description="answers with labels.claims, one JSON object per line, as for `eval answers`"
+    )
+    notes: Path | None = Field(
+        None, description="vault with the context notes; omit if the rows contain their text"
+    )
+    judge: Path = Field(Path("words"), description="judge of kind `words` to fit")
+    out: Path = Field(description="judge file to write")
+
+
+@fit.command(
+    examples=(
+        "gigamind judge fit answers --dataset answers.jsonl --notes vault --out our-words.toml",
+    )
+)
+@options_of(FitAnswersOptions)
+@prints_json
+def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Fit the thresholds of a `words` judge to labelled claims, and show its accuracy on held-out answers."""
+    from gigamind.cli.show import plain_console, show_warning_lines
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.judges.fit_answers import fit_answers, labelled_answers, write_words_file
+    from gigamind.judges.load import judge_file
+    from gigamind.judges.search_qa.by_words import WordsJudgeFile
+    from gigamind.judges.spec import read_judge_file
+
+    options = validated(FitAnswersOptions, values)
+    refuse_existing_file("--out", options.out)
+    file = read_judge_file(judge_file(str(options.judge)), WordsJudgeFile)
+    labelled, problems = labelled_answers(options.dataset, options.notes)
+    fitted = fit_answers(labelled, file)
+    write_words_file(options.out, fitted)
+    show_result(fitted, lambda: _show_fit_answers(fitted, options.out))
+    show_warning_lines(plain_console(stderr=True), problems)
+
+
+def _show_fit_answers(fitted: "WordsJudgeFile", out: Path) -> None:
+    from rich.table import Table
+
+    from gigamind.cli.show import plain_console
+
+    table = Table(translated(_("held out")), *fitted.fitted, box=None, pad_edge=False)
+    table.add_row("min_score", *(f"{fitted.min_score[name]:.3f}" for name in fitted.fitted))
+    for field in next(iter(fitted.fitted.values())).__class__.model_fields:
+        figures = (getattr(figures, field) for figures in fitted.fitted.values())
+        shown = (
+            "–" if one is None else f"{one:.3f}" if isinstance(one, float) else str(one)
+            for one in figures
+        )
+        table.add_row(translated(_FIGURES.get(field, field.replace("_", " "))), *shown)
     plain_console().print(table)
     print_line(_("Judge file: {file}", file=out))
 

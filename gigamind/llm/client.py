@@ -62,6 +62,18 @@ class ParameterRefusedError(LlmError):
         return LlmError, self.args  # after pickling, nobody sends the request again
 
 
+class Client(Protocol):
+    """Sends requests to one model, as `completion.Completions` does."""
+
+    async def send(self, request: Request) -> Answer:
+        """Return an answer; raise LlmError without one."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
 class Asked(Protocol):
     """A model that gives validated replies, as `ask.LanguageModel` does; judges depend on this interface."""
 

@@ -44,6 +44,20 @@ LABELS: Mapping[str, Message] = {
         "the claim and the source sentence differ in a condition, limit, reason or negation"
     ),
     "other_word": _("one word of the claim differs from the source sentence"),
+    "other_sentence": _("words of the claim are only in the sentences around the source sentence"),
+    "other_question": _("the source sentence of this short answer has few words of the question"),
+    "notice_other_language": _(
+        "The answer or a note is neither Korean nor English, so the evaluation is less reliable."
+    ),
+    "notice_other_question": _(
+        "The claims are in the notes, but may answer another question: their sentences have few words of this one."
+    ),
+    "notice_question_not_compared": _(
+        "The notes have no word of the question, so code cannot tell whether the answer answers it."
+    ),
+    "notice_no_question": _(
+        "There is no question, so code cannot tell whether the answer answers it."
+    ),
     "not_confirmed": _(
         "a second check did not confirm that the source sentence supports the claim"
     ),

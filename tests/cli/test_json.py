@@ -102,6 +102,8 @@ def commands(model):
     yield "memory graduate-all", ("memory", "graduate-all", "--folder", "sessions")
     fit = ("--dataset", "fruit.jsonl", "--notes", "fruit", "--mode", "keyword", "--out", "j.toml")
     yield "judge fit unanswerable", ("judge", "fit", "unanswerable", *fit)
+    labelled = ("--dataset", "answers.jsonl", "--notes", "vault", "--out", "words.toml")
+    yield "judge fit answers", ("judge", "fit", "answers", *labelled)
     yield "judge certify", ("judge", "certify", "runs/a", "--out", "card")
     yield "judge attack", ("judge", "attack", "unanswerable_llm", *model, "--out", "attacks.json")
     yield "judge test", ("judge", "test", "unanswerable_llm", *model, "--out", "tests.json")

@@ -29,6 +29,7 @@ from gigamind.judges.search_qa.by_words import (
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
+from gigamind.judges.search_qa.question import completed
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding, ProofRules
 from gigamind.judges.search_qa.roles import Roles
@@ -144,7 +145,9 @@ class _Comparison:
         self._texts = [unwrapped(note.text) for note in case.notes]
         rules = ProofRules(min_quote_chars=judge.file.min_quote_chars, second_look="never")
         self._verifier = Verifier(case.notes, case.question, rules)
-        self._lines, claims = Lines(case.notes), claims_of(pieces)
+        claims = claims_of(pieces)
+        asked = self._verifier.asked if len(claims) == 1 else None
+        self._lines = Lines(case.notes, asked)
         roles = Roles(case.question, case.notes, claims)
         self._findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
         judged = self._verifier.judge(claims, self._findings)
@@ -236,9 +239,8 @@ class _Comparison:
 
 
 def _hypothesis(claim: Claim, question: str) -> str:
-    """Return a claim as the model reads it."""
-    del question  # short answers are not completed with their question yet
-    return without_note_names(claim.piece.text)
+    """Return a claim as the model reads it: a short answer with its question."""
+    return completed(without_note_names(claim.piece.text), question)
 
 
 def _passages(text: str, spans: Sequence[Span], fits: Callable[[str], bool]) -> Iterator[str]:

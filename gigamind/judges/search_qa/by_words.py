@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.clause import is_question
+from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -24,7 +25,8 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, is_row
+from gigamind.judges.search_qa.passage import HEADING, Passage, is_row
+from gigamind.judges.search_qa.question import Asked, sentences_of
 from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import (
     RULES,
@@ -37,35 +39,55 @@ from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.support import LEAST
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
-from gigamind.text import sentences, unwrapped
+from gigamind.records.judged import Share
+from gigamind.text import unwrapped
 
-# Part of the fingerprint, like RULES of the judge with a model.
-RULES_OF_WORDS = 5
-# Doubts that show a different statement; the others show only that the sentence does not state the claim.
-_SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
-    {"number", "negation", "polarity", "limit", "roles"}
-)
-# Why a claim is not believed without a second check although its source has similar words, by fields of `Support`.
-_DOUBTS: Mapping[str, Doubt] = {
-    "new_names": "new_name",
-    "far_number": "new_number",
-    "added": "added",
-    "only_possible": "only_possible",
-    "other_limits": "other_limits",
-    "substitution": "other_word",
-}
 # Doubts that the neighbouring sentence may resolve.
-_OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number"})
+_OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number", "other_sentence"})
+# Part of the fingerprint, like RULES of the judge with a model.
+RULES_OF_WORDS = 6
+
+
+class FittedScore(BaseModel):
+    """How a threshold was fitted to labelled claims; the figures are cross-validated.
+
+    Attributes:
+        claims: labelled claims of the language, of so many `answers`; `supported` of them are.
+        balanced_accuracy: with its 95% interval `low` to `high`; of claims whose answer did not choose the threshold.
+        precision, recall: of "supported"; None if undefined.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claims: int
+    answers: int
+    supported: int
+    balanced_accuracy: Share
+    low: Share
+    high: Share
+    precision: Share | None = None
+    recall: Share | None = None
 
 
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`; `min_quote_chars` as for kind `search_qa`."""
+    """A judge file of kind `words`; `min_quote_chars` as for kind `search_qa`.
+
+    Attributes:
+        min_score: by language, the score from which a claim is supported, in [0, 1].
+        fitted: what `gigamind judge fit answers` measured, by language; empty for other files.
+    """
 
     kind: Literal["words"]
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
+    min_score: Mapping[Language, Share] = Field(default={"ko": LEAST[True], "en": LEAST[False]})
+    fitted: Mapping[Language, FittedScore] = Field(default={})
+
+    def least(self, *, is_korean: bool) -> float:
+        return self.min_score.get("ko" if is_korean else "en", LEAST[is_korean])
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     verifier = Verifier(case.notes, case.question, rules)
     pieces = pieces_of(case.answer)
     claims = claims_of(pieces)
-    lines = Lines(case.notes)
+    lines = Lines(case.notes, verifier.asked if len(claims) == 1 else None)
     roles = Roles(case.question, case.notes, claims)
     findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
     findings |= {
@@ -102,14 +124,21 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         for claim in claims
         if findings[claim.id].role == "claim"
     }
-    judged = _judged(claims, findings, verifier)
+
+    def judge(findings: Mapping[int, ClaimFinding]) -> list[JudgedClaim]:
+        own = [claim for claim in claims if claim.id in findings]
+        return [
+            by_rule(row, file.least(is_korean=Reading(row.stated).is_korean))
+            for row in verifier.judge(own, findings)
+        ]
+
+    judged = judge(findings)
     by_two = {
         row.claim.id: with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
         for row in judged
         if row.doubt in _OF_ONE_SENTENCE
     }
-    again = _judged([claim for claim in claims if claim.id in by_two], by_two, verifier)
-    joined = {row.claim.id: row for row in again if row.verdict == "supported"}
+    joined = {row.claim.id: row for row in judge(by_two) if row.verdict == "supported"}
     findings |= {id_: by_two[id_] for id_ in joined}
     judged = [joined.get(row.claim.id, row) for row in judged]
     return judgement_without_llm(case, pieces, verifier, findings, judged)
@@ -144,12 +173,11 @@ def judgement_without_llm(
 
 
 def finding_of(claim: Claim, role: ReportedRole) -> ClaimFinding:
-    """Return the finding about a sentence without a quote."""
-    text = claim.piece.text
+    """Return what a model would report of a sentence by its form, without a quote."""
     return ClaimFinding(
         id=claim.id,
         role=role,
-        abstention_quote=text if role == "abstention" else "",
+        abstention_quote=claim.piece.text if role == "abstention" else "",
         verdict="not_found",
         note=None,
         quote="",
@@ -157,30 +185,27 @@ def finding_of(claim: Claim, role: ReportedRole) -> ClaimFinding:
 
 
 def with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
-    """Return the finding with a quote that may prove it; "" for none."""
+    """Return a finding with a quote of a note; "" for none."""
     verdict = "supported" if quote else "not_found"
     return finding.model_copy(update={"verdict": verdict, "note": note, "quote": quote})
 
 
-def _judged(
-    claims: Sequence[Claim], findings: Mapping[int, ClaimFinding], verifier: Verifier
-) -> list[JudgedClaim]:
-    return [
-        by_rule(claim) for claim in verifier.with_second_look(verifier.judge(claims, findings), {})
-    ]
+def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
+    """Return a claim with its verdict: supported if the guard passes and the score reaches `least`.
 
-
-def by_rule(claim: JudgedClaim) -> JudgedClaim:
-    """Return a claim with the verdict of the guard, which only refuses: numbers, negations, names, limits, words."""
+    Without `least`, only the guard decides: numbers, negations, names, limits, other words.
+    """
     support = claim.support
-    if claim.verdict == "supported" and support and not support.foreign:
-        doubt = next((own for name, own in _DOUBTS.items() if getattr(support, name)), None)
-        return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
-    is_against = not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
-    if support and not support.sparse and is_against and claim.evidence:
+    if support is None or support.foreign or claim.verdict not in {"supported", "unverified"}:
+        return replace(claim, verdict="not_found", note=None)
+    is_carried = not support.sparse if least is None else support.share >= least
+    if support.contradictions and is_carried and claim.evidence:
         note = claim.evidence.quote.source_index + 1
-        return replace(claim, verdict="contradicted", note=note)
-    return replace(claim, verdict="not_found", note=None)
+        return replace(claim, verdict="contradicted", note=note, doubt="contradiction")
+    doubt = support.refusal or claim.doubt
+    if least is not None and not is_carried:
+        doubt = doubt or "little_in_common"
+    return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
 
 
 _FEWEST_OF_TWO = 4  # words of a claim that connects two sentences
@@ -188,19 +213,17 @@ _FEWEST_OF_TWO = 4  # words of a claim that connects two sentences
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One or two sentences of a note that may serve as a quote; headings and questions state nothing."""
+    """One or two sentences of a note that may serve as a quote; headings and questions state nothing.
+
+    `answered`: how many of the question's words it has, see `Asked`.
+    """
 
     note: int
     text: str
     content: AbstractSet[str]
     is_korean: bool
     states: bool
-
-
-def _line(note: int, text: str) -> _Line:
-    reading = Reading(text)
-    states = not (HEADING.fullmatch(text) or is_question(text))
-    return _Line(note, text, reading.content, reading.is_korean, states)
+    answered: float
 
 
 def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
@@ -220,19 +243,31 @@ def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
 class Lines:
     """The sentences of the notes, across line wraps, for finding one or two by their words."""
 
-    def __init__(self, notes: Sequence[Source]) -> None:
+    def __init__(self, notes: Sequence[Source], question: Asked | None) -> None:
+        """Take the question for an answer of one sentence, which it may complete."""
         self._lines: list[_Line] = []
         self._neighbours: list[tuple[_Line, _Line, str]] = []
         for number, note in enumerate(notes, start=1):
             text = unwrapped(note.text)
-            spans = list(sentences(text))
-            lines = [_line(number, span.slice(text)) for span in spans]
+            rows = sentences_of(note.text)
+            lines = [
+                _Line(
+                    number,
+                    row.text,
+                    row.content,
+                    row.is_korean,
+                    not (HEADING.fullmatch(row.text) or is_question(row.text)),
+                    (question.answered(f"{note.title}\n{row.heading}\n{row.text}") or 0.0)
+                    if question
+                    else 0.0,
+                )
+                for row in rows
+            ]
             self._lines += _under_headers(lines)
-            neighbours = zip(pairwise(spans), pairwise(lines), strict=True)
-            for (before, span), (first, second) in neighbours:
-                same_paragraph = text.count("\n", before.end, span.start) <= 1
+            for (before, row), (first, second) in zip(pairwise(rows), pairwise(lines), strict=True):
+                same_paragraph = text.count("\n", before.span.end, row.span.start) <= 1
                 if same_paragraph and not Passage("", second.text).is_terse:
-                    both = text[before.start : span.end]
+                    both = text[before.span.start : row.span.end]
                     self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
@@ -247,7 +282,7 @@ class Lines:
         """Return the same for two sentences of one paragraph, each with a word that the other lacks."""
         reading = _reading_of(claim)
         pairs = (
-            _Line(first.note, both, first.content | second.content, first.is_korean, states=True)
+            replace(first, text=both, content=first.content | second.content, states=True)
             for first, second, both in self._neighbours
             if len(reading.content) >= _FEWEST_OF_TWO
             and _joins(reading, first.content, second.content)
@@ -256,7 +291,10 @@ class Lines:
 
 
 def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
-    """Return whether a claim has words of each sentence alone, linked by a clause boundary or mixed."""
+    """Return whether a claim has words of each sentence alone, and goes from one to the other between clauses only.
+
+    Otherwise it says of the subject of one sentence what the other says of its own.
+    """
     in_claim = [
         (word, key in first)
         for word, key in zip(reading.words, reading.keys, strict=True)
@@ -267,7 +305,7 @@ def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) 
         for (a, of_first), (b, next_of_first) in pairwise(in_claim)
         if of_first != next_of_first
     ]
-    return len(turns) > 1 or any(CLAUSES.search(reading.text[a.end : b.start]) for a, b in turns)
+    return bool(turns) and all(CLAUSES.search(reading.text[a.end : b.start]) for a, b in turns)
 
 
 def _reading_of(claim: Claim) -> Reading:
@@ -277,9 +315,13 @@ def _reading_of(claim: Claim) -> Reading:
 def _ranked(claim: Claim, reading: Reading, lines: Iterable[_Line]) -> list[tuple[int | None, str]]:
     asks = is_question(claim.piece.text)
     ranks = [
-        ((line.states or asks, shared, -len(line.content), line.note in claim.piece.cited), line)
+        (
+            (line.states or asks, shared, line.answered, -len(line.content), line.note in claim.piece.cited),
+            line,
+        )
         for line in lines
-        if (shared := len(reading.content & line.content)) and line.is_korean == reading.is_korean
-    ]
+        if (shared := len(reading.content & line.content))
+        and not reading.is_foreign_to(is_korean=line.is_korean)
+    ]  # fmt: skip
     ranks.sort(key=lambda ranked: ranked[0], reverse=True)
     return [(line.note, line.text) for _, line in ranks]

@@ -187,6 +187,10 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
     reported_answerable = 2 * sum(says_answerable) >= len(judgements)
     useful = utility(kind, reported, answerable=reported_answerable)
+    answered = max(
+        (own.answers_question for own in judgements if own.answers_question is not None),
+        default=None,
+    )
 
     def distance(judgement: Judgement) -> tuple[float, float]:
         own = judgement.correctness
@@ -216,7 +220,8 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
         ),
         correctness=correct,
         utility=useful,
-        confidence=confidence(correct, useful),
+        confidence=confidence(correct, useful, answered),
+        answers_question=answered,
         abstains=any(sentence.untold for sentence in sentences),
         answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
         reported_answerable=reported_answerable,

@@ -5,7 +5,7 @@ from typing import Literal
 
 from gigamind.evidence.result import Alignment
 from gigamind.judges.quotes import Weakness
-from gigamind.judges.search_qa.passage import Contradiction, Passage, Support
+from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support
 from gigamind.judges.search_qa.reply import ReportedVerdict
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
@@ -19,18 +19,13 @@ Doubt = (
         "quote_of_another_note",
         "quote_changed",
         "contradiction",
-        "new_name",
-        "new_number",
-        "added",
-        "only_possible",
-        "other_limits",
-        "other_word",
         "little_in_common",
         "not_confirmed",
         "not_looked_at",
         "not_entailed",
         "too_long",
     ]
+    | Refusal
     | Weakness
 )
 Veto = Literal[
@@ -49,7 +44,8 @@ class JudgedClaim:
         doubt: why the model was not believed; None if it was.
         new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
         stated: for a proven claim: its words without an abstention.
-        passage: for a proven claim: the whole sentences around its quote. `support`: how they support the claim.
+        passage: for a proven claim: the whole sentences around its quote, with `title`, that of the note.
+        support: how they support the claim.
         confirmed: result of the second check; None without one.
         score: of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored.
         role: what it counts as; only claims count for correctness. `reported_role` is that of the model.
@@ -66,6 +62,7 @@ class JudgedClaim:
     new_numbers: tuple[str, ...]
     stated: str = ""
     passage: Passage | None = None
+    title: str = ""
     support: Support | None = None
     confirmed: bool | None = None
     score: float | None = None

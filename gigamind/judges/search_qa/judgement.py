@@ -10,6 +10,7 @@ from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
 from gigamind.judges.search_qa.judged import JudgedClaim
+from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, with_roles
 from gigamind.judges.search_qa.second_look import Trial
@@ -28,8 +29,14 @@ from gigamind.prompting.fences import Flag
 from gigamind.prompting.replies import Confidence
 from gigamind.records.judged import AnswerOutcome
 
-Notice = Literal["other_language"]
-"""The answer or a note is neither Korean nor English, so the word lists for roles and omissions do not apply."""
+Notice = Literal["other_language", "other_question", "question_not_compared", "no_question"]
+"""Why a judgement is less reliable.
+
+- other_language: the answer or a note is neither Korean nor English, so the word lists for roles do not apply.
+- other_question: the proven claims and their sentences have few words of the question.
+- question_not_compared: no note has a word of the question, such as for a question in another language.
+- no_question: there is no question, so code cannot tell whether the answer answers it.
+"""
 
 
 def correctness(claims: Sequence[JudgedClaim]) -> float | None:
@@ -56,11 +63,14 @@ def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
     return float(kind == "abstained" and not answerable)
 
 
-def confidence(correct: float | None, useful: float) -> Confidence | None:
-    """Return the grade by the rule of the seed; None without claims."""
+def confidence(
+    correct: float | None, useful: float, answers_question: float | None
+) -> Confidence | None:
+    """Return the grade by the rule of the seed; None without claims; at most "medium" for another question's answer."""
     if correct is None:
         return None
-    if correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
+    is_other = answers_question is not None and answers_question < LEAST_ANSWERED
+    if not is_other and correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
         return "high"
     return "medium" if correct >= 0.5 else "low"  # noqa: PLR2004
 
@@ -77,6 +87,8 @@ class Judgement:
         abstains: it states that the notes do not say something, possibly among other statements.
         answerable: the notes answer the question, proven by a quote.
         reported_answerable: by the model, which suffices to give an abstention no utility; None without a model.
+        answers_question: share of the question's words that the supported claims and their sentences have, in [0, 1],
+            relative to the sentence of the notes that has most of them; None if unknown.
         tells_omissions: the list of omissions in the reply was readable.
         reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
             same applies to the fields below.
@@ -106,6 +118,7 @@ class Judgement:
     notices: tuple[Notice, ...] = ()
     trial: Trial | None = None
     tells_omissions: bool = True
+    answers_question: float | None = None
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -145,7 +158,7 @@ def judgement_of(
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
     useful = utility(kind, reply.utility, answerable=reply.answerable)
-    foreign = any(map(is_of_another_language, [*case.texts, case.question]))
+    answered = answers_question(claims, verifier.asked)
     return Judgement(
         outcome=kind,
         sentences=sentences,
@@ -166,7 +179,7 @@ def judgement_of(
         ),
         correctness=correct,
         utility=useful,
-        confidence=confidence(correct, useful),
+        confidence=confidence(correct, useful, answered),
         abstains=any(sentence.untold for sentence in sentences),
         answerable=is_proven,
         reported_answerable=reply.answerable,
@@ -176,10 +189,37 @@ def judgement_of(
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
         flagged=case.flagged,
-        notices=("other_language",) if foreign else (),
+        notices=_notices(case, verifier.asked, correct, answered),
         trial=heard.trial,
         tells_omissions=reply.tells_omissions,
+        answers_question=answered,
     )
+
+
+def answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | None:
+    """Return how many of the question's words the supported claims and their sentences have, see `Judgement`."""
+    shares = (
+        question.answered(
+            f"{claim.stated}\n{claim.passage.heading}\n{claim.passage.text}\n{claim.title}"
+        )
+        for claim in claims
+        if claim.verdict == "supported" and claim.passage
+    )
+    return max((share for share in shares if share is not None), default=None)
+
+
+def _notices(
+    case: AnswerCase, question: Asked, correct: float | None, answered: float | None
+) -> tuple[Notice, ...]:
+    found: dict[Notice, bool] = {
+        "other_language": any(map(is_of_another_language, [*case.texts, case.question])),
+        "other_question": answered is not None and answered < LEAST_ANSWERED,
+        "no_question": correct is not None and not case.question.strip(),
+        "question_not_compared": bool(correct)
+        and bool(case.question.strip())
+        and not question.most,
+    }
+    return tuple(name for name, holds in found.items() if holds)
 
 
 def completeness(

@@ -86,7 +86,8 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     "달러": (r"달러|\$", r"dollars?\b|usd\b"),
     "유로": ("유로|€", r"euros?\b|eur\b"),
     "명": (r"명|인(?![가-힣])", r"people\b|persons?\b|members?\b|employees?\b"),
-    "%": (r"%|퍼센트", r"percent\b"),
+    "%p": (r"%p\b|%포인트|퍼센트 ?포인트", r"percentage points?\b|pp\b"),
+    "%": (r"%|퍼센트", r"per ?cent\b"),
     "회": (r"회|번(?!째)|차례", r"times\b"),
     "개": (r"개(?!월)", r"pieces?\b|items?\b"),
     "km": ("킬로미터", r"km\b"),
@@ -143,6 +144,11 @@ def unit_of(text: str) -> str:
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), "")
 
 
+def is_number_word(word: str) -> bool:
+    """Return whether a lower-case word is a number such as "one" or "열두"."""
+    return word in _ENGLISH_SMALL or word in _NATIVE
+
+
 def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
     """Yield the amounts in words of a lower-case text with their units; lenient: "이 일" is read as two days."""
     yield from ((_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(text))
@@ -192,7 +198,7 @@ _AMOUNT = re.compile(
 )
 _GOES_ON = re.compile(rf"\s?(?=(?:{_NUMBER})\s?(?:(?:천\s?)?[만억천]|원))")
 _UNIT_BEHIND = re.compile(rf"\s?(?:{UNIT})")
-_CURRENCY_BEFORE = re.compile(r"[$€₩](?=\s?$)")
+_CURRENCY_BEFORE = re.compile(r"(?:[$€₩]|\b(?:krw|usd|eur))(?=\s?$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,10 +285,26 @@ def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(new))
 
 
+# Units of one quantity, in the smallest of them: two weeks are 14 days.
+_EQUAL: Mapping[str, tuple[int, str]] = {
+    "초": (1, "초"), "분": (60, "초"), "시간": (3_600, "초"), "일": (86_400, "초"), "주": (604_800, "초"),
+    "개월": (1, "개월"), "년": (12, "개월"),
+}  # fmt: skip
+
+
+def _in_smallest_unit(number: Number) -> tuple[Decimal, str] | None:
+    if number.unit not in _EQUAL or not number.value.replace(".", "", 1).isdigit():
+        return None
+    factor, unit = _EQUAL[number.unit]
+    return Decimal(number.value) * factor, unit
+
+
 def _same(number: Number, other: Number) -> bool:
+    if number.unit and other.unit and number.unit != other.unit:
+        amount = _in_smallest_unit(number)
+        return amount is not None and amount == _in_smallest_unit(other)
     same_half = not (number.within and other.within) or number.within == other.within
-    same_unit = not (number.unit and other.unit) or number.unit == other.unit
-    return number.value == other.value and same_half and same_unit
+    return number.value == other.value and same_half
 
 
 class _Folded(dict[int, str]):
@@ -313,10 +335,35 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
 
 
 def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
+    """Yield the amounts of a text; "1 hour 30 minutes" is one amount, 90 minutes."""
+    last: tuple[Span, Number] | None = None
+    for span, number in _single_amounts(text):
+        both = _sum_of_units(last[1], number) if last else None
+        if last and both and not text[last[0].end : span.start].strip():
+            last = Span(last[0].start, span.end), both
+            continue
+        if last:
+            yield last
+        last = span, number
+    if last:
+        yield last
+
+
+def _sum_of_units(number: Number, behind: Number) -> Number | None:
+    large, small = _in_smallest_unit(number), _in_smallest_unit(behind)
+    if not (large and small) or large[1] != small[1]:
+        return None
+    factor = _EQUAL[behind.unit][0]
+    is_smaller = factor < _EQUAL[number.unit][0]
+    total = (large[0] + small[0]) / factor
+    return Number(f"{total.normalize():f}", behind.unit) if is_smaller else None
+
+
+def _single_amounts(text: str) -> Iterator[tuple[Span, Number]]:
     at = 0
     while match := _AMOUNT.search(text, at):
         start, value, end = match.start(), *_sum(text, match)
-        before = text[max(0, start - 2) : start]
+        before = text[max(0, start - 5) : start]
         unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(before)
         at = max(end, unit.end()) if unit else end
         yield Span(start, at), Number(value, unit_of(unit[0]) if unit else "")

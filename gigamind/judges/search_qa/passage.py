@@ -14,6 +14,11 @@ Contradiction = Literal[
     "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
 ]
 
+Refusal = Literal[
+    "new_name", "new_number", "other_limits", "other_word", "other_sentence", "other_question"
+]
+"""Why the guard refuses a claim, apart from contradictions."""
+
 HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _LABEL = re.compile(
@@ -32,12 +37,14 @@ class Passage:
         said: the whole sentences that the quote touches, as in the note, or a table row.
         lead: the introduction of a list item, or the header of a row; "" elsewhere.
         beside: the other rows of the table, without its header, or items of the list; empty elsewhere.
+        near: the paragraph of prose, at most 600 characters on each side.
     """
 
     heading: str
     said: str  # part of the fingerprint of second looks
     lead: str = ""
     beside: tuple[str, ...] = ()
+    near: str = ""
 
     @property
     def text(self) -> str:
@@ -55,15 +62,11 @@ class Support:
 
     Attributes:
         contradictions: definite contradictions, each once.
-        share: share of the claim's words that passage, title and question have, in [0, 1].
+        share: the score: share of the claim's words that the passage, its heading and title carry, in [0, 1].
         doubtful: requires a second check.
         foreign: claim and passage are in different languages, so that words cannot be compared.
-        sparse: few common words; for a row or list item, content words.
-        new_names: the claim has a name that is not in the note.
-        far_number: the claim has a number that is not near the passage, but in the note; or another number in words.
-        added: the claim adds a part without a word of the note.
-        only_possible: the claim states as fact what the passage calls possible.
-        other_limits: one has a condition, bound, reason or negation that the other seems to lack.
+        sparse: the score is below the default threshold of the language.
+        refusal: why the guard refuses the claim, apart from contradictions; None if it passes.
         substitution: the claim copies the passage except for this word; None otherwise.
     """
 
@@ -72,12 +75,13 @@ class Support:
     doubtful: bool
     foreign: bool = False
     sparse: bool = False
-    new_names: bool = False
-    far_number: bool = False
-    added: bool = False
-    only_possible: bool = False
-    other_limits: bool = False
+    refusal: Refusal | None = None
     substitution: Substitution | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the guard refuses the claim, whatever its score."""
+        return bool(self.contradictions or self.refusal)
 
 
 def passage_of(span: Span, text: str) -> Passage:
@@ -88,8 +92,8 @@ def passage_of(span: Span, text: str) -> Passage:
     line = text[start : end if end >= 0 else len(text)]
     sentences, lead, beside = around.slice(text), "", list[str]()
     if is_row(line):
-        near = (_near(_lines_above(text, start)), _near(_lines_below(text, start + len(line))))
-        above, below = (list(takewhile(lambda row: "|" in row, lines)) for lines in near)
+        sides = (_near(_lines_above(text, start)), _near(_lines_below(text, start + len(line))))
+        above, below = (list(takewhile(lambda row: "|" in row, lines)) for lines in sides)
         sentences, lead = line, above.pop() if above else ""
         beside = [*above, *below]
     elif item := _ITEM.match(line):
@@ -102,7 +106,18 @@ def passage_of(span: Span, text: str) -> Passage:
     above = (HEADING.match(row) for _, row in _lines_above(text, start))
     match = next(filter(None, above), None)
     heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
-    return Passage(heading, sentences, lead, tuple(beside))
+    near = "" if lead or beside else _paragraph(text, around)
+    return Passage(heading, sentences, lead, tuple(beside), near)
+
+
+_REACH = 600  # characters of a paragraph on each side of a sentence
+
+
+def _paragraph(text: str, around: Span) -> str:
+    least = max(0, around.start - _REACH)
+    start = max(least, text.rfind("\n\n", least, around.start) + 2)
+    end = text.find("\n\n", around.end, around.end + _REACH)
+    return text[start : end if end >= 0 else around.end + _REACH]
 
 
 def is_row(line: str) -> bool:

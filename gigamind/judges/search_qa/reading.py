@@ -106,21 +106,27 @@ class Reading:
     @cached_property
     def is_korean(self) -> bool:
         """Whether its language is Korean; code, addresses and paths do not count."""
-        words = _CODE.sub(" ", self.raw).split()
-        text = "".join(word for word in words if "/" not in word or HANGUL.search(word))
+        text = self._prose
         return 3 * len(HANGUL.findall(text)) >= len(_LETTER.findall(text))
 
     @cached_property
+    def _prose(self) -> str:
+        words = _CODE.sub(" ", self.raw).split()
+        return "".join(word for word in words if "/" not in word or HANGUL.search(word))
+
+    def is_foreign_to(self, *, is_korean: bool) -> bool:
+        """Return whether its language is another; figures alone have none."""
+        return self.is_korean != is_korean and bool(_LETTER.search(self._prose))
+
+    @cached_property
+    def negations(self) -> Sequence[tuple[Word, Sequence[int]]]:
+        """The negating words, each with the places of the words that it negates."""
+        found = ((word, list(_denied(self, at, word.whole))) for at, word in enumerate(self.words))
+        return [(word, places) for word, places in found if places]
+
+    @cached_property
     def denials(self) -> Sequence[int]:
-        return [at for at, word in enumerate(self.words) for at in _denied(self, at, word.whole)]
-
-    @cached_property
-    def denied(self) -> AbstractSet[str]:
-        return {self.keys[at] for at in self.denials}
-
-    @cached_property
-    def stated(self) -> AbstractSet[str]:
-        return {key for at, key in enumerate(self.keys) if at not in self.denials}
+        return [at for _, places in self.negations for at in places]
 
 
 _STOP = r"말|마(?=[라세십시요])"  # 지 말고, 지 마세요

@@ -15,6 +15,7 @@ from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import passage_of
+from gigamind.judges.search_qa.question import Asked, asked
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
@@ -31,6 +32,7 @@ class Verifier:
         self._notes = notes
         self._texts = [note.text for note in notes]
         self._question = question
+        self.asked = asked(question, notes)
         self._rules = rules
 
     def judge(
@@ -38,8 +40,9 @@ class Verifier:
     ) -> tuple[JudgedClaim, ...]:
         claim_findings = [findings[claim.id] for claim in claims]
         places = self.align([(finding.note, finding.quote) for finding in claim_findings])
+        alone = self.asked if len(claims) == 1 else None
         return tuple(
-            self._judged(claim, finding, place)
+            self._judged(claim, finding, place, alone)
             for claim, finding, place in zip(claims, claim_findings, places, strict=True)
         )
 
@@ -58,7 +61,9 @@ class Verifier:
         text = self._texts[place.quote.source_index]
         return strongest(place, text, self._rules.min_quote_chars, statement=statement)
 
-    def _judged(self, claim: Claim, finding: ClaimFinding, place: Alignment) -> JudgedClaim:
+    def _judged(
+        self, claim: Claim, finding: ClaimFinding, place: Alignment, alone: Asked | None
+    ) -> JudgedClaim:
         if finding.verdict == "not_found":
             return JudgedClaim(claim, "not_found", "not_found", None, None, None, ())
         text = claim.piece.text
@@ -70,18 +75,25 @@ class Verifier:
         )
         if doubt is None and supports:
             stated = without_abstention(text, finding.abstention_quote)
-            judged = self._compared_with_source(replace(judged, stated=stated), place)
+            judged = self._compared_with_source(replace(judged, stated=stated), place, alone)
         if judged.doubt is not None:
             return replace(judged, verdict="unverified", note=None)
         return judged
 
-    def _compared_with_source(self, judged: JudgedClaim, place: Alignment) -> JudgedClaim:
+    def _compared_with_source(
+        self, judged: JudgedClaim, place: Alignment, alone: Asked | None
+    ) -> JudgedClaim:
         note, stated = self._notes[place.quote.source_index], judged.stated
         if not isinstance(place, Aligned):
             return judged
         passage = passage_of(place.span, note.text)
         backing = support(
-            stated, passage, title=note.title, question=self._question, note=note.text
+            stated,
+            passage,
+            title=note.title,
+            question=self._question,
+            note=note.text,
+            asked=alone,
         )
         refused = backing.contradictions and self._rules.contradiction == "refuse"
         return replace(
@@ -91,6 +103,7 @@ class Verifier:
                 known_numbers(f"{note.title}\n{note.text}\n{self._question}"),
             ),
             passage=passage,
+            title=note.title,
             support=backing,
             doubt="contradiction" if refused else None,
         )

@@ -26,6 +26,8 @@ export const DOUBTS = {
   only_possible: _("The source sentence says only that the claim may be true."),
   other_limits: _("A condition, limit, reason or negation in the claim differs from the source sentence."),
   other_word: _("The claim replaces a word of the source sentence with another."),
+  other_sentence: _("Words of the claim are only in the sentences around the source sentence."),
+  other_question: _("The source sentence of this short answer has few words of the question."),
   little_in_common: _("The source sentence shares almost no words with the claim."),
   not_confirmed: _("A second check found that the source sentence does not support the claim."),
   not_looked_at: _("The claim required a second check against the source sentence, but there was none."),
@@ -63,7 +65,12 @@ export const REASONS = {
   panel_tied: _("The models that evaluate the answer are evenly divided, so there is no verdict."),
 };
 const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // thresholds of green and orange bars
-const NOTICES = { other_language: _("The answer or a note is neither Korean nor English, so the evaluation is less reliable.") };
+const NOTICES = {
+  other_language: _("The answer or a note is neither Korean nor English, so the evaluation is less reliable."),
+  other_question: _("The claims are in the notes, but may answer another question: their sentences have few words of this one."),
+  question_not_compared: _("The notes have no word of the question, so code cannot tell whether the answer answers it."),
+  no_question: _("There is no question, so code cannot tell whether the answer answers it."),
+};
 
 const percent = (value) => (value === null ? _("not measured") : _("{percent}%", { percent: (value * 100).toFixed(0) }));
 const isAligned = (evidence) => evidence?.status === "aligned";
@@ -135,14 +142,17 @@ export function evaluationCard(evaluation, about) {
     summary ? make("p", { class: "summary", lang: about.lang, text: summary }) : null,
     claims.length || evaluation.grounding_issues.length ? issues(evaluation, about) : null,
     left.length ? omitted(left, about) : null,
-    make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness), bar("utility", _("Utility"), utility)),
+    make("div", { class: "bars" }, bar("correctness", _("Correctness"), correctness, answersOther(evaluation)), bar("utility", _("Utility"), utility)),
     evaluation.utility_reason && utility < FROM.utility[0] ? make("p", { class: "aside", lang: about.lang, text: evaluation.utility_reason }) : null,
     coverage(evaluation, about));
 }
 
-function bar(name, word, value) {
+const answersOther = ({ notices }) => notices.includes("other_question");
+
+// A capped bar is never green.
+function bar(name, word, value, capped = false) {
   const [good, fair] = FROM[name];
-  const grade = value === null ? "none" : value >= good ? "high" : value >= fair ? "medium" : "low";
+  const grade = value === null ? "none" : value >= good && !capped ? "high" : value >= fair ? "medium" : "low";
   const fill = make("span", { class: "fill" });
   fill.style.inlineSize = `${(value ?? 0) * 100}%`; // by script: the policy allows no style attribute
   const meter = value === null ? { "aria-hidden": "true" }
@@ -202,7 +212,9 @@ function passage(evidence, about, fillers = null) {
   return make("blockquote", { class: "passage" }, text, open);
 }
 
-function issues({ grounding_issues: sentences, claims }, about) {
+function issues(evaluation, about) {
+  const { grounding_issues: sentences, claims } = evaluation;
+  if (!sentences.length && answersOther(evaluation)) return null; // the notice says more
   if (!sentences.length) return make("p", { class: "no-issues" }, icon("check"), make("span", { word: _("No grounding issues") }));
   const unsupported = claims.filter((claim) => claim.verdict !== "supported"); // the sentences are about these, in turn
   const doubtful = unsupported.length === sentences.length ? unsupported : [];

@@ -95,6 +95,7 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.Eva
         cut=piece.cut,
         source=schema.SourceSentence.like(judged.passage) if judged.passage else None,
         share=judged.support.share if judged.support else None,
+        refused=judged.support.is_refused if judged.support else None,
     )
 
 

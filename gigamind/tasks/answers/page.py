@@ -125,6 +125,7 @@ def _item(
         ],
         [(given.note or note.title, given.score, given.known) for given, note in contexts],
         list(item.oddities.items()),
+        [say(LABELS[f"notice_{name}"]) for name in evaluation.notices],
     ]
 
 
@@ -157,6 +158,8 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport, say: Translator) -> li
         support_checks(claim),
         (claim.reported_role, claim.veto) if claim.veto else None,
         claim.untold,
+        claim.share,
+        claim.refused,
     ]
 
 
@@ -241,7 +244,8 @@ def _change(
 
 _SOURCE_DOUBTS = (
     "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
-    "not_confirmed", "not_entailed", "not_looked_at", "little_in_common",
+    "other_sentence", "other_question", "not_confirmed", "not_entailed", "not_looked_at",
+    "little_in_common",
 )  # fmt: skip
 
 

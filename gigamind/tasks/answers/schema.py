@@ -90,8 +90,9 @@ class EvaluatedClaim(AnswerSentence):
         `told`: The model's verdict; null without a model.
         cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
-        share: Share of the claim's words that the source has, in [0, 1].
-        score: How well its best passage supports it, in [0, 1]; absent without a judge that scores passages.
+        share: Share of the claim's words that the source carries, in [0, 1]; the score without an entailment model.
+        score: How well its best passage supports it, in [0, 1]; absent without an entailment model.
+        refused: Whether the guard refuses the claim, whatever its score; null if it was compared with no source.
         said: Whether a second check confirmed that the source states the claim; null without a second check.
         evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
         reported_role: The model's role for the sentence.
@@ -111,6 +112,7 @@ class EvaluatedClaim(AnswerSentence):
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
     score: Share | None = Field(None, exclude_if=lambda score: score is None)
+    refused: bool | None = None
     confirmed: Annotated[bool | None, Field(alias="said")] = None
     reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
     veto: str | None = None
@@ -126,7 +128,9 @@ class SearchQAEvaluation(Report):
         utility: In [0, 1]; None without a model.
         completeness: In [0, 1], from proven omissions; None if there was nothing to state.
         asides: The sentences that are not claims.
-        notices: Reasons why the evaluation is less reliable.
+        answers_question: Share of the question's words that the supported claims and their sentences have, in [0, 1],
+            relative to the best sentence of the notes; null if unknown. Below 0.5, confidence is at most medium.
+        notices: Reasons why the evaluation is less reliable, see `Notice` of the judge.
         grounding_issues: One sentence for each unsupported claim, in the language of the item.
         second_look: The model of the second check of doubtful claims; null without one.
     """
@@ -150,6 +154,7 @@ class SearchQAEvaluation(Report):
     utility_reason: str
     reported_issues: tuple[str, ...]
     flagged: dict[int, tuple[str, ...]]
+    answers_question: Share | None = None
     notices: tuple[str, ...] = ()
     second_look: SecondLookReport | None = None
 

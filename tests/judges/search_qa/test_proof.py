@@ -19,7 +19,7 @@ def test_a_short_quote_proves_a_claim_only_as_a_whole_line(
     judge_by, scripted, reply_of, found, quote, verdict
 ):
     client = scripted(reply_of(found(1, "supported", 1, quote)))
-    judged = judge_by(client, "연차 15일." if "15" in quote else "병가 3일.")
+    judged = judge_by(client, "연차는 15일." if "15" in quote else "병가는 3일.")
     assert judged.claims[0].verdict == verdict
 
 

@@ -67,7 +67,15 @@ def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(
     ],
 )
 def test_confidence_boundaries(correct, useful, expected):
-    assert confidence(correct, useful) == expected
+    assert confidence(correct, useful, 1.0) == expected
+
+
+@pytest.mark.parametrize(
+    ("answers_question", "expected"),
+    [(None, "high"), (0.5, "high"), (0.49, "medium"), (0.0, "medium")],
+)
+def test_an_answer_to_another_question_has_no_high_confidence(answers_question, expected):
+    assert confidence(1.0, 1.0, answers_question) == expected
 
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():

@@ -58,9 +58,7 @@ def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_
     assert verdicts == {
         "good": ["supported"],
         "mixed": ["supported", "not_found"],
-        "forged": [
-            "not_found"
-        ],  # half of its words are in the sentence: too few to be about the same
+        "forged": ["contradicted"],  # another number of days
         "silent": [],
     }
     assert found["silent"]["evaluation"]["abstains"]
@@ -214,5 +212,5 @@ def test_a_card_holds_it_against_labels(by_words):
     card = certify([run.out], judged_kinds(), created_at="2026-11-24T00:00:00+00:00")
     supported = next(one for one in card.scales if one.name == "supported").overall
     assert (card.judge.kind, card.judge.model, supported.items) == ("words", None, 73)
-    assert supported.figures["cohen_kappa"].value == pytest.approx(0.598, abs=0.001)
+    assert supported.figures["cohen_kappa"].value == pytest.approx(0.553, abs=0.001)
     assert not any(one.name == "utility" and one.overall.items for one in card.scales)

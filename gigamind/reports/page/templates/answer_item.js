@@ -2,8 +2,8 @@
 // One judged answer, and the search, filters and sorting of the list of answers.
 const FIELDS = ["id", "question", "language", "tags", "correctness", "utility", "confidence", "outcome", "pieces", "claims",
   "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes", "completeness", "omissions",
-  "facts", "contexts", "odd", "own", "change", "what", "before"];
-const CLAIM_FIELDS = ["id", "text", "verdict", "why", "note", "quote", "passage", "labelled", "inexact", "doors", "veto", "untold"];
+  "facts", "contexts", "odd", "notices", "own", "change", "what", "before"];
+const CLAIM_FIELDS = ["id", "text", "verdict", "why", "note", "quote", "passage", "labelled", "inexact", "doors", "veto", "untold", "score", "refused"];
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
 const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified", "no_claim"];
@@ -81,6 +81,7 @@ function detail(item) {
   if (item.before) parts.push(beside(item));
   parts.push(make("h3", { text: _("Answer") }), legendOf(new Set(item.pieces.map((piece) => piece[1]))), answerText(item));
   if (SCORES.length) parts.push(...verdictOf(own(item)));
+  parts.push(...item.notices.map((text) => make("p", { className: "wrongly", text })));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   const value = figure(item.reported);
   const estimate = _("Correctness as the model estimates it (not used in the metrics): {value}", { value });
@@ -92,7 +93,7 @@ function detail(item) {
   if (item.votes.length) parts.push(make("h3", { text: _("Panel votes") }), votes(item));
   if (item.contexts.length || item.odd.length) parts.push(make("h3", { text: _("Context passages that the system reported") }), ...contexts(item));
   if (item.coverage.length) parts.push(make("h3", { text: _("Use of the source notes") }), coverage(item));
-  if (item.claims.length) parts.push(make("h3", { text: _("Grounding issues") }), issues(item));
+  if (item.claims.length) parts.push(...issuesOf(item));
   if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h3", { text: _("Omissions") }), ...omissions(item));
   if (item.quality) parts.push(make("h3", { text: _("Checklist") }), checklist(item.quality));
   return parts;
@@ -133,7 +134,7 @@ function claimTable(item) {
   return make("table", { className: "ranking claims" }, make("tbody", {}, ...claimsOf(item).map((claim, at) => {
     const doors = make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
         make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: LABELS[name] })),
-      ...claim.why.filter((text) => !claim.doors.some(([name]) => LABELS[name] === text)).map((text) => make("li", { className: "why", text })));
+      ...scored(claim), ...claim.why.filter((text) => !claim.doors.some(([name]) => LABELS[name] === text)).map((text) => make("li", { className: "why", text })));
     const [role, reason] = claim.veto ? [LABELS[`role_${claim.veto[0]}`], LABELS[`veto_${claim.veto[1]}`]] : [];
     const vetoed = _("The model gave this sentence the role “{role}”, but gigamind counts it as a claim: {why}", { role, why: reason });
     const verdict = LABELS[claim.labelled];
@@ -145,6 +146,13 @@ function claimTable(item) {
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
       make("td", {}, make("div", { text: claim.text }), source(claim), doors), result);
   })));
+}
+
+// What the guard says, and the score: the share of the claim's words that its source has.
+function scored({ score, refused }) {
+  const percent = score === null ? "" : (100 * score).toFixed(0);
+  const text = refused ? _("guard: refuses the claim; score {percent}%", { percent }) : _("guard: passes the claim; score {percent}%", { percent });
+  return score === null || refused === null ? [] : [make("li", { className: refused ? "failed" : "passed", text })];
 }
 
 // The text of a team's own judge, and its proofs; a quote that proves nothing is struck out.
@@ -235,9 +243,12 @@ function omissions(item) {
 
 const listed = (text, rows) => (rows.length ? [make("p", { className: "small faint", text }), make("ul", { className: "sources left-out" }, ...rows)] : []);
 
-function issues(item) {
-  if (!item.issues.length) return make("p", { className: "small faint", text: _("No grounding issues") });
-  return make("ul", { className: "issues" }, ...item.issues.map((text) => make("li", { text })));
+// Nothing for an answer with a notice, which must not look good.
+function issuesOf(item) {
+  if (!item.issues.length && item.notices.length) return [];
+  const shown = item.issues.length ? make("ul", { className: "issues" }, ...item.issues.map((text) => make("li", { text })))
+    : make("p", { className: "small faint", text: _("No grounding issues") });
+  return [make("h3", { text: _("Grounding issues") }), shown];
 }
 
 // Each checklist item with its proof; an unproven yes is struck out, and counts as the judge file says.

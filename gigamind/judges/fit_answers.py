@@ -1,0 +1,167 @@
+"""Fits the thresholds of a `words` judge to human verdicts on claims.
+
+All claims of an answer are in one fold. The figures are those of the whole judge on claims whose answers did not choose
+the threshold.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from gigamind.datasets.check_answers import CheckedAnswer, check_answers
+from gigamind.datasets.jsonl import read_answers
+from gigamind.datasets.write import write_lines
+from gigamind.errors import DatasetError
+from gigamind.i18n import Language, Message, _
+from gigamind.judges.fit import FOLDS, grouped_folds
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.by_words import FittedScore, WordsJudgeFile, judged_by_words
+from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.segments.claims import comparable
+from gigamind.prompting.fences import Source
+from gigamind.stats.agreement import binary_agreement
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+FEWEST = 10  # claims of a language with each verdict
+_DIGITS = 4
+_LANGUAGES: tuple[Language, ...] = ("ko", "en")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledClaim:
+    """A claim with its human verdict; `score` is None if the guard refuses it or no sentence has its words."""
+
+    answer: str
+    language: Language
+    supported: bool
+    score: float | None
+
+
+def labelled_answers(
+    dataset: Path, notes: Path | None
+) -> tuple[list[CheckedAnswer], list[Message]]:
+    """Return the answers of a dataset that have labelled claims, and why other rows cannot be used."""
+    vault = read_vault(notes) if notes else None
+    checked = check_answers(read_answers(dataset), vault, Identities(vault.notes if vault else ()))
+    labelled = (row for row in checked.answers if row.item.labels and row.item.labels.claims)
+    problems = [error.describe(dataset) for error in checked.errors]
+    return [row for row in labelled if row.notes], problems
+
+
+def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> WordsJudgeFile:
+    """Return the judge with a threshold for each language that has enough labelled claims.
+
+    Raises:
+        DatasetError: no language has enough; says how many are needed.
+    """
+    at_zero = dict.fromkeys(_LANGUAGES, 0.0)
+    rows = list(_labelled(answers, file.model_copy(update={"min_score": at_zero})))
+    least, fitted = dict(file.min_score), dict[Language, FittedScore]()
+    for language in _LANGUAGES:
+        own = [row for row in rows if row.language == language]
+        verdicts = [row.supported for row in own]
+        if min(verdicts.count(True), verdicts.count(False)) >= FEWEST:
+            least[language] = _threshold(own)
+            fitted[language] = _held_out(answers, own, language, file)
+    if not fitted:
+        text = _(
+            "Too few labelled claims: {least} supported and {least} other claims of one language are required. Label"
+            " more claims in labels.claims of the dataset.",
+            least=FEWEST,
+        )
+        raise DatasetError(text)
+    return file.model_copy(update={"min_score": least, "fitted": fitted})
+
+
+def write_words_file(path: Path, file: WordsJudgeFile) -> None:
+    """Write a judge file atomically; reading it returns an equal one.
+
+    Raises:
+        EvaluationError: the file cannot be written.
+    """
+    scores = ", ".join(f"{name} = {score!r}" for name, score in file.min_score.items())
+    lines = [
+        "# Compares each claim with the notes by words. Written by `gigamind judge fit answers`; [fitted] is held out.",
+        f'kind = "{file.kind}"',
+        f"min_quote_chars = {file.min_quote_chars}",
+        f"min_score = {{ {scores} }}",
+    ]
+    for name, figures in file.fitted.items():
+        lines += ["", f"[fitted.{name}]"]
+        lines += [f"{field} = {value!r}" for field, value in figures if value is not None]
+    write_lines(path, lines)
+
+
+def _labelled(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Iterator[LabelledClaim]:
+    for row in answers:
+        notes = tuple(Source(note.title, note.text) for note in row.notes)
+        found = judged_by_words(AnswerCase(row.item.question, row.answer, notes), file)
+        labels = row.item.labels.claims if row.item.labels else ()
+        verdicts = {comparable(label.text): label.verdict == "supported" for label in labels}
+        for claim in found.claims:
+            text = claim.claim.piece.text
+            verdict = verdicts.get(comparable(text))
+            if verdict is not None:
+                language: Language = "ko" if Reading(text).is_korean else "en"
+                is_carried = claim.verdict == "supported" and claim.support is not None
+                score = claim.support.share if is_carried and claim.support else None
+                yield LabelledClaim(row.item.id, language, verdict, score)
+
+
+def _threshold(rows: Sequence[LabelledClaim]) -> float:
+    """Return the score with the largest balanced accuracy; of equal ones, the median."""
+    scores = sorted({row.score for row in rows if row.score is not None})
+    edges = [0.0, *((low + high) / 2 for low, high in pairwise(scores)), 1.0]
+    yes = sum(row.supported for row in rows)
+
+    def balanced(least: float) -> float:
+        called = [row for row in rows if row.score is not None and row.score >= least]
+        right = sum(row.supported for row in called)
+        return round(right / yes - (len(called) - right) / (len(rows) - yes), 9)
+
+    best = max(map(balanced, edges))
+    return round(median(edge for edge in edges if balanced(edge) == best), _DIGITS)
+
+
+def _held_out(
+    answers: Sequence[CheckedAnswer],
+    rows: Sequence[LabelledClaim],
+    language: Language,
+    file: WordsJudgeFile,
+) -> FittedScore:
+    ids = sorted({row.answer for row in rows})
+    folds = min(FOLDS, len(ids))
+    fold_of = dict(
+        zip(ids, grouped_folds([{one} for one in ids], [True] * len(ids), folds), strict=True)
+    )
+    found: list[LabelledClaim] = []
+    for fold in range(folds):
+        chosen = [row for row in rows if fold_of[row.answer] != fold]
+        verdicts = {row.supported for row in chosen}
+        least = _threshold(chosen) if len(verdicts) > 1 else file.min_score[language]
+        left_out = [row for row in answers if fold_of.get(row.item.id) == fold]
+        judge = file.model_copy(update={"min_score": {**file.min_score, language: least}})
+        found += (row for row in _labelled(left_out, judge) if row.language == language)
+    labels = np.array([row.supported for row in found], dtype=np.bool_)
+    called = np.array([row.score is not None for row in found], dtype=np.bool_)
+    clusters = np.array([ids.index(row.answer) for row in found])
+    figures = binary_agreement(labels, called, seed=0, label=language, clusters=clusters)
+    balanced = figures["balanced_accuracy"]
+    if balanced.value is None or balanced.low is None or balanced.high is None:
+        raise ValueError("both verdicts are there, so the figure is defined")
+    both = int((labels & called).sum())
+    return FittedScore(
+        claims=len(found),
+        supported=int(labels.sum()),
+        answers=len(ids),
+        balanced_accuracy=round(balanced.value, _DIGITS),
+        low=round(balanced.low, _DIGITS),
+        high=round(balanced.high, _DIGITS),
+        precision=round(both / int(called.sum()), _DIGITS) if called.any() else None,
+        recall=round(both / int(labels.sum()), _DIGITS),
+    )

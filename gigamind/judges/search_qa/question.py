@@ -1,0 +1,121 @@
+"""Which sentences of the notes have the words of the question, and whether an answer rests on them.
+
+A word counts by how few sentences have it. Values are relative to the sentence with the largest share, because
+questions use other words than notes. Measured: benchmarks/README.md.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gigamind.evidence.clause import is_question
+from gigamind.judges.search_qa.passage import HEADING
+from gigamind.judges.search_qa.reading import Reading
+from gigamind.prompting.fences import Source
+from gigamind.spans import Span
+from gigamind.text import sentences, unwrapped
+
+LEAST_ANSWERED = 0.5
+"""Share from which an answer counts as one to the question."""
+_LEAST_SHORT = 0.95  # of the sentence that a short answer is completed by
+_SHORT = 8  # words of an answer that may lack what the question says
+_SUBJECT = frozenset("은는이가")
+_AUXILIARY = frozenset(
+    "is are was were be has have had do does did can could will would may might must should shall".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSentence:
+    """A sentence of a note; `keys` are those of its words and of the heading above it."""
+
+    span: Span
+    text: str
+    heading: str
+    keys: AbstractSet[str]
+    content: AbstractSet[str]
+    is_korean: bool
+
+
+@lru_cache(maxsize=64)  # notes; each is compared with several answers
+def sentences_of(note: str) -> tuple[NoteSentence, ...]:
+    """Return the sentences of a note across line wraps, with headings; offsets are those of `unwrapped`."""
+    text, heading, found = unwrapped(note), "", list[NoteSentence]()
+    for span in sentences(text):
+        sentence = span.slice(text)
+        reading = Reading(sentence)
+        if HEADING.fullmatch(sentence):
+            heading = sentence
+        keys = {*reading.keys, *(Reading(heading).keys if heading else ())}
+        row = NoteSentence(span, sentence, heading, keys, reading.content, reading.is_korean)
+        found.append(row)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its notes.
+
+    Attributes:
+        weights: of the question's words, positive.
+        most: the largest share of them that a sentence has, in [0, 1]; 0 if no note has a word of the question.
+    """
+
+    text: str
+    is_korean: bool
+    weights: Mapping[str, float]
+    most: float
+
+    def answered(self, text: str) -> float | None:
+        """Return the share of the question's words that a text has, relative to the best sentence, in [0, 1].
+
+        Returns None if no note has a word of the question, such as for a question in another language.
+        """
+        if not self.most:
+            return None
+        return min(1.0, _share(self.weights, set(Reading(text).keys)) / self.most)
+
+    def is_left_open_by(self, answer: str, passage: str) -> bool:
+        """Return whether a short answer, completed with the question, is another than its passage gives."""
+        claim = Reading(answer)
+        if not is_elliptical(claim) or claim.is_foreign_to(is_korean=self.is_korean):
+            return False
+        share = self.answered(passage)
+        return share is not None and share < _LEAST_SHORT
+
+
+def asked(question: str, notes: Sequence[Source]) -> Asked:
+    """Return a question with the weights of its words in these notes."""
+    reading = Reading(question)
+    rows = [
+        row.keys | frozenset(Reading(note.title).keys)
+        for note in notes
+        for row in sentences_of(note.text)
+        if not (HEADING.fullmatch(row.text) or is_question(row.text))
+    ]
+    counts = Counter(key for row in rows for key in row & reading.content)
+    weights = {
+        key: math.log((len(rows) + 1) / (counts[key] + 0.5)) for key in sorted(reading.content)
+    }
+    most = max((_share(weights, row) for row in rows), default=0.0)
+    return Asked(question, reading.is_korean, weights, most)
+
+
+def completed(answer: str, question: str) -> str:
+    """Return a short answer with its question before it; any other answer unchanged."""
+    return f"{question.strip()} {answer}" if question and is_elliptical(Reading(answer)) else answer
+
+
+def is_elliptical(answer: Reading) -> bool:
+    """Return whether an answer is so short that its question says what it is about: "Beethoven.", "베토벤입니다."."""
+    return len(answer.raw.split()) <= _SHORT and not any(
+        word.text in _AUXILIARY or word.particle in _SUBJECT for word in answer.words
+    )
+
+
+def _share(weights: Mapping[str, float], keys: AbstractSet[str]) -> float:
+    whole = sum(weights.values())
+    return sum(weights[key] for key in weights if key in keys) / whole if whole else 0.0
