@@ -101,6 +101,10 @@ class GigamindError(Exception):
     exit_code: ClassVar[int] = 3
     run: Path | None = None
 
+    def __init__(self, text: Text = "", /, **values: object) -> None:
+        """Keep the message: `InputError("{file}: no such note", file=path)`, or a finished text."""
+        super().__init__(Message(text, values) if values else text)
+
     @property
     def message(self) -> Text:
         """What went wrong and how to fix it; `str(error)` is its English."""
@@ -187,8 +191,9 @@ class LlmError(EvaluationError):
         retry_after_s: float | None = None,
         may_cost: bool = False,  # noqa: FBT001, FBT002  pickle passes it by position
     ) -> None:
+        super().__init__(message)
         # All five, as pickle recreates the error from them.
-        super().__init__(message, code, status, retry_after_s, may_cost)
+        self.args = (message, code, status, retry_after_s, may_cost)
         self.code: LlmCode = code
         self.status = status
         self.retry_after_s = retry_after_s

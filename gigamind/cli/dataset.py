@@ -123,7 +123,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     refuse_existing_file("--fix", out)
     checked = _checked_rows(_read(named[0]), notes)
     if not isinstance(checked, CheckedDataset):
-        raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
+        raise InputError("--fix: {file} is not a dataset of queries.", file=named[0])
     count = write_reanchored(out, checked, read_vault(notes))
     line = _(
         "moved the expected spans of {n:,} of {all:,} rows: {file}",
@@ -192,13 +192,11 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
         wanted = sample_size(size)
     except InputError as error:
         demand = error.message
-        raise InputError(_("--size {size}: {demand}", size=size, demand=demand)) from error
+        raise InputError("--size {size}: {demand}", size=size, demand=demand) from error
     refuse_existing_file("--out", out)
     usable = list(_read(path).lines.values())
     if not usable:
-        raise DatasetError(
-            _("{file}: no usable rows. See gigamind dataset check {file}.", file=path)
-        )
+        raise DatasetError("{file}: no usable rows. See gigamind dataset check {file}.", file=path)
     lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])

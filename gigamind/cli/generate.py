@@ -100,10 +100,9 @@ def write_with_model(
     if (more := len(written.failures) - _MAX_FAILURES) > 0:
         print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
     if not written.rows:
-        message = _(
+        raise EvaluationError(
             "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
         )
-        raise EvaluationError(message)
     write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
     line = n_(
@@ -236,10 +235,8 @@ def generate_queries(
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
                 flag = "--" + option.replace("_", "-")
                 raise InputError(
-                    _(
-                        "{option} cannot be used with --model, because the model reads whole notes.",
-                        option=flag,
-                    )
+                    "{option} cannot be used with --model, because the model reads whole notes.",
+                    option=flag,
                 )
         write_with_model(notes, out, max_per_note, options)
         return
@@ -291,8 +288,7 @@ def generate_queries(
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
-        message = _(
+        raise InputError(
             "--forms: unknown form {form!r}. Use all or {forms}.", form=unknown[0], forms=FORMS
         )
-        raise InputError(message)
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

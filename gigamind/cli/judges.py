@@ -97,12 +97,11 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
-        message = _(
+        raise InputError(
             "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
             datasets=len(options.dataset),
             vaults=len(options.notes),
         )
-        raise InputError(message)
     fitted, warnings = _fitted(options)
     write_judge_file(options.out, fitted)
     show_result(fitted, lambda: _show_fit(fitted, options.out))
@@ -312,11 +311,10 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
         if fooled.rate is None:
-            problem = _(
+            raise EvaluationError(
                 "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
                 limit=limit,
             )
-            raise EvaluationError(problem)
         if fooled.rate > limit:
             reason = _(
                 "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
@@ -425,11 +423,10 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
         if passed.rate is None:
-            problem = _(
+            raise EvaluationError(
                 "--min-passed {limit:g} cannot be checked, because no test got a verdict",
                 limit=limit,
             )
-            raise EvaluationError(problem)
         if passed.rate < limit:
             reason = _(
                 "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",

@@ -82,11 +82,9 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(
-            _(
-                "{file}: the file of labels cannot be read ({reason})",
-                file=path,
-                reason=reason_of(error),
-            )
+            "{file}: the file of labels cannot be read ({reason})",
+            file=path,
+            reason=reason_of(error),
         ) from error
     values: dict[str, Mapping[str, float]] = {}
     lines: dict[str, int] = {}
@@ -115,10 +113,8 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
     if not values:
         fields = ", ".join(f'"{name}": ...' for name in model.model_fields)
         raise InputError(
-            _(
-                "{file}: no labels. Write one JSON object per line: {{{fields}}}.",
-                file=path,
-                fields=fields,
-            )
+            "{file}: no labels. Write one JSON object per line: {{{fields}}}.",
+            file=path,
+            fields=fields,
         )
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())

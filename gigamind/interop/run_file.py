@@ -92,14 +92,12 @@ def _run_of(
     lines = sum(bool(line.strip()) for line in content.splitlines())
     if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
         raise InputError(
-            _(
-                "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
-                " problem: {problem}",
-                file=path,
-                count=len(problems),
-                lines=lines,
-                problem=problems[0],
-            )
+            "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
+            " problem: {problem}",
+            file=path,
+            count=len(problems),
+            lines=lines,
+            problem=problems[0],
         )
     if not rows:
         raise InputError(
