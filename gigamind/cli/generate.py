@@ -182,8 +182,7 @@ def generate_links(
 @click.option(
     "--forms",
     default="title",
-    help="question forms: all, or a comma-separated list of title, heading, list, table, sentence and near-miss;"
-    " near misses are unanswerable",
+    help="question forms: all, or a comma-separated list of title, heading and near-miss; near misses are unanswerable",
 )
 @click.option(
     "--leave-out",
@@ -220,7 +219,7 @@ def generate_queries(
     seed: int,
     **given: Any,  # noqa: ANN401
 ) -> None:
-    """Generate search questions for review, from titles, headings and other forms, or with a model (--model).
+    """Generate search questions for review, from titles and headings, or with a model (--model).
 
     A model quotes the passage that answers each question; questions whose quote is not in the note are dropped. The
     model also writes questions that the note does not answer. Check during review that no other note answers them.

@@ -24,9 +24,6 @@ _LEAST_COMMON = 5  # notes
 _NEEDS: Mapping[Form, Message] = {
     "title": _("a title"),
     "heading": _("a heading of level 1 to 3 that few other notes have, with text below it"),
-    "list": _("a list item that explains a term, such as “- **term**: what it means”"),
-    "table": _("a table whose rows start with a name"),
-    "sentence": _("a paragraph whose first sentence starts with its subject"),
     "near-miss": _(
         "a year, version or name that can be replaced by another in the subject of a question"
     ),
