@@ -155,11 +155,9 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 
 @dataset.command(examples=("gigamind dataset stats --dataset queries.jsonl",))
 @_dataset_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @prints_json
-def stats(path: Path, form: str) -> None:
+def stats(path: Path) -> None:
     """Describe a dataset: languages, answerable share, spans and difficulty."""
-    del form  # the same as --json
     from gigamind.datasets.describe import describe_links, describe_queries
     from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
 
