@@ -148,7 +148,6 @@ CASES = [
     Case("import beir vault --out out", 1, ("vault/qrels/test.tsv", "corpus.jsonl, queries.jsonl")),
     Case("dataset label --dataset queries.jsonl --labels labels.txt --out out.jsonl", 1, ("labels.txt:1", "JSON")),
     Case("dataset label --dataset queries.jsonl --labels labels.jsonl --out out.jsonl", 1, ("labels.jsonl:1", '"zz"')),
-    Case("dataset sample --dataset queries.jsonl --size 0 --out out.jsonl", 1, ("--size 0", "50")),
     Case("align --source vault/deploy.md --quotes quotes.jsonl", 1, ("quotes.jsonl:1", "quote, source_index")),
     Case("align --source vault --quotes quotes.jsonl", 1, ("vault",)),
     Case("export trec links-run --out out", 1, ("links-run", "search")),
