@@ -66,7 +66,6 @@ class _Reader:
             self._span(place, note, context, start, answer) for answer in answers if answerable
         ]
         row = checked_row(
-            QueryItem,
             place,
             self.problems,
             id=name,
