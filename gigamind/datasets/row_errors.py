@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 60  # characters of a value in a message
 
-_EXAMPLES = {  # by the field of the row; other fields are texts
+_EXAMPLES = {  # by field; other fields are texts
     "answerable": "true",
     "expected_notes": '["a", "b"]',
     "gains": '{"a.md": 2, "b.md": 0}',
@@ -28,6 +28,7 @@ _EXAMPLES = {  # by the field of the row; other fields are texts
     "label": '"accept"',
     "context_notes": '[{"path": "a.md"}, {"title": "A", "text": "..."}]',
     "labels": '{"correctness": 0.75, "utility": 1.0}',
+    "claims": '[{"text": "...", "verdict": "supported"}]',
     "tags": '["policy"]',
     "created_at": '"2026-01-31T09:00:00+09:00"',
 }
@@ -112,7 +113,8 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
             "Write one JSON object on one line, and escapes such as \\ud83d\\ude00 in complete pairs"
         )
         return RowError(line, item_id, "", _("invalid JSON: {reason}", reason=str(reason)), fix)
-    name = str(details["loc"][0])
+    names = [str(part) for part in details["loc"]]
+    name = next((part for part in reversed(names) if part in _EXAMPLES), names[0])
     fix = _(
         'Write a value such as "{field}": {example}',
         field=name,
