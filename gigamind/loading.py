@@ -132,6 +132,49 @@ def read_fields(path: Path, model: type[File], what: Text) -> File:
         raise InputError(joined([str(path), first_problem(error)], ": ")) from None
 
 
+def read_bytes(path: Path, what: Text) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: it cannot be read; `what` names it in the message.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            "{file}: {what} cannot be read ({reason}). Check the path.",
+            file=path,
+            what=what,
+            reason=reason_of(error),
+        ) from error
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Decode UTF-8, or UTF-16 with a byte order mark.
+
+    Raises:
+        InputError: another encoding; names the line.
+    """
+    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encoding = "utf-16" if marked else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "{file}:{line}: the text is not {encoding}. Convert the file to UTF-8: iconv -f CP949 -t UTF-8"
+            " (replace CP949 with the encoding of the file).",
+            file=path,
+            line=line,
+            encoding=encoding.removesuffix("-sig").upper(),
+        ) from error
+
+
+def read_text(path: Path, what: Text) -> str:
+    """Return the text of a file; see `read_bytes` and `decoded`."""
+    return decoded(path, read_bytes(path, what))
+
+
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
     for number, line in enumerate(text.split("\n"), start=1):

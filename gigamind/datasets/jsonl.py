@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionItem, Row
-from gigamind.errors import DatasetError, InputError, reason_of
+from gigamind.errors import DatasetError, InputError
 from gigamind.i18n import Message, _, n_
+from gigamind.loading import read_bytes
 
 _BOM = b"\xef\xbb\xbf"
 _EXAMPLES: Mapping[type[Row], str] = {
@@ -50,7 +51,10 @@ def dataset_kind(path: Path) -> DatasetKind:
     Raises:
         InputError: as for `_read`.
     """
-    parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
+    parsed = (
+        _parse(line, row.decode(errors="replace"))
+        for line, row in _rows(read_bytes(path, _("the JSONL dataset")))
+    )
     nothing: dict[str, object] = {}
     first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
     if "query" in first:
@@ -67,7 +71,7 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         InputError: the file is missing, a folder, or unreadable.
         DatasetError: the file has no rows.
     """
-    content = _content(path)
+    content = read_bytes(path, _("the JSONL dataset"))
     _refuse_other_formats(path, content, model)
     items: list[Item] = []
     errors: list[RowError] = []
@@ -95,23 +99,6 @@ read_links = partial(_read, model=LinkItem)
 read_questions = partial(_read, model=QuestionItem)
 read_answers: Callable[[Path], Dataset[QuestionItem]] = partial(_read, model=AnswerItem)
 """Read questions that all have answers."""
-
-
-def _content(path: Path) -> bytes:
-    if path.is_dir():
-        raise InputError("{file}: is a folder. Give a JSONL file.", file=path)
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(
-            "{file}: no such file. Check the path of the dataset.", file=path
-        ) from error
-    except OSError as error:
-        raise InputError(
-            "{file}: cannot be read ({reason}). Check the permissions.",
-            file=path,
-            reason=reason_of(error),
-        ) from error
 
 
 def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.datasets.schema import Filled, Gain, QueryItem
-from gigamind.errors import InputError, reason_of
-from gigamind.loading import numbered_lines, parsed
+from gigamind.errors import InputError
+from gigamind.i18n import _
+from gigamind.loading import numbered_lines, parsed, read_text
 
 
 class _Line(BaseModel):
@@ -24,14 +25,7 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
     Raises:
         InputError: the file cannot be read, a line is invalid or about no `known` query, or no line has a grade.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            "{file}: the labels cannot be read ({reason}). Save them as UTF-8.",
-            file=path,
-            reason=reason_of(error) if isinstance(error, OSError) else str(error),
-        ) from error
+    text = read_text(path, _("the file of labels"))
     gains: dict[str, dict[str, int]] = {}
     for number, row in numbered_lines(text):
         line = parsed(_Line, row, f"{path}:{number}")

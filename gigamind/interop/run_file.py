@@ -14,7 +14,8 @@ from typing import Generic, TypeVar, cast
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
 from gigamind.interop.ranking import RankedNote, Ranking, parse_hits, score_of
-from gigamind.interop.source import decoded, placed_lines, read_bytes
+from gigamind.interop.source import placed_lines
+from gigamind.loading import decoded, read_bytes
 
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
 # the last three.

@@ -4,54 +4,11 @@ import json
 from pathlib import Path
 from typing import cast
 
-from gigamind.errors import InputError, reason_of, text_of
+from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
-from gigamind.loading import refuse_problems
+from gigamind.loading import read_text, refuse_problems
 
 Fields = dict[str, object]
-
-
-def read_bytes(path: Path, what: Message) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        InputError: it cannot be read; `what` names it in the message.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            "{file}: {what} cannot be read ({reason}). Check the path.",
-            file=path,
-            what=what,
-            reason=reason_of(error),
-        ) from error
-
-
-def decoded(path: Path, content: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte order mark.
-
-    Raises:
-        InputError: another encoding; names the line.
-    """
-    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encoding = "utf-16" if marked else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "{file}:{line}: the text is not {encoding}. Convert the file to UTF-8: iconv -f CP949 -t UTF-8"
-            " (replace CP949 with the encoding of the file).",
-            file=path,
-            line=line,
-            encoding=encoding.removesuffix("-sig").upper(),
-        ) from error
-
-
-def read_text(path: Path, what: Message) -> str:
-    """Return the text of a file; see `read_bytes` and `decoded`."""
-    return decoded(path, read_bytes(path, what))
 
 
 def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
