@@ -116,8 +116,8 @@ OUTPUTS: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("eval generate-links", "eval generate-queries", "dataset label"),
-            *("baseline promote", "import trec", "import beir", "import squad"),
-            *("export trec", "export csv", "init", "gate waive"),
+            *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
+            *("import deepeval", "export trec", "export csv", "export ragas", "init", "gate waive"),
         ),
         "output/written",
     ),

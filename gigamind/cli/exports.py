@@ -14,6 +14,7 @@ from gigamind.i18n import _
 
 if TYPE_CHECKING:
     from gigamind.records.schema import Record
+    from gigamind.tasks.answers.schema import AnswerItemReport
     from gigamind.tasks.search.schema import ItemReport
 
 _path = click.Path(path_type=Path)
@@ -68,6 +69,19 @@ def as_csv(run: Path, out: Path) -> None:
     _write(out, csv_text(rows), len(rows))
 
 
+@export.command(examples=("gigamind export ragas eval/out/20261123-101500 --out samples.jsonl",))
+@_run
+@click.option("--out", type=_path, required=True, help=".jsonl file to create")
+@prints_json
+def ragas(run: Path, out: Path) -> None:
+    """Write samples for ragas (EvaluationDataset.from_jsonl), for runs of search or answers."""
+    from gigamind.interop.tables import json_lines_text
+
+    record = _read(run, "search", "answers")
+    sample = _searched if record.run.task == "search" else _answered
+    _write(out, json_lines_text([sample(item) for item in record.items]), len(record.items))
+
+
 def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     from gigamind.release.snapshot import read_run
     from gigamind.tasks import KINDS
@@ -102,3 +116,22 @@ def _flat(item: Mapping[str, Any]) -> dict[str, object]:
         elif not isinstance(value[0] if isinstance(value, list) and value else value, Mapping):
             row[name] = value
     return row
+
+
+def _searched(item: "ItemReport") -> dict[str, object]:
+    texts = [hit.chunk.text for hit in item.ranking if hit.chunk]
+    return {
+        "user_input": item.query,
+        "retrieved_contexts": texts or None,
+        "retrieved_context_ids": [hit.note for hit in item.ranking],
+        "reference_contexts": [span.text for span in item.expected_spans] or None,
+        "reference_context_ids": list(item.expected_notes),
+    }
+
+
+def _answered(item: "AnswerItemReport") -> dict[str, object]:
+    return {
+        "user_input": item.question,
+        "response": item.answer,
+        "retrieved_contexts": [note.text for note in item.notes],
+    }

@@ -14,6 +14,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _, joined, n_
 
 if TYPE_CHECKING:
+    from gigamind.interop.answer_sets import Answered
     from gigamind.interop.collection import Imported
 
 _path = click.Path(path_type=Path)
@@ -28,6 +29,16 @@ def _import_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
         _write(read(**given), out, evaluation)
 
     return run
+
+
+def _answer_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
+    return click.option(
+        "--answer",
+        type=click.Choice(["response", "reference"]),
+        default="response",
+        show_default=True,
+        help="answer to judge: response is the answer of the system, reference is the expected answer",
+    )(_import_command(read))
 
 
 @click.group("import", cls=Group)
@@ -75,9 +86,30 @@ def beir(folder: Path, split: str | None) -> "Imported":
     return read_beir(folder, split)
 
 
+@collection.command(
+    examples=("gigamind import ragas testset.csv --answer reference --out ragas-rows",)
+)
+@click.argument("file", type=_path)
+@_answer_command
+def ragas(file: Path, answer: "Answered") -> "Imported":
+    """Convert a ragas test set (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
+    from gigamind.interop.answer_sets import RAGAS, read_answers
+
+    return read_answers(file, RAGAS, answer)
+
+
+@collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
+@click.argument("file", type=_path)
+@_answer_command
+def deepeval(file: Path, answer: "Answered") -> "Imported":
+    """Convert deepeval goldens or test cases (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
+    from gigamind.interop.answer_sets import DEEPEVAL, read_answers
+
+    return read_answers(file, DEEPEVAL, answer)
+
+
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
     from gigamind.cli.show import plain_console, show_warning_lines
-    from gigamind.interop.collection import DATASET
     from gigamind.records.folder import check_out_folder, write_texts
 
     if evaluation and is_json():
@@ -85,14 +117,17 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     check_out_folder(out)
     write_texts(out, imported.files())
     show_warning_lines(plain_console(stderr=True), imported.warnings)
-    dataset = out / DATASET
+    dataset = out / imported.name
     counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
     line = n_("{n} row: {folder}", "{n:,} rows: {folder}", n=counts["rows"], folder=out)
     if imported.notes:
         line = _("{rows:,} rows, {notes:,} notes: {folder}", **counts, folder=out)
-    notes = ["--notes", str(out / "notes")] if imported.notes else []
-    following = ["search", "--dataset", str(dataset), *notes]
-    more = [] if imported.notes else ["--system", "run:FILE"]
+    if imported.name == "queries.jsonl":
+        notes = ["--notes", str(out / "notes")] if imported.notes else []
+        following = ["search", "--dataset", str(dataset), *notes]
+        more = [] if imported.notes else ["--system", "run:FILE"]
+    else:
+        following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:
         following = _(
             "Next command: {command}", command=" ".join(["gigamind eval", *following, *more])

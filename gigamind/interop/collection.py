@@ -6,12 +6,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import schema_errors
-from gigamind.datasets.schema import QueryItem
+from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
 from gigamind.i18n import Message, _
 from gigamind.vault.identity import leaves_vault
@@ -19,31 +19,37 @@ from gigamind.vault.identity import leaves_vault
 _UNSAFE = re.compile(r'[\\/:*?"<>|%\x00-\x1f\x7f]|^[.\s]|[.\s]$')
 _LONGEST = 200  # bytes of a file name; most file systems allow 255
 
-DATASET = "queries.jsonl"
+Item = TypeVar("Item", QueryItem, AnswerItem)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
     """The result of an import."""
 
-    rows: Sequence[QueryItem]
+    rows: Sequence[QueryItem] | Sequence[AnswerItem]  # of queries.jsonl or answers.jsonl
     notes: Mapping[str, str] = field(default_factory=dict[str, str])  # by path; may be empty
     warnings: tuple[Message, ...] = ()  # anomalies and what was left out
+
+    @property
+    def name(self) -> str:
+        """Return the file name of the dataset."""
+        return "answers.jsonl" if isinstance(self.rows[0], AnswerItem) else "queries.jsonl"
 
     def files(self) -> dict[str, str]:
         """Return path in the folder -> text."""
         lines = "".join(row_line(row) + "\n" for row in self.rows)
-        return {DATASET: lines, **{f"notes/{path}": text for path, text in self.notes.items()}}
+        return {self.name: lines, **{f"notes/{path}": text for path, text in self.notes.items()}}
 
 
 def checked_row(
+    model: type[Item],
     place: str,
     problems: list[Message],
     **fields: Any,  # noqa: ANN401  checked by the model
-) -> QueryItem | None:
+) -> Item | None:
     """Return a row; if it is invalid, append to `problems` and return None."""
     try:
-        return QueryItem(**fields)
+        return model(**fields)
     except ValidationError as error:
         for problem in schema_errors(error, 0, ""):
             problems.append(  # noqa: PERF401

@@ -1,6 +1,9 @@
 """Read files of other tools: bytes, text in several encodings, and lines with their places."""
 
+import csv
+import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -60,6 +63,77 @@ def json_whole(path: Path, what: Message) -> object:
         raise InputError(
             "{file}: cannot be read ({reason}). Export it again.", file=path, reason=str(error)
         ) from error
+
+
+def table_rows(path: Path, what: Message) -> list[tuple[str, Fields]]:
+    """Return the rows of a table, each with its place: CSV, JSON lines, or JSON as a list of rows or as columns.
+
+    Raises:
+        InputError: it cannot be read in the format of its suffix, or has no rows.
+    """
+    match path.suffix.lower():
+        case ".csv":
+            rows = list(_csv_rows(path, what))
+        case ".jsonl":
+            rows = json_lines(path, what)
+        case ".json":
+            rows = _json_rows(path, json_whole(path, what))
+        case _:
+            raise InputError(
+                "{file}: the name of {what} must end in .csv, .json or .jsonl. Save it in one of these formats.",
+                file=path,
+                what=what,
+            )
+    if not rows:
+        raise InputError("{file}: {what} has no rows. Export it again.", file=path, what=what)
+    return rows
+
+
+def _csv_rows(path: Path, what: Message) -> Iterator[tuple[str, Fields]]:
+    csv.field_size_limit(2**31 - 1)  # contexts of a row may be long
+    reader = csv.DictReader(io.StringIO(read_text(path, what), newline=""))
+    try:
+        start = 2
+        for row in reader:
+            if None in row:
+                raise InputError(
+                    "{file}:{line}: more cells than the header. Quote cells that contain commas.",
+                    file=path,
+                    line=start,
+                )
+            yield f"{path}:{start}", {name: cell for name, cell in row.items() if cell}
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            "{file}:{line}: invalid CSV ({reason}). Export it again.",
+            file=path,
+            line=reader.line_num,
+            reason=str(error),
+        ) from error
+
+
+def _json_rows(path: Path, value: object) -> list[tuple[str, Fields]]:
+    rows = cast("list[object]", value) if isinstance(value, list) else _columns(value)
+    if rows is None or not all(isinstance(row, dict) for row in rows):
+        raise InputError(
+            "{file}: the JSON must be a list of rows or an object of columns. Export the data as JSON lines.",
+            file=path,
+        )
+    return [(f"{path}: row {at}", _object(row)) for at, row in enumerate(rows, start=1)]
+
+
+def _columns(value: object) -> list[object] | None:
+    """Return the rows of {column: {row: value}}, as pandas writes them, or of {column: [values]}."""
+    table = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    columns: dict[str, list[object]] = {}
+    for name, cells in table.items():
+        if isinstance(cells, dict):
+            columns[name] = list(cast("dict[str, object]", cells).values())
+        elif isinstance(cells, list):
+            columns[name] = cast("list[object]", cells)
+    if not columns or len(columns) != len(table) or len({len(c) for c in columns.values()}) != 1:
+        return None
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _object(value: object) -> Fields:

@@ -66,6 +66,7 @@ class _Reader:
             self._span(place, note, context, start, answer) for answer in answers if answerable
         ]
         row = checked_row(
+            QueryItem,
             place,
             self.problems,
             id=name,

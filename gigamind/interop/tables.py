@@ -1,4 +1,4 @@
-"""Write tables as CSV for spreadsheets."""
+"""Write tables for other tools: CSV for spreadsheets, JSON lines for ragas."""
 
 import csv
 import io
@@ -19,6 +19,14 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return "\ufeff" + file.getvalue()
+
+
+def json_lines_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return one JSON object per row; names without a value are left out."""
+    return "".join(
+        json.dumps({n: v for n, v in row.items() if v is not None}, ensure_ascii=False) + "\n"
+        for row in rows
+    )
 
 
 def _cell(value: object) -> object:

@@ -106,6 +106,7 @@ def imported_queries(
         gains = {label(document): gain for document, gain in judged.grades[name].items()}
         relevant = tuple(document for document, gain in gains.items() if gain > 0)
         row = checked_row(
+            QueryItem,
             judged.places[name],
             judged.problems,
             id=name,

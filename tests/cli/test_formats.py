@@ -7,9 +7,12 @@ from pathlib import Path
 
 import ir_measures
 import pytest
+from answer_reply import answer_reply, supported
 from foreign_files import write_foreign_files
+from reached import reached
 
 DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
+LEAVE = "휴가는 팀장에게 신청한다."
 
 
 def commands():
@@ -23,11 +26,12 @@ def rows(path):
 
 
 @pytest.fixture(scope="module")
-def documented(tmp_path_factory, gigamind):
+def documented(tmp_path_factory, gigamind, model_server):
     """The folder in which all commands of the page ran, and how they ended."""
     folder = tmp_path_factory.mktemp("formats")
     write_foreign_files(folder)
     labels = folder / "runs" / "trec" / "unjudged.jsonl"
+    model_server.script.clear()
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(folder)
         environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
@@ -35,7 +39,10 @@ def documented(tmp_path_factory, gigamind):
         ended = []
         for command in commands():
             more = []
-            if command[:2] == ["eval", "search"] or "--" in command:
+            if command[:2] in (["import", "ragas"], ["import", "deepeval"]):
+                model_server.script.append(answer_reply([supported(LEAVE)], LEAVE))
+                more = reached(model_server)
+            elif command[:2] == ["eval", "search"] or "--" in command:
                 more = ["--speed-passes", "0"]
                 more += [] if "--system" in command else ["--mode", "keyword"]
             elif command[:2] == ["dataset", "label"]:
@@ -48,8 +55,8 @@ def test_every_command_of_the_page_ends_well(documented):
     _, ended = documented
     assert [(command, end.stderr) for command, end in ended if end.code] == []
     assert {tuple(command[:2]) for command, _ in ended} == {
-        *(("import", kind) for kind in ("trec", "beir", "squad")),
-        *(("export", kind) for kind in ("trec", "csv")),
+        *(("import", kind) for kind in ("trec", "beir", "squad", "ragas", "deepeval")),
+        *(("export", kind) for kind in ("trec", "csv", "ragas")),
         ("eval", "search"),
         ("dataset", "label"),
     }
@@ -57,7 +64,7 @@ def test_every_command_of_the_page_ends_well(documented):
 
 def test_each_format_comes_to_a_report(documented):
     folder, _ = documented
-    for name in ("trec", "beir", "korquad", "beir-rows"):
+    for name in ("trec", "beir", "korquad", "ragas", "deepeval", "beir-rows"):
         assert (folder / "runs" / name / "report.html").is_file(), name
 
 
@@ -103,6 +110,16 @@ def test_documents_of_beir_are_found_by_their_ids(documented):
     assert (folder / "beir" / "notes" / "d4.md").read_text("utf-8").endswith("---\n--- odd ---\n")
 
 
+@pytest.mark.parametrize("tool", ["ragas", "deepeval"])
+def test_answers_keep_their_contexts(documented, tool):
+    folder, _ = documented
+    [row] = rows(folder / tool / "answers.jsonl")
+    assert (row["answer"], row["context_notes"][0]["text"]) == ("팀장에게 신청합니다.", LEAVE)
+    assert len(row["context_notes"]) == 2
+    [item] = rows(folder / "runs" / tool / "per_item.jsonl")
+    assert item["outcome"] == "scored"
+
+
 def test_an_exported_run_has_the_figures_of_its_report(documented):
     folder, _ = documented
     run = list(ir_measures.read_trec_run(str(folder / "trec-files" / "run.trec")))
@@ -126,6 +143,10 @@ def test_tables_open_elsewhere(documented):
         table = {row["id"]: row for row in csv.DictReader(file)}
     assert table["q2"]["mrr"] == "1.0"
     assert json.loads(table["q2"]["ranking"])[0] == "a%2Fb%3Ac.md"
+    sample = rows(folder / "samples.jsonl")[0]
+    assert sample["user_input"] == "휴가 신청"
+    assert sample["reference_context_ids"] == ["d1.md"]
+    assert len(sample["retrieved_contexts"]) == len(sample["retrieved_context_ids"])
 
 
 def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypatch):
@@ -139,3 +160,8 @@ def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypa
     for kind, out in (("csv", "items.csv"), ("trec", "trec-files")):
         ended = gigamind("export", kind, "runs/beir", "--out", out)
         assert (ended.code, f"--out {out}: exists already" in ended.stderr) == (1, True)
+    wrong = gigamind("export", "trec", "runs/ragas", "--out", "other")
+    assert (wrong.code, "answers" in wrong.stderr) == (
+        1,
+        True,
+    )

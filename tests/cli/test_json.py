@@ -89,6 +89,7 @@ def commands(model):
     yield "import trec", ("import", "trec", "qrels", "--topics", "topics", "--out", "trec")
     yield "export trec", ("export", "trec", "runs/a", "--out", "exported")
     yield "export csv", ("export", "csv", "runs/a", "--out", "items.csv")
+    yield "export ragas", ("export", "ragas", "runs/a", "--out", "samples.jsonl")
     suggest = ("suggest-links", "--notes", "unlinked", "--no-semantic")
     yield "suggest-links", (*suggest, "--all")
     yield "suggest-links", (*suggest, "--note", "glossary")
@@ -112,6 +113,8 @@ ALIKE = {
     "tune search",
     "import beir",
     "import squad",
+    "import ragas",
+    "import deepeval",
     "dataset label",
     "gate waive",
 }

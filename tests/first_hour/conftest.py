@@ -62,6 +62,7 @@ FILES: dict[str, str | bytes] = {
     "labels.jsonl": lines({"id": "zz", "note": "deploy.md", "gain": 1}),
     "quotes.jsonl": '{"quot": "x"}\n',
     "talk.jsonl": lines({"role": "user", "content": "Hello."}),
+    "set.txt": "question\n",
     "set.json": "{}",
     "set.csv": "id,query\na,deploy\n",
     "model.gguf": "no model",

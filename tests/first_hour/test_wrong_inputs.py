@@ -142,6 +142,8 @@ CASES = [
     Case(f"{ASKED} --config typo.toml", 1, ("typo.toml:2", "topk")),
     Case(f"{ASKED} --config text.toml", 1, ("text.toml:2", "topk = 'ten'")),
     # Files of other tools
+    Case("import ragas set.txt --out out", 1, ("set.txt", ".csv, .json")),
+    Case("import ragas set.json --out out", 1, ("set.json", "JSON")),
     Case("import squad set.json --out out", 1, ("set.json", "SQuAD")),
     Case("import beir vault --out out", 1, ("vault/qrels/test.tsv", "corpus.jsonl, queries.jsonl")),
     Case("dataset label --dataset queries.jsonl --labels labels.txt --out out.jsonl", 1, ("labels.txt:1", "JSON")),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gigamind.errors import InputError
+from gigamind.interop.answer_sets import DEEPEVAL, RAGAS, read_answers
 from gigamind.interop.beir import read_beir
 from gigamind.interop.collection import note_path, note_text
 from gigamind.interop.squad import read_squad
@@ -194,3 +195,61 @@ def test_a_paragraph_that_stands_twice_is_one_note_and_a_wrong_start_is_mended(w
 )
 def test_a_file_of_squad_that_cannot_be_used_is_told_with_its_place(write, content, message):
     assert message in refused(read_squad, write("s.json", content))
+
+
+SAMPLE = {"question": "q", "answer": "a", "contexts": ["c1", "c2"], "ground_truths": ["g"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps([SAMPLE])),
+        ("a.json", json.dumps({name: {"0": value} for name, value in SAMPLE.items()})),
+        ("a.json", json.dumps({name: [value] for name, value in SAMPLE.items()})),
+        ("a.jsonl", json.dumps(SAMPLE)),
+        ("a.csv", "\ufeffquestion,answer,contexts\nq,a,\"['c1', 'c2']\"\n"),
+        ("a.csv", 'user_input,response,retrieved_contexts\nq,a,"[""c1"", ""c2""]"\n'),
+    ],
+)
+def test_a_test_set_of_ragas_is_read_in_each_of_its_forms(write, name, content):
+    [row] = read_answers(write(name, content), RAGAS, "response").rows
+    assert (row.id, row.question, row.answer) == ("0001", "q", "a")
+    assert [note.text for note in row.context_notes] == ["c1", "c2"]
+
+
+def test_the_reference_is_judged_by_its_own_contexts(write):
+    rows = [
+        {"input": "q", "expected_output": "e", "context": ["own"], "retrieval_context": ["found"]},
+        {"input": "r", "actual_output": "a", "name": "n"},
+    ]
+    path = write("g.json", json.dumps(rows))
+    imported = read_answers(path, DEEPEVAL, "reference")
+    [row] = imported.rows
+    assert (row.answer, [note.text for note in row.context_notes]) == ("e", ["own"])
+    [warning] = imported.warnings
+    assert warning.values == {"n": 1, "total": 2, "field": "reference"}
+    other = read_answers(path, DEEPEVAL, "response")
+    assert (other.rows[0].id, other.rows[0].context_notes) == ("n", ())
+    assert other.warnings[1].values == {"n": 1}
+
+
+def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
+    path = write("g.csv", "input,actual_output,retrieval_context\nq,a,one|two\n")
+    assert [n.text for n in read_answers(path, DEEPEVAL, "response").rows[0].context_notes] == [
+        "one",
+        "two",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "x", ".csv, .json or .jsonl"), ("a.json", "[]", "a.json: "),
+        ("a.json", '{"a": [1], "b": [1, 2]}', "a.json: "),
+        ("a.json", '[{"answer": "a"}]', "row 1: "),
+        ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: "),
+        ("a.jsonl", '{"question": "q"}', "a.jsonl: "),
+    ],
+)  # fmt: skip
+def test_a_test_set_that_cannot_be_used_is_told(write, name, content, message):
+    assert message in refused(read_answers, write(name, content), RAGAS, "response")

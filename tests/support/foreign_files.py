@@ -1,5 +1,6 @@
 """Files as other tools write them, in one folder, by the names that docs/systems.md gives them."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -22,6 +23,25 @@ PARAGRAPHS = [
         ],
     },
     {"context": "The deploy runs every Friday.", "qas": []},
+]
+GOLDENS = [
+    {
+        "input": "휴가는 누구에게 신청하나요?",
+        "actual_output": "팀장에게 신청합니다.",
+        "expected_output": "팀장",
+        "retrieval_context": ["휴가는 팀장에게 신청한다.", "The garden has roses."],
+        "context": None,
+        "name": "leave",
+    },
+    {"input": "When?", "actual_output": None, "expected_output": "Friday", "context": ["Friday."]},
+]
+SAMPLES = [
+    {
+        "user_input": "휴가는 누구에게 신청하나요?",
+        "retrieved_contexts": "['휴가는 팀장에게 신청한다.', \"It's red.\"]",
+        "response": "팀장에게 신청합니다.",
+        "reference": "팀장",
+    }
 ]
 
 
@@ -46,3 +66,8 @@ def write_foreign_files(folder: Path) -> None:
     write("scifact/qrels/test.tsv", "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
     data = {"version": "x", "data": [{"title": "Office", "paragraphs": PARAGRAPHS}]}
     write("KorQuAD_v1.0_dev.json", json.dumps(data))
+    write("goldens.json", json.dumps(GOLDENS))
+    with (folder / "testset.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(SAMPLES[0]))
+        table.writeheader()
+        table.writerows(SAMPLES)

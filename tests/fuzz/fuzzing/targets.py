@@ -29,6 +29,8 @@ from gigamind.datasets.write import row_line
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
+from gigamind.interop.answer_sets import DEEPEVAL, RAGAS
+from gigamind.interop.answer_sets import read_answers as read_test_set
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.run_file import read_run_file
 from gigamind.interop.squad import read_squad
@@ -179,6 +181,10 @@ def imports(content: bytes) -> None:
         read_trec(_file(b"q1 0 d1 1\n", "qrels"), _file(content, "topics")).files()
     with refusing():
         read_squad(_file(content, "squad.json")).files()
+    for suffix in ("csv", "json", "jsonl"):
+        for columns in (RAGAS, DEEPEVAL):
+            with refusing():
+                read_test_set(_file(content, f"set.{suffix}"), columns, "response").files()
 
 
 def snapshot(content: bytes) -> None:
@@ -408,6 +414,9 @@ _SQUAD = json.dumps({
         {"id": "2", "question": "Who?", "is_impossible": True, "answers": []},
     ]}]}],
 }).encode()  # fmt: skip
+_RAGAS = json.dumps(
+    [{"user_input": "q", "response": "a", "retrieved_contexts": ["c", "d"], "reference": "r"}]
+).encode()
 _EXTRACTED = json.dumps({
     "entries": [{"entryId": "e", "text": "a", "evidence": [{"messageIndex": 0, "quote": "We ship"}]}]
 }).encode()  # fmt: skip
@@ -463,6 +472,9 @@ TARGETS = {
                 b"q1\tWhat?\n",
                 b'{"_id": "q1", "text": "What?"}\n',
                 _SQUAD,
+                _RAGAS,
+                b"user_input,response,retrieved_contexts\nq,a,\"['c', 'd']\"\n",
+                b"input,actual_output,retrieval_context\nq,a,c|d\n",
             ),
         ),
         Target("snapshot", snapshot, made=_snapshots),
