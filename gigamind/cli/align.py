@@ -1,22 +1,22 @@
-"""`gigamind align`: find quotes in their sources and print a table or JSON."""
+"""`gigamind align`: find quotes in their sources and print a table, Markdown or JSON."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from gigamind.cli.command import command
 from gigamind.cli.errors import translated
-from gigamind.cli.options import options_of
 from gigamind.cli.output import STDIN, prints_json, read_text, show_result
 from gigamind.errors import InputError
-from gigamind.evaluation.options import validated
 from gigamind.evidence.result import (
     DEFAULT,
+    LEAST_FUZZY,
     Aligned,
     Alignment,
-    AlignOptions,
     AlignResult,
     Failed,
     Quote,
@@ -119,7 +119,7 @@ _REASONS = {
     "quote_too_short_for_fuzzy": _(
         "not found verbatim, and the quote is too short for a similarity search"
     ),
-    "fuzzy_disabled": _("not found verbatim, and --no-enable-fuzzy forbids a search with edits"),
+    "fuzzy_disabled": _("not found verbatim, and --no-fuzzy forbids a search with edits"),
     "below_threshold": _("no sufficiently similar passage"),
 }
 _CRITICAL = {
@@ -144,25 +144,48 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
     heads = ("#", *([_("source")] if several else []), _("match"), _("position"), _("passage"))
     table = Table(*map(translated, heads))
     units = [Utf16(source.text) for source in sources]
-    for number, outcome in enumerate(result.outcomes, start=1):
-        index = outcome.quote.source_index
-        known = 0 <= index < len(sources)
-        source = printable(sources[index].name) if known else f"{index}?"
-        cells = [str(number), *([source] if several else []), *_match_and_place(outcome, units)]
+    for row, outcome in enumerate(result.outcomes, start=1):
+        number, source, method, confidence, points, utf16 = _cells(row, outcome, sources, units)
+        place = points if points == utf16 else f"{points}\nUTF-16 {utf16}"
+        cells = [number, *([source] if several else []), f"{method} {confidence}".strip(), place]
         table.add_row(*cells, _passage(outcome, sources, marks))
     console.print(table)
     console.print(translated(_summary(result, sources)))
 
 
-def _match_and_place(outcome: Alignment, units: Sequence[Utf16]) -> tuple[str, str]:
+def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
+    """Return a Markdown table and the summary."""
+    units = [Utf16(source.text) for source in sources]
+    offsets = (_("position in code points"), "UTF-16")
+    heads = ("#", _("source"), _("match"), _("confidence"), *offsets, _("passage"))
+    lines = [f"| {' | '.join(map(translated, heads))} |", "|---:|---|---|---:|---|---|---|"]
+    for number, outcome in enumerate(result.outcomes, start=1):
+        passage = _passage(outcome, sources, _MARKS).plain
+        cells = [*_cells(number, outcome, sources, units), passage]
+        # No cell ends early, and HTML of a source stays text.
+        escaped = (re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell) for cell in cells)
+        lines.append(f"| {' | '.join(escaped)} |")
+    return "\n".join([*lines, "", translated(_summary(result, sources))])
+
+
+def _cells(
+    number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
+) -> list[str]:
+    index = outcome.quote.source_index
+    known = 0 <= index < len(sources)
+    source = printable(sources[index].name) if known else f"{index}?"
     if isinstance(outcome, Failed):
-        return translated(_("none")), ""
+        return [str(number), source, translated(_("none")), "", "", ""]
+    start, end = units[index].span_from_code_points(outcome.span)
     span = outcome.span
-    start, end = units[outcome.quote.source_index].span_from_code_points(span)
-    points, utf16 = f"{span.start}..{span.end}", f"{start}..{end}"
-    level = "" if outcome.level == "raw" else f" {outcome.level}"
-    match = f"{outcome.method}{level} {outcome.confidence:.2f}"
-    return match, points if points == utf16 else f"{points}\nUTF-16 {utf16}"
+    return [
+        str(number),
+        source,
+        outcome.method if outcome.level == "raw" else f"{outcome.method} {outcome.level}",
+        f"{outcome.confidence:.2f}",
+        f"{span.start}..{span.end}",
+        f"{start}..{end}",
+    ]
 
 
 def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[str, str]) -> "Text":
@@ -261,15 +284,31 @@ def _shortened(text: str) -> str:
         ' entry_id; "-" is standard input'
     ),
 )
+@click.option(
+    "--format", "form", type=click.Choice(["json", "md"]), help="output format (default: a table)"
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(LEAST_FUZZY, 1.0),
+    default=DEFAULT.fuzzy_threshold,
+    show_default=True,
+    help="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
+)
+@click.option(
+    "--no-fuzzy",
+    is_flag=True,
+    help="do not accept passages that differ from the quote by a few edits",
+)
 @click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
-@options_of(AlignOptions)
 @prints_json
 def align(
     source_names: tuple[str, ...],
     quotes_name: str,
+    form: str | None,
+    threshold: float,
     *,
+    no_fuzzy: bool,
     require_all: bool,
-    **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
     """Find where quotes occur in their sources.
 
@@ -279,7 +318,7 @@ def align(
     """
     from gigamind.evidence.align import align_all
 
-    config = validated(AlignOptions, given).alignment
+    config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
     if (*source_names, quotes_name).count(STDIN) > 1:
         raise InputError(
             _('"-" (standard input) can be read only once: use it for one source or for the quotes')
@@ -287,7 +326,14 @@ def align(
     sources = [read_source(name, config.max_source_chars) for name in source_names]
     quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
-    show_result(_document(result, sources), lambda: print_table(result, sources))
+
+    def show() -> None:
+        if form == "md":
+            click.echo(markdown(result, sources))
+        else:
+            print_table(result, sources)
+
+    show_result(_document(result, sources), show)
     if require_all and result.failed:
         raise click.exceptions.Exit(1)
 

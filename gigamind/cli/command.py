@@ -25,7 +25,7 @@ CLICK_WORDS = (
     *(_("Usage:"), _("[OPTIONS]"), _("COMMAND [ARGS]..."), _("[-- OPTIONS OF EVAL]")),
     *(_("Options"), _("Commands"), _("Examples"), _("required"), _("default:")),
     *(_("PATH"), _("TEXT"), _("INTEGER"), _("INTEGER RANGE"), _("FLOAT"), _("FLOAT RANGE")),
-    *(_("FILE"), _("FOLDER"), _("NAME"), _("JUDGE")),
+    *(_("FILE"), _("FOLDER"), _("COPY"), _("NAME"), _("JUDGE")),
     *(_("Show the version and exit."), _("Show this message and exit.")),
 )
 """Texts that click itself puts on a page; looked up like all others."""
@@ -188,7 +188,7 @@ class Command(click.Command):
             if isinstance(param, GroupedOption) and not param.first and not everything:
                 left.setdefault(group)
                 continue
-            heading = group if ctx.meta.get(_ALL) or group == EVERYWHERE else _PLAIN
+            heading = group if everything or group == EVERYWHERE else _PLAIN
             shown.setdefault(heading, []).append(record)
         last = shown.pop(EVERYWHERE, [])
         for heading, records in (*shown.items(), (EVERYWHERE, last)):

@@ -21,43 +21,21 @@ from gigamind.llm.settings import ModelOptions
 
 _FOLDER = Path(".gigamind")
 _MAX_FAILURES = 5
-_path = click.Path(path_type=Path)
+_path, _count = click.Path(path_type=Path), click.IntRange(min=1)
+_notes_option = click.option(
+    "--notes",
+    type=_path,
+    required=True,
+    help="the vault (folder of Markdown notes), which stays unchanged",
+)
+_seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
+)
 
 
-class QueryOptions(ModelOptions):
-    """Options of the generated questions, and of the model that writes them."""
+class QueryWriterOptions(ModelOptions):
+    """Options of the model that writes questions: their number and cost limits."""
 
-    notes: Path = Field(description="the vault (folder of Markdown notes), which stays unchanged")
-    out: Path = Field(description="write the questions to this file")
-    max_per_note: int = Field(
-        3, ge=1, description="maximum number of answerable questions per note"
-    )
-    include_headers: bool = Field(
-        default=False, description="also ask about headings of level 1 to 3"
-    )
-    forms: str = Field(
-        "title",
-        description=(
-            "question forms: all, or a comma-separated list of title, heading and near-miss; near misses are"
-            " unanswerable"
-        ),
-    )
-    leave_out: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description=(
-            "share of notes (0 to below 1) to leave out of --out-notes; adds unanswerable questions about content"
-            " that only the left-out notes have"
-        ),
-    )
-    out_notes: Path | None = Field(
-        None, description="new folder for a copy of the vault without the notes of --leave-out"
-    )
-    limit: int | None = Field(
-        None, ge=1, description="total number of questions, spread evenly over notes and forms"
-    )
-    seed: int = Field(42, ge=0, description="random seed for choosing links or questions")
     max_unanswerable: int = Field(
         1,
         ge=0,
@@ -78,7 +56,9 @@ class QueryOptions(ModelOptions):
     )
 
 
-def write_with_model(options: QueryOptions) -> None:
+def write_with_model(
+    notes: Path, out: Path, max_per_note: int, options: QueryWriterOptions
+) -> None:
     """Let the model write questions about every note with text, and write the rows.
 
     Raises:
@@ -90,8 +70,8 @@ def write_with_model(options: QueryOptions) -> None:
     from gigamind.datasets.write import write_rows
     from gigamind.vault.notes import read_vault
 
-    refuse_query_place(options.notes, options.out)
-    vault = read_vault(options.notes)
+    refuse_query_place(notes, out)
+    vault = read_vault(notes)
     askable, empty = askable_notes(vault)
     _warn(vault.warnings, empty)
     if options.dry_run:
@@ -100,11 +80,11 @@ def write_with_model(options: QueryOptions) -> None:
             "requests to the model, one per note: {calls:,}; characters of the notes: {characters:,}",
             **counts,
         )
-        show_written(options.out, counts, line)
+        show_written(out, counts, line)
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
 
-    limits = QuestionLimits(options.max_per_note, options.max_unanswerable)
+    limits = QuestionLimits(max_per_note, options.max_unanswerable)
     written = ask_model(
         options,
         lambda model, key: write_queries(model, askable, key, limits),
@@ -121,20 +101,18 @@ def write_with_model(options: QueryOptions) -> None:
         print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
     if not written.rows:
         raise EvaluationError(
-            "No questions from {n:,} notes; {file} was not written.",
-            n=len(askable),
-            file=options.out,
+            "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
         )
-    write_rows(options.out, written.rows)
+    write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
     line = n_(
         "{n} question ({unanswerable:,} unanswerable) for review: {file}",
         "{n:,} questions ({unanswerable:,} unanswerable) for review: {file}",
         n=len(written.rows),
         unanswerable=unanswerable,
-        file=options.out,
+        file=out,
     )
-    show_written(options.out, {"rows": len(written.rows), "unanswerable": unanswerable}, line)
+    show_written(out, {"rows": len(written.rows), "unanswerable": unanswerable}, line)
 
 
 def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
@@ -153,12 +131,7 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
         "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
     ),
 )
-@click.option(
-    "--notes",
-    type=_path,
-    required=True,
-    help="the vault (folder of Markdown notes), which stays unchanged",
-)
+@_notes_option
 @click.option(
     "--out-notes",
     type=_path,
@@ -172,9 +145,7 @@ def _warn(warnings: Iterable[Text], empty_notes: Iterable[str] = ()) -> None:
     help="write the link dataset to this file, one row per removed link",
 )
 @click.option("--remove-ratio", default=0.3, help="share of links to remove, above 0 and up to 1")
-@click.option(
-    "--seed", type=click.IntRange(0), default=42, help="random seed for choosing links or questions"
-)
+@_seed_option
 @prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
@@ -196,15 +167,58 @@ def generate_links(
 
 @command(
     "generate-queries",
+    context_settings={"show_default": True},
     examples=(
         "gigamind eval generate-queries --notes vault --out queries.jsonl --forms all --limit 200",
         "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
     ),
 )
-@options_of(QueryOptions)
+@_notes_option
+@click.option("--out", type=_path, required=True, help="write the questions to this file")
+@click.option(
+    "--max-per-note", type=_count, default=3, help="maximum number of answerable questions per note"
+)
+@click.option("--include-headers", is_flag=True, help="also ask about headings of level 1 to 3")
+@click.option(
+    "--forms",
+    default="title",
+    help="question forms: all, or a comma-separated list of title, heading and near-miss; near misses are unanswerable",
+)
+@click.option(
+    "--leave-out",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help=(
+        "share of notes (0 to below 1) to leave out of --out-notes; adds unanswerable questions about content that"
+        " only the left-out notes have"
+    ),
+)
+@click.option(
+    "--out-notes",
+    type=_path,
+    help="new folder for a copy of the vault without the notes of --leave-out",
+)
+@click.option(
+    "--limit", type=_count, help="total number of questions, spread evenly over notes and forms"
+)
+@_seed_option
+@options_of(QueryWriterOptions)
 @prints_json
 @click.pass_context
-def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN401  checked by the options model
+def generate_queries(
+    context: click.Context,
+    *,
+    notes: Path,
+    out: Path,
+    max_per_note: int,
+    include_headers: bool,
+    forms: str,
+    leave_out: float,
+    out_notes: Path | None,
+    limit: int | None,
+    seed: int,
+    **given: Any,  # noqa: ANN401
+) -> None:
     """Generate search questions for review, from titles and headings, or with a model (--model).
 
     A model quotes the passage that answers each question; questions whose quote is not in the note are dropped. The
@@ -214,7 +228,7 @@ def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN
     not occur in the vault. With --leave-out, there are also questions about notes that are missing from the copy. All
     rows are tagged "generated", because generated questions are easier than real ones.
     """
-    options = validated(QueryOptions, given)
+    options = validated(QueryWriterOptions, given)
     if options.model is not None:
         for option in ("include_headers", "forms", "leave_out", "out_notes", "limit", "seed"):
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
@@ -223,22 +237,16 @@ def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN
                     "{option} cannot be used with --model, because the model reads whole notes.",
                     option=flag,
                 )
-        write_with_model(options)
+        write_with_model(notes, out, max_per_note, options)
         return
     if options.dry_run:
         raise InputError(_("--dry-run counts the requests to a model, so it needs --model."))
     from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
-    wanted = QueryForms(
-        _forms(options),
-        options.max_per_note,
-        options.max_unanswerable,
-        options.leave_out,
-        options.limit,
-        options.seed,
-    )
-    generated = generate(options.notes, options.out, wanted, options.out_notes)
+    chosen = _forms(forms, include_headers=include_headers)
+    wanted = QueryForms(chosen, max_per_note, options.max_unanswerable, leave_out, limit, seed)
+    generated = generate(notes, out, wanted, out_notes)
     _warn(generated.warnings, generated.empty_notes)
     rows = len(generated.rows)
     lines = [
@@ -246,7 +254,7 @@ def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN
             "{n} question for review: {file}",
             "{n:,} questions for review: {file}",
             n=rows,
-            file=options.out,
+            file=out,
         )
     ]
     for form, (count, able) in generated.by_form.items():
@@ -258,13 +266,13 @@ def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN
             notes=generated.notes,
         )
         lines.append(line)
-    if options.out_notes:
+    if out_notes:
         left_out = len(generated.left_out)
         lines.append(
             _(
                 "Copy of the vault, with {n:,} notes left out: {folder}",
                 n=left_out,
-                folder=options.out_notes,
+                folder=out_notes,
             )
         )
     lines.append(
@@ -273,15 +281,13 @@ def generate_queries(context: click.Context, **given: Any) -> None:  # noqa: ANN
         )
     )
     counts = {form: count for form, (count, _able) in generated.by_form.items()}
-    show_written(options.out, {"rows": rows, **counts}, joined(lines, "\n"))
+    show_written(out, {"rows": rows, **counts}, joined(lines, "\n"))
 
 
-def _forms(options: QueryOptions) -> tuple[Form, ...]:
-    names = FORMS if options.forms == "all" else [name.strip() for name in options.forms.split(",")]
+def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
+    names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
         raise InputError(
             "--forms: unknown form {form!r}. Use all or {forms}.", form=unknown[0], forms=FORMS
         )
-    if options.include_headers:
-        names = [*names, "heading"]
-    return tuple(form for form in FORMS if form in names)
+    return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

@@ -82,6 +82,7 @@ def memory() -> None:
     ),
 )
 @click.option("--session-id", help="name of the session (default: the file name)")
+@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(ExtractionOptions)
 @prints_json
@@ -90,6 +91,7 @@ def graduate(
     session_name: str,
     extracted_name: str | None,
     session_id: str | None,
+    form: str | None,
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
@@ -98,6 +100,7 @@ def graduate(
     The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
     session adds nothing to the log and sends no requests.
     """
+    del form  # the same as --json
     from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
@@ -144,12 +147,14 @@ def graduate(
     required=True,
     help="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read",
 )
+@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(AlignOptions)
 @prints_json
 def graduate_all(
     *,
     folder: Path,
+    form: str | None,
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
@@ -158,6 +163,7 @@ def graduate_all(
     The Prefect flow `graduate-memory` does the same. If a session fails, the command reports it, processes the other
     sessions and exits with 1.
     """
+    del form  # the same as --json
     from gigamind.memory import sessions
 
     options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})

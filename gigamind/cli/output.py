@@ -16,11 +16,11 @@ _STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --jso
 
 
 def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--json` to a command: all output but the document goes to standard error."""
+    """Add `--json` to a command (same as `--format json`): all output but the document goes to standard error."""
 
     @functools.wraps(command)
     def run(*arguments: Any, as_json: bool, **values: Any) -> Any:  # noqa: ANN401  those of the command
-        if not as_json:
+        if not as_json and values.get("form") != "json":
             return command(*arguments, **values)
         click.get_current_context().meta[_STDOUT] = sys.stdout
         with redirect_stdout(sys.stderr):

@@ -4,19 +4,16 @@ import difflib
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
 from gigamind.cli.errors import print_line
-from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
-from gigamind.evaluation.options import validated
 from gigamind.i18n import LanguageChoice, Translator, _, joined, language_of, translator
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
@@ -34,82 +31,112 @@ _PHRASES_LEFT_OUT = _(
 _UNCALIBRATED = _(
     "The vault has too few links to calibrate the confidence, so the calibration comes from other vaults."
 )
-
-
-class SuggestLinksOptions(BaseModel):
-    """Options of suggest-links."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    note: str | None = Field(
-        None, description="suggest links for this note: its path or name in the vault"
-    )
-    all: bool = Field(default=False, description="suggest links for all notes in the vault")
-    notes: Path = Field(Path(), description="the vault")
-    max: int = Field(10, ge=1, description="maximum number of suggestions per note")
-    min_confidence: float = Field(
-        SHOWN_CONFIDENCE, ge=0, le=1, description="lowest confidence of a suggestion, 0 to 1"
-    )
-    include_linked: bool = Field(
-        default=False, description="also suggest links to notes that the note already links to"
-    )
-    semantic: bool = Field(
-        default=True,
-        description="suggest both note names and phrases that mean a note, or only note names",
-    )
-    embedder: str = Field(
-        DEFAULT_EMBEDDER,
-        description=(
-            "embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>"
-        ),
-    )
-    context_chars: int = Field(
-        400,
-        ge=1,
-        description="number of characters around a link text that are compared with the target note",
-    )
-    out: Path | None = Field(
-        None,
-        description="with --all, write all suggestions to this file: .md for reading or .jsonl for programs",
-    )
-    apply: Path | None = Field(
-        None, description="write the links into a copy of the vault in this folder"
-    )
-    in_place: bool = Field(
-        default=False,
-        description="write links into the original notes; --undo removes them again",
-    )
-    yes: bool = Field(
-        default=False, description="link all suggested note names without confirmation"
-    )
-    phrases: bool = Field(
-        default=False,
-        description="with --yes, also link phrases from the text; --yes alone links only note names",
-    )
-    undo: Path | None = Field(
-        None,
-        description="remove the links that --in-place wrote, as listed in this undo file",
-    )
-
-    @property
-    def writes_links(self) -> bool:
-        """Return whether links are written, into a copy or in place."""
-        return self.apply is not None or self.in_place
+_path = click.Path(path_type=Path)
+_share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 
 
 @command(
     "suggest-links",
+    context_settings={"show_default": True},
     examples=(
         "gigamind suggest-links --note projects/launch.md --notes vault",
         "gigamind suggest-links --all --notes vault --out suggestions.md",
         "gigamind suggest-links --all --notes vault --in-place --min-confidence 0.8",
     ),
 )
-@options_of(SuggestLinksOptions)
+@click.option("--note", "name", help="suggest links for this note: its path or name in the vault")
+@click.option("--all", "every", is_flag=True, help="suggest links for all notes in the vault")
+@click.option("--notes", type=_path, default=".", help="the vault")
+@click.option(
+    "--max",
+    "most",
+    type=click.IntRange(min=1),
+    default=10,
+    help="maximum number of suggestions per note",
+)
+@click.option(
+    "--min-confidence",
+    type=_share,
+    default=SHOWN_CONFIDENCE,
+    help="lowest confidence of a suggestion, 0 to 1",
+)
+@click.option(
+    "--include-linked",
+    is_flag=True,
+    help="also suggest links to notes that the note already links to",
+)
+@click.option(
+    "--semantic/--no-semantic",
+    default=True,
+    help="suggest both note names and phrases that mean a note, or only note names",
+)
+@click.option(
+    "--embedder",
+    default=DEFAULT_EMBEDDER,
+    help="embedding model that compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
+)
+@click.option(
+    "--context-chars",
+    type=_count,
+    default=400,
+    help="number of characters around a link text that are compared with the target note",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--out",
+    type=_path,
+    metavar="FILE",
+    help="with --all, write all suggestions to this file: .md for reading or .jsonl for programs",
+)
+@click.option(
+    "--apply",
+    "copy",
+    type=_path,
+    metavar="COPY",
+    help="write the links into a copy of the vault in this folder",
+)
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="write links into the original notes; --undo removes them again",
+)
+@click.option("--yes", is_flag=True, help="link all suggested note names without confirmation")
+@click.option(
+    "--phrases",
+    is_flag=True,
+    help="with --yes, also link phrases from the text; --yes alone links only note names",
+)
+@click.option(
+    "--undo",
+    "undo_file",
+    type=_path,
+    metavar="FILE",
+    help="remove the links that --in-place wrote, as listed in this undo file",
+)
 @lang_option(OUTPUT_LANGUAGE, show_default=False)
 @prints_json
 @click.pass_context
-def suggest(context: click.Context, *, lang: LanguageChoice, **given: Any) -> None:  # noqa: ANN401  checked by the options model
+def suggest(
+    context: click.Context,
+    *,
+    name: str | None,
+    notes: Path,
+    most: int,
+    min_confidence: float,
+    semantic: bool,
+    embedder: str,
+    context_chars: int,
+    form: str,
+    every: bool,
+    include_linked: bool,
+    out: Path | None,
+    copy: Path | None,
+    in_place: bool,
+    yes: bool,
+    phrases: bool,
+    undo_file: Path | None,
+    lang: LanguageChoice,
+) -> None:
     """Suggest links for one note or all notes, each with a confidence and a reason, and optionally write them.
 
     Ranges in JSON count UTF-16 code units of the file, as editors do. The start is included, the end is not.
@@ -117,17 +144,19 @@ def suggest(context: click.Context, *, lang: LanguageChoice, **given: Any) -> No
     With --apply or --in-place, you confirm each link. With --yes, note names are linked without confirmation.
     --in-place keeps a backup of the notes and an undo file in .gigamind/links in the vault.
     """
-    options = validated(SuggestLinksOptions, given)
-    say = translator(language_of(lang))
-    if options.undo is not None:
+    language = language_of(lang)
+    say = translator(language)
+    if undo_file is not None:
         _check_alone(context)
         from gigamind.cli.suggestions import undone
 
-        undone(options.undo, say)
+        undone(undo_file, say)
         return
-    _check_choices(options)
-    _check_places(options)
-    if options.writes_links and not options.yes:
+    applied = _applied(copy, in_place=in_place, yes=yes, phrases=phrases)
+    del form  # the same as --json
+    _check_choices(name, every=every, out=out, applied=applied)
+    _check_places(notes, out, copy)
+    if applied and not yes:
         from gigamind.cli.suggestions import check_terminal
 
         if is_quiet():
@@ -142,49 +171,41 @@ def suggest(context: click.Context, *, lang: LanguageChoice, **given: Any) -> No
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
-    vault = read_vault(options.notes)
+    vault = read_vault(notes)
     identities = Identities(vault.notes)
-    chosen = vault.notes if options.note is None else (_note(vault, identities, options.note),)
-    limits = SuggestOptions(
-        options.max,
-        options.min_confidence,
-        not options.include_linked,
-        options.context_chars,
-        language=say.language,
+    chosen = vault.notes if name is None else (_note(vault, identities, name),)
+    options = SuggestOptions(
+        most, min_confidence, not include_linked, context_chars, language=language
     )
     with progress_bar() as progress:
         suggester = load_suggester(
             vault,
             identities,
-            options.embedder if options.semantic else None,
+            embedder if semantic else None,
             default_cache_folder(),
             functools.partial(progress.stage, _("Names")),
         )
-        suggester.prepare(chosen, functools.partial(progress.stage, _("Phrases")), limits)
+        suggester.prepare(chosen, functools.partial(progress.stage, _("Phrases")), options)
         all_suggested: list[Suggested] = []
         has_phrases = False
         for note in chosen:
-            suggestions = suggester.suggest(note, limits)
-            shown = [
-                entry
-                for entry in suggestions
-                if options.phrases or not options.yes or not entry.is_phrase
-            ]
-            has_phrases |= len(shown) < len(suggestions)
-            all_suggested.append(Suggested(note, shown))
+            suggestions = suggester.suggest(note, options)
+            names = [entry for entry in suggestions if phrases or not yes or not entry.is_phrase]
+            has_phrases |= len(names) < len(suggestions)
+            all_suggested.append(Suggested(note, names))
             progress.stage(_("Notes"), len(all_suggested), len(chosen))
         suggester.keep()
     writer = LinkWriter(vault, identities)
     is_unknown = suggester.habits.calibration.is_of_other_vaults
-    if options.writes_links:
-        write_links(all_suggested, vault, writer, options.apply, say, yes=options.yes)
+    if applied:
+        write_links(all_suggested, vault, writer, copy, say, yes=yes)
         if has_phrases:
             print_line(_PHRASES_LEFT_OUT)
     else:
-        documents = [note_document(suggested) for suggested in all_suggested]
+        shown = [note_document(suggested) for suggested in all_suggested]
         show_result(
-            documents if options.all else documents[0],
-            lambda: _show(all_suggested, writer, options, say, names_first=is_unknown),
+            shown if every else shown[0],
+            lambda: _show(all_suggested, writer, out, say, every=every, names_first=is_unknown),
         )
     is_any = any(suggested.suggestions for suggested in all_suggested)
     if is_any and is_unknown and not is_quiet():
@@ -195,39 +216,42 @@ def _check_alone(context: click.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name not in {"undo", "lang"}:
+        if given and name not in {"undo_file", "lang"}:
             raise InputError("{option} cannot be used with --undo.", option=parameter.opts[0])
 
 
-def _check_choices(options: SuggestLinksOptions) -> None:
-    if options.apply is not None and options.in_place:
+def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
+    if copy is not None and in_place:
         raise InputError(_("Give either --apply COPY or --in-place."))
-    if options.phrases and not options.yes:
+    if phrases and not yes:
         raise InputError(_("--phrases needs --yes."))
-    if options.yes and not options.writes_links:
+    if yes and copy is None and not in_place:
         raise InputError(_("--yes needs --apply COPY or --in-place."))
-    if options.all == (options.note is not None):
+    return copy is not None or in_place
+
+
+def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: bool) -> None:
+    if every == (name is not None):
         raise InputError(_("Give either --note or --all."))
-    if is_json() and options.writes_links:
+    if is_json() and applied:
         raise InputError(_("--json only shows suggestions. To write links, leave out --json."))
-    if options.out is None:
+    if out is None:
         return
-    if not options.all or options.writes_links or is_json():
+    if not every or applied or is_json():
         raise InputError(
             _("--out works only with --all. Leave out --apply, --in-place and --json.")
         )
-    if options.out.suffix not in _LINES:
+    if out.suffix not in _LINES:
         raise InputError(
-            "--out {file}: must end in one of {endings}", file=options.out, endings=sorted(_LINES)
+            "--out {file}: must end in one of {endings}", file=out, endings=sorted(_LINES)
         )
 
 
-def _check_places(options: SuggestLinksOptions) -> None:
+def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
     from gigamind.datasets.write import refuse_copy, refuse_existing_file
 
-    notes, out = options.notes, options.out
-    if options.apply is not None:
-        refuse_copy(notes, options.apply, option="--apply")
+    if copy is not None:
+        refuse_copy(notes, copy, option="--apply")
     if out is not None:
         refuse_existing_file("--out", out)
         if out.resolve().is_relative_to(notes.resolve()):
@@ -239,15 +263,15 @@ def _check_places(options: SuggestLinksOptions) -> None:
 def _show(
     all_suggested: "Sequence[Suggested]",
     writer: "LinkWriter",
-    options: SuggestLinksOptions,
+    out: Path | None,
     say: Translator,
     *,
+    every: bool,
     names_first: bool,
 ) -> None:
     from gigamind.cli import suggestions
 
-    out = options.out
-    if not options.all:
+    if not every:
         click.echo(suggestions.note_text(all_suggested[0], writer, say))
         return
     if out is not None:

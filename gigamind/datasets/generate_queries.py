@@ -122,8 +122,15 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     """Return the generated rows of a vault, in its order.
 
     Raises:
-        InputError: no note has text.
+        InputError: no note has text, or a number is invalid.
     """
+    for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
+        if number is not None and number < 1:
+            raise InputError("{option} {number}: must be 1 or more", option=option, number=number)
+    if not 0.0 <= wanted.leave_out < 1.0:
+        raise InputError(
+            "--leave-out {share:g}: must be at least 0 and below 1", share=wanted.leave_out
+        )
     askable, empty = askable_notes(vault)
     drawn = sample(askable, float(wanted.leave_out), wanted.seed) if wanted.leave_out else ()
     gone = {note.path for note in drawn}

@@ -36,7 +36,7 @@ def refused(result):
 
 
 def test_json_has_one_result_a_quote_with_both_kinds_of_offsets(run):
-    result = run(GOOD, MISSING, FLIPPED, options=["--json"])
+    result = run(GOOD, MISSING, FLIPPED, options=["--format", "json"])
     assert result.exit_code == 0
     document = json.loads(result.stdout)
     good, missing, flipped = document["results"]
@@ -62,7 +62,7 @@ def test_json_has_one_result_a_quote_with_both_kinds_of_offsets(run):
 
 def test_a_near_miss_is_written_with_its_offsets(run):
     row = {"quote": "abcdefghijklmnopWXYZ"}
-    result = run(row, options=["--json"], sources=["👋 abcdefghijklmnopqrst yy"])
+    result = run(row, options=["--format", "json"], sources=["👋 abcdefghijklmnopqrst yy"])
     (failed,) = json.loads(result.stdout)["results"]
     assert failed["near_miss"] == {
         "offset_unit": "code_point",
@@ -115,6 +115,15 @@ def test_escapes_in_a_source_never_reach_the_screen(run):
     assert "\u202e" not in output
 
 
+def test_markdown_is_a_table_whose_cells_hold_pipes_and_tags(run):
+    row = {"quote": "a|b <img src=x>"}
+    output = run(row, options=["--format", "md"], sources=["a|b <img src=x>"]).stdout
+    lines = output.splitlines()
+    assert lines[0].startswith("| # | source | match |")
+    assert "| 0..15 | 0..15 | \\>\\>a\\|b \\<img src=x\\>\\<\\< |" in lines[2]
+    assert lines[-1].startswith("1 of 1 quote")
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "code"),
     [
@@ -128,13 +137,15 @@ def test_a_failed_quote_ends_in_1_only_when_all_are_required(run, rows, options,
 
 
 def test_the_quotes_come_from_standard_input(run):
-    result = run(stdin=json.dumps(GOOD) + "\n\n", options=["--quotes", "-", "--json"])
+    result = run(stdin=json.dumps(GOOD) + "\n\n", options=["--quotes", "-", "--format", "json"])
     assert json.loads(result.stdout)["results"][0]["start"] == 10
 
 
 def test_the_source_comes_from_standard_input(run):
     row = {"quote": "JSONB"}
-    result = run(row, sources=[], options=["--source", "-", "--json"], stdin="\ufeff가 JSONB")
+    result = run(
+        row, sources=[], options=["--source", "-", "--format", "json"], stdin="\ufeff가 JSONB"
+    )
     assert json.loads(result.stdout)["results"][0]["start"] == 2
 
 
@@ -149,7 +160,7 @@ def test_a_row_names_its_source_by_index_path_or_file_name(run, tmp_path):
         {"quote": "둘", "source": str(tmp_path / "note1.md")},
         {"quote": "둘", "source_index": 7},
     ]
-    result = run(*rows, sources=["하나", "둘"], options=["--json"])
+    result = run(*rows, sources=["하나", "둘"], options=["--format", "json"])
     outcomes = json.loads(result.stdout)["results"]
     assert [one["status"] for one in outcomes] == ["aligned"] * 3 + ["failed"]
     assert outcomes[3]["reason"] == "source_index_out_of_range"
@@ -162,7 +173,7 @@ def test_context_and_entry_single_a_place_out(run):
         {"quote": "네.", "entry_id": "a"},
         {"quote": "네.", "entry_id": "a"},
     ]
-    result = run(*rows, sources=["네. 아니오. 네."], options=["--json"])
+    result = run(*rows, sources=["네. 아니오. 네."], options=["--format", "json"])
     outcomes = json.loads(result.stdout)["results"]
     assert [one["start"] for one in outcomes] == [8, 8, 0, 8]
     assert [one["ambiguous"] for one in outcomes] == [False, True, True, True]
@@ -171,12 +182,12 @@ def test_context_and_entry_single_a_place_out(run):
 def test_the_threshold_is_an_option(run):
     row, source = {"quote": "DuckDB JSONB 타입 제거"}, "DuckDB에서 JSONB 타입을 제거"
     assert run(row, sources=[source], options=["--require-all"]).exit_code == 0
-    strict = ["--require-all", "--fuzzy-threshold", "0.86"]
+    strict = ["--require-all", "--threshold", "0.86"]
     assert run(row, sources=[source], options=strict).exit_code == 1
-    assert run(row, sources=[source], options=["--require-all", "--no-enable-fuzzy"]).exit_code == 1
-    assert run(row, sources=[source], options=["--fuzzy-threshold", "0.8"]).exit_code == 0
-    assert "--fuzzy-threshold" in refused(run(row, options=["--fuzzy-threshold", "0.79"]))
-    assert "nan" in refused(run(row, options=["--fuzzy-threshold", "nan"]))
+    assert run(row, sources=[source], options=["--require-all", "--no-fuzzy"]).exit_code == 1
+    assert run(row, sources=[source], options=["--threshold", "0.8"]).exit_code == 0
+    assert "--threshold" in run(row, options=["--threshold", "0.79"]).output
+    assert "nan" in refused(run(row, options=["--threshold", "nan"]))
 
 
 @pytest.mark.parametrize(

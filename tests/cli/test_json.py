@@ -295,6 +295,11 @@ def test_bad_rows_are_told_in_the_document_and_by_the_exit_code(case, gigamind):
     fits(told, OUTPUTS["dataset check"])
 
 
+def test_format_json_says_the_same(case, gigamind):
+    given = ("dataset", "stats", "--dataset", str(case / "queries.jsonl"))
+    assert gigamind(*given, "--format", "json").stdout == gigamind(*given, "--json").stdout
+
+
 def test_the_document_is_json_where_standard_output_has_no_utf_8(case):
     name = "질문-é-😀.jsonl"
     shutil.copy(case / "queries.jsonl", case / name)

@@ -91,7 +91,7 @@ def test_a_target_is_shown_as_it_would_be_written(suggest, tmp_path):
 
 
 def test_json_carries_range_confidence_and_features(suggest):
-    found = json.loads(suggest("--note", "gigamind", "--json").stdout)
+    found = json.loads(suggest("--note", "gigamind", "--format", "json").stdout)
     (only,) = found["suggestions"]
     assert found["note"] == "projects/gigamind.md"
     assert only["anchor_range"] == {"start": 20, "end": 27}
@@ -138,7 +138,7 @@ def test_phrases_that_mean_a_note_are_suggested_unless_names_alone_are_asked_for
     assert 'close in meaning to "연차 사용 규정' in shown
     assert (tmp_path / "cache" / "embeddings.sqlite").is_file()
     assert suggest("--note", "t").stdout == "No link suggestions.\n"
-    found = json.loads(suggest("--note", "t", "--semantic", "--json").stdout)
+    found = json.loads(suggest("--note", "t", "--semantic", "--format", "json").stdout)
     features = next(one["features"] for one in found["suggestions"] if one["anchor"] == "휴가 정책")
     assert features.keys() == {field.name for field in fields(MeantFeatures)}
     assert features["passage"].startswith("연차 사용 규정")
@@ -158,7 +158,7 @@ def test_all_notes_are_summed_up(suggest, tmp_path):
         f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]',
         f"        {reason}",
     ]
-    rows = json.loads(suggest("--all", "--json").stdout)
+    rows = json.loads(suggest("--all", "--format", "json").stdout)
     assert [row["note"] for row in rows] == [note.path for note in read_vault(tmp_path / "v").notes]
 
 
@@ -174,7 +174,7 @@ def test_every_suggestion_goes_into_a_file(suggest, tmp_path):
     (row,) = [
         json.loads(line) for line in (tmp_path / "every.jsonl").read_text("utf-8").splitlines()
     ]
-    assert row == json.loads(suggest("--note", "gigamind", "--json").stdout)
+    assert row == json.loads(suggest("--note", "gigamind", "--format", "json").stdout)
 
 
 def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
@@ -230,7 +230,7 @@ def test_names_stand_before_phrases_where_nothing_tells_what_these_are_worth(
         (("--all", "--out", "v/x.md"), "--out v/x.md"),
         (("--all", "--out", "old.md"), "old.md"),
         (("--note", "gigamind", "--out", "x.md"), "--all"),
-        (("--all", "--json", "--out", "x.md"), "--all"),
+        (("--all", "--format", "json", "--out", "x.md"), "--all"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_told_before_any_work(
@@ -244,7 +244,7 @@ def test_a_file_that_cannot_be_written_is_told_before_any_work(
 
 
 def test_confidence_and_number_are_limits(suggest):
-    options = ("--note", "gigamind", "--json")
+    options = ("--note", "gigamind", "--format", "json")
     (only,) = json.loads(suggest(*options).stdout)["suggestions"]
     sure = only["confidence"]
     assert json.loads(suggest(*options, "--min-confidence", sure).stdout)["suggestions"]

@@ -141,7 +141,7 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
         (("--apply", "vault/copy", "--yes"), "--apply vault/copy"),
         (("--apply", ".", "--yes"), "--apply ."),
         (("--apply", "full", "--yes"), "--apply full"),
-        (("--in-place", "--yes", "--json"), "--json"),
+        (("--in-place", "--yes", "--format", "json"), "--json"),
         (("--in-place", "--yes", "--out", "x.md"), "--out"),
         (("--undo", "x"), "--undo"),
     ],

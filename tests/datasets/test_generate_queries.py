@@ -155,6 +155,10 @@ def test_places_and_numbers_that_cannot_be_are_refused(tmp_path):
     titles = QueryForms()
     with pytest.raises(InputError, match="vault: "):
         generate_queries(vault, out, titles)
+    with pytest.raises(InputError, match="--max-per-note 0"):
+        generate_queries(vault, out, QueryForms(per_note=0))
+    with pytest.raises(InputError, match="--limit 0"):
+        generate_queries(vault, out, QueryForms(limit=0))
     with pytest.raises(InputError, match=r"--out .*taken"):
         generate_queries(vault, tmp_path / "taken", titles)
     with pytest.raises(InputError, match=r"--out .*q\.jsonl"):
