@@ -1,22 +1,5 @@
 """Every error that a caller can meet, with the exit code of the command line.
 
-GigamindError               3  the evaluation could not be carried out
-├── InputError              1  an option, a dataset or a file that the caller can fix
-│   ├── DatasetError        1  a dataset without a usable row, or a bad row under --strict
-│   └── OtherRunError       1  --resume names a run of another dataset, judge or setting
-├── NotesError              2  the vault cannot be read
-│   └── IndexingError       2  its index cannot be built, opened or reached
-├── BrokenBoundError        4  a run without a baseline misses a floor or a ceiling of the gates
-└── EvaluationError         3  an evaluation failed
-    ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
-    ├── SystemFailedError   3  an evaluated search gave no ranking: a Failure of that item
-    ├── EmbeddingError      3  an embedding model refused, failed, or returned no embedding
-    ├── BudgetError         3  the budget left items undone, and --allow-partial was not given
-    ├── UnaskedError        3  a model could not be queried about all cases of a trial
-    ├── ServerError         3  the Prefect server cannot be reached or used, or no worker runs the flow
-    ├── UnwrittenError      3  a run's results cannot be written: the disk is full or read-only
-    └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` is the reason
-
 0 is success and 4 a regression, which is a verdict and not an error if the run has a baseline.  Messages say what is
 wrong, where, and how to fix it.
 """
@@ -100,6 +83,10 @@ class GigamindError(Exception):
 
     exit_code: ClassVar[int] = 3
     run: Path | None = None
+
+    def __init__(self, text: Text = "", /, **values: object) -> None:
+        """Keep the message: `InputError("{file}: no such note", file=path)`, or a finished text."""
+        super().__init__(Message(text, values) if values else text)
 
     @property
     def message(self) -> Text:
@@ -187,8 +174,9 @@ class LlmError(EvaluationError):
         retry_after_s: float | None = None,
         may_cost: bool = False,  # noqa: FBT001, FBT002  pickle passes it by position
     ) -> None:
+        super().__init__(message)
         # All five, as pickle recreates the error from them.
-        super().__init__(message, code, status, retry_after_s, may_cost)
+        self.args = (message, code, status, retry_after_s, may_cost)
         self.code: LlmCode = code
         self.status = status
         self.retry_after_s = retry_after_s

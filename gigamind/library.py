@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
-from gigamind.i18n import LanguageChoice, _
+from gigamind.i18n import LanguageChoice
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
@@ -369,7 +369,7 @@ def _evaluate(
         return _result(record, finished.out, finished.verdict, bounds)
     if misplaced := [name for name in _OUT_OPTIONS if name in values]:
         raise InputError(
-            _("{options}: valid only if you also set `out` (output folder)", options=misplaced)
+            "{options}: valid only if you also set `out` (output folder)", options=misplaced
         )
     reference = reference_of(options, KINDS)
     record = measure(task, options, progress)
@@ -399,7 +399,7 @@ def _result(
     if not record.items:
         unit, why = unit_of(record.run.task), first_failure(record)
         raise EvaluationError(
-            _("every {unit} failed. The first failure: {reason}", unit=unit, reason=why)
+            "every {unit} failed. The first failure: {reason}", unit=unit, reason=why
         )
     return EvaluationResult(
         record.summary,
@@ -538,11 +538,9 @@ def suggest_links(
     resolved = identities.resolve(note)
     if resolved is None:
         raise InputError(
-            _(
-                "{note}: no such note in {vault}. Give its path in that folder.",
-                note=note,
-                vault=vault.root,
-            )
+            "{note}: no such note in {vault}. Give its path in that folder.",
+            note=note,
+            vault=vault.root,
         )
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
     suggester = load_suggester(vault, identities, embedder, default_cache_folder())

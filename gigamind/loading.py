@@ -60,12 +60,10 @@ def _run(module: str) -> ModuleType:
     except OWN_FAULTS as error:
         if place := _place_of(error):
             raise InputError(
-                _(
-                    "{module} cannot be imported: its code failed at {place}: {reason}. Fix the code there.",
-                    module=module,
-                    place=place,
-                    reason=fault_of(error),
-                )
+                "{module} cannot be imported: its code failed at {place}: {reason}. Fix the code there.",
+                module=module,
+                place=place,
+                reason=fault_of(error),
             ) from error
         if isinstance(error, TypeError):  # a name that begins with a dot
             raise ValueError(str(error)) from error  # noqa: TRY004  as for an empty name
@@ -103,12 +101,10 @@ def file_named(name: str, folder: str, option: str) -> Path:
         return path
     known = sorted(file.stem for file in home.glob("*.toml"))
     raise InputError(
-        _(
-            "{option} {name}: no such file. Give the path of a file, or one of: {known}.",
-            option=option,
-            name=name,
-            known=known,
-        )
+        "{option} {name}: no such file. Give the path of a file, or one of: {known}.",
+        option=option,
+        name=name,
+        known=known,
     )
 
 
@@ -135,14 +131,55 @@ def read_fields(path: Path, model: type[File], what: Text) -> File:
         if first["type"] == "extra_forbidden":
             field = field_name(first["loc"])
             raise InputError(
-                _(
-                    "{file}: unknown field {field}. {hint}",
-                    file=path,
-                    field=field,
-                    hint=meant_by(field, model.model_fields),
-                )
+                "{file}: unknown field {field}. {hint}",
+                file=path,
+                field=field,
+                hint=meant_by(field, model.model_fields),
             ) from None
         raise InputError(joined([str(path), first_problem(error)], ": ")) from None
+
+
+def read_bytes(path: Path, what: Text) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: it cannot be read; `what` names it in the message.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            "{file}: {what} cannot be read ({reason}). Check the path.",
+            file=path,
+            what=what,
+            reason=reason_of(error),
+        ) from error
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Decode UTF-8, or UTF-16 with a byte order mark.
+
+    Raises:
+        InputError: another encoding; names the line.
+    """
+    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    encoding = "utf-16" if marked else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "{file}:{line}: the text is not {encoding}. Convert the file to UTF-8: iconv -f CP949 -t UTF-8"
+            " (replace CP949 with the encoding of the file).",
+            file=path,
+            line=line,
+            encoding=encoding.removesuffix("-sig").upper(),
+        ) from error
+
+
+def read_text(path: Path, what: Text) -> str:
+    """Return the text of a file; see `read_bytes` and `decoded`."""
+    return decoded(path, read_bytes(path, what))
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -161,9 +198,7 @@ def parsed(model: type[File], text: str | bytes, where: str) -> File:
     try:
         values: object = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5 000 digits
-        raise InputError(
-            _("{place}: not JSON ({reason})", place=where, reason=str(error))
-        ) from error
+        raise InputError("{place}: not JSON ({reason})", place=where, reason=str(error)) from error
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -172,7 +207,7 @@ def parsed(model: type[File], text: str | bytes, where: str) -> File:
             raise InputError(joined([where, problem], ": ")) from error
         fields = [known.alias or name for name, known in model.model_fields.items()]
         raise InputError(
-            _("{place}: {problem}. Fields: {fields}.", place=where, problem=problem, fields=fields)
+            "{place}: {problem}. Fields: {fields}.", place=where, problem=problem, fields=fields
         ) from error
 
 
@@ -281,12 +316,12 @@ def read_toml(path: Path, what: Text) -> dict[str, Any]:
         return toml_values(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(
-            _("{file}: no such file. Give the path of a {what}.", file=path, what=what)
+            "{file}: no such file. Give the path of a {what}.", file=path, what=what
         ) from error
     except (OSError, ValueError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else text_of(error)
         raise InputError(
-            _("{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason)
+            "{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason
         ) from error
 
 

@@ -54,12 +54,24 @@ _HEADERS = (
 
 
 def extract_python(file: Any, keywords: Any, tags: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Yield the messages of a Python file, and its help texts by paragraph."""
+    """Yield the messages of a Python file, those of its errors, and its help texts by paragraph."""
     source: bytes = file.read()
     yield from extract.extract_python(io.BytesIO(source), keywords, tags, options)
-    for node in _help_texts(ast.parse(source), re.compile(options.get("options", "$^"))):
+    tree = ast.parse(source)
+    for call in filter(_is_error, ast.walk(tree)):
+        if call.keywords and _is_text(call.args[0]):
+            yield call.lineno, "_", call.args[0].value, []
+    for node in _help_texts(tree, re.compile(options.get("options", "$^"))):
         for paragraph in inspect.cleandoc(str(node.value)).split("\n\n"):
             yield node.lineno, "_", " ".join(paragraph.split()), ["help"]
+
+
+def _is_error(node: Any) -> bool:
+    """Return whether a node creates an error, whose first argument may be the id of its message."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    alone = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
+    return alone and node.func.id.endswith("Error")
 
 
 def _help_texts(tree: ast.Module, options: re.Pattern[str]) -> Iterator[ast.Constant]:
@@ -244,7 +256,8 @@ def lint() -> Iterator[str]:
 
 def _python_problems(source: str) -> Iterator[str]:
     tree = ast.parse(source)
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    errors = {a.name for of in imports if of.module == "gigamind.errors" for a in of.names}
     names = {alias.name for of in imports if of.module == "gigamind.i18n" for alias in of.names}
     marks = names & KEYWORDS.keys()
     loops = (node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension))
@@ -258,6 +271,11 @@ def _python_problems(source: str) -> Iterator[str]:
             bound = node.id
         if bound in marks:
             yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
+        if _is_error(node) and node.func.id in errors:
+            if _is_text(node.args[0]) and not node.keywords:
+                yield f"{at}: a text without values is translated only in _()"
+            elif node.keywords:
+                yield from (f"{at}: {problem}" for problem in _call_problems(node, "_"))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks:
             if node in in_strings:
                 yield f"{at}: {node.func.id}() inside an f-string is not extracted"

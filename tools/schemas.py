@@ -16,7 +16,6 @@ from gigamind.assurance.unit_tests import UnitTestReport
 from gigamind.cli import documents
 from gigamind.cli.doctor import DoctorDocument
 from gigamind.cli.evaluation_document import EvaluationDocument
-from gigamind.datasets.describe import Description
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
@@ -84,7 +83,6 @@ def described() -> dict[str, Described]:
         "written": documents.WrittenDocument,
         "suggest-links": documents.NoteDocument | list[documents.NoteDocument],
         "dataset-check": documents.DatasetCheckDocument,
-        "dataset-stats": Description,
         "align": documents.AlignDocument,
         "memory-graduate": list[Entry],
         "memory-graduate-all": list[SessionReport],
@@ -119,7 +117,7 @@ OUTPUTS: Mapping[str, str] = {
     **{f"eval {task}": f"output/eval-{task}" for task in KINDS},
     **dict.fromkeys(
         (
-            *("eval generate-links", "eval generate-queries", "dataset sample", "dataset label"),
+            *("eval generate-links", "eval generate-queries", "dataset label"),
             *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
             *("import deepeval", "export trec", "export csv", "export ragas", "init", "gate waive"),
         ),
@@ -130,7 +128,6 @@ OUTPUTS: Mapping[str, str] = {
     "tune search": "tune",
     "suggest-links": "output/suggest-links",
     "dataset check": "output/dataset-check",
-    "dataset stats": "output/dataset-stats",
     "align": "output/align",
     "memory graduate": "output/memory-graduate",
     "memory graduate-all": "output/memory-graduate-all",

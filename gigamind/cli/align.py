@@ -50,13 +50,12 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     """
     text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
-        message = _(
+        raise InputError(
             "{file} has {chars:,} characters; the limit is {limit:,}. Split the file into several notes.",
             file=name,
             chars=len(text),
             limit=max_chars,
         )
-        raise InputError(message)
     return NamedSource(name, text)
 
 
@@ -77,35 +76,34 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
         quotes.append(Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint))
     if not quotes:
         raise InputError(
-            _('{file}: no quotes. Write one JSON object per line: {{"quote": "..."}}', file=name)
+            '{file}: no quotes. Write one JSON object per line: {{"quote": "..."}}', file=name
         )
     return quotes
 
 
 def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
     if row.source_index is not None and row.source is not None:
-        raise InputError(_("{where}: set source_index or source, not both", where=where))
+        raise InputError("{where}: set source_index or source, not both", where=where)
     if row.source_index is not None:
         return row.source_index
     wanted = row.source
     if wanted is None and len(names) == 1:
         return 0
     if wanted is None:
-        message = _(
+        raise InputError(
             "{where}: the quote has no source. Add source_index (0 to {last}) or source.",
             where=where,
             last=len(names) - 1,
         )
-        raise InputError(message)
     matching = [index for index, name in enumerate(names) if name == wanted]
     matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
     values = {"where": where, "name": wanted, "names": names}
     if len(matching) > 1:
         raise InputError(
-            _("{where}: several sources have the name {name!r}. Sources: {names}", **values)
+            "{where}: several sources have the name {name!r}. Sources: {names}", **values
         )
     if not matching:
-        raise InputError(_("{where}: no source has the name {name!r}. Sources: {names}", **values))
+        raise InputError("{where}: no source has the name {name!r}. Sources: {names}", **values)
     return matching[0]
 
 

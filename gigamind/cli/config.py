@@ -77,21 +77,21 @@ def read_config(path: Path) -> ConfigFile:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise InputError(
-            _("{file}: no such file. Create it with `gigamind init`.", file=path)
+            "{file}: no such file. Create it with `gigamind init`.", file=path
         ) from error
     except OSError as error:
         raise InputError(
-            _("{file} cannot be read: {reason}", file=path, reason=reason_of(error))
+            "{file} cannot be read: {reason}", file=path, reason=reason_of(error)
         ) from error
     except UnicodeDecodeError as error:
-        raise InputError(_("{file} is not UTF-8. Save it as UTF-8.", file=path)) from error
+        raise InputError("{file} is not UTF-8. Save it as UTF-8.", file=path) from error
     try:
         return ConfigFile(path, text, toml_values(text))
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         where = f"{path}:{line[1]}" if line else str(path)
         raise InputError(
-            _("{where}: not valid TOML ({reason}). Fix that line.", where=where, reason=str(error))
+            "{where}: not valid TOML ({reason}). Fix that line.", where=where, reason=str(error)
         ) from error
 
 
@@ -204,11 +204,9 @@ def _table(config: ConfigFile, table: str) -> dict[str, Any]:
         section = cast("dict[str, Any]", section).get(word, {}) if isinstance(section, dict) else {}
     if not isinstance(section, dict):
         raise InputError(
-            _(
-                "{where}: {table} must be a table. Write its options below the heading [{table}].",
-                where=config.where(table),
-                table=table,
-            )
+            "{where}: {table} must be a table. Write its options below the heading [{table}].",
+            where=config.where(table),
+            table=table,
         )
     return cast("dict[str, Any]", section)
 
@@ -225,14 +223,13 @@ def _values(
         where = config.where(table, key)
         if name not in options:
             flags = [known.replace("_", "-") for known in options]
-            message = _(
+            raise InputError(
                 "{where}: {key}: [{table}] has no such option. {hint}",
                 where=where,
                 key=key,
                 table=table,
                 hint=meant_by(name.replace("_", "-"), flags),
             )
-            raise InputError(message)
         values[options[name].name or name] = _checked(options[name], value, where, config, context)
     return values
 
@@ -273,9 +270,7 @@ def _shape_demand(option: click.Option, value: object) -> Message | None:
 
 
 def _wrong_value(where: str, value: object, demand: Text) -> InputError:
-    return InputError(
-        _("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
-    )
+    return InputError("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
 
 
 def _from_folder(config: ConfigFile, value: object, name: str) -> object:

@@ -1,4 +1,4 @@
-"""`gigamind dataset`: check, describe, sample and label datasets."""
+"""`gigamind dataset`: check and label datasets."""
 
 import functools
 import sys
@@ -8,35 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import print_line, print_warning, translated
+from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.output import is_json, prints_json, show_result, show_written
 from gigamind.errors import DatasetError, InputError
-from gigamind.i18n import _, joined, n_
+from gigamind.i18n import _, joined
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import DatasetCheckDocument
     from gigamind.datasets.check import CheckedRows
-    from gigamind.datasets.describe import Description
     from gigamind.datasets.jsonl import Dataset
 
 _path, _share = click.Path(path_type=Path), click.FloatRange(0, 1)
 _MAX_PROBLEMS = 10  # in one message
-_WIDTH = 120  # columns without a terminal
-# Values of `Description.counts` that are not from rows.
-_OWN_VALUES = {"(none)": _("(none)"), "yes": _("yes"), "no": _("no")}
-_FIGURES = {
-    "different expected notes": _("different expected notes"),
-    "expected spans": _("expected spans"),
-    "repeated queries": _("repeated queries"),
-    "median query, characters": _("median length of the queries, in characters"),
-    "source notes": _("source notes"),
-    "median anchor, words": _("median length of the anchor texts, in words"),
-}
 
 
 @click.group(cls=Group)
 def dataset() -> None:
-    """Check, describe, sample and label datasets of queries, links or answers."""
+    """Check and label datasets of queries, links or answers."""
 
 
 _dataset_option = click.option(
@@ -123,7 +111,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     refuse_existing_file("--fix", out)
     checked = _checked_rows(_read(named[0]), notes)
     if not isinstance(checked, CheckedDataset):
-        raise InputError(_("--fix: {file} is not a dataset of queries.", file=named[0]))
+        raise InputError("--fix: {file} is not a dataset of queries.", file=named[0])
     count = write_reanchored(out, checked, read_vault(notes))
     line = _(
         "moved the expected spans of {n:,} of {all:,} rows: {file}",
@@ -150,61 +138,6 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
         warnings=checked.warnings,
         collisions=checked_rows.collisions if checked_rows else (),
         stops=checked_rows.why_unusable(min_rows) if checked_rows and notes else None,
-    )
-
-
-@dataset.command(examples=("gigamind dataset stats --dataset queries.jsonl",))
-@_dataset_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-@prints_json
-def stats(path: Path, form: str) -> None:
-    """Describe a dataset: languages, answerable share, spans and difficulty."""
-    del form  # the same as --json
-    from gigamind.datasets.describe import describe_links, describe_queries
-    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
-
-    if dataset_kind(path) == "links":
-        description = describe_links(read_links(path))
-    else:
-        description = describe_queries(read_queries(path))
-    show_result(description, lambda: _print(description))
-
-
-@dataset.command(
-    "sample",
-    examples=("gigamind dataset sample --dataset queries.jsonl --size 0.2 --out fifth.jsonl",),
-)
-@_dataset_option
-@click.option("--out", type=_path, required=True, help="write the sampled rows to this file")
-@click.option(
-    "--size",
-    required=True,
-    help="how many rows to sample: a count such as 50, or a share such as 0.2",
-)
-@click.option("--seed", type=click.IntRange(0), default=42, show_default=True, help="random seed")
-@prints_json
-def draw(path: Path, out: Path, size: str, seed: int) -> None:
-    """Sample usable rows without replacement, in their original order."""
-    from gigamind.datasets.sample import sample, sample_size
-    from gigamind.datasets.write import refuse_existing_file, write_lines
-
-    try:
-        wanted = sample_size(size)
-    except InputError as error:
-        demand = error.message
-        raise InputError(_("--size {size}: {demand}", size=size, demand=demand)) from error
-    refuse_existing_file("--out", out)
-    usable = list(_read(path).lines.values())
-    if not usable:
-        raise DatasetError(
-            _("{file}: no usable rows. See gigamind dataset check {file}.", file=path)
-        )
-    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    chosen = sample(usable, wanted, seed)
-    write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
-    counts = {"rows": len(chosen), "usable": len(usable)}
-    show_written(
-        out, counts, _("sampled {rows:,} of {usable:,} usable rows: {file}", **counts, file=out)
     )
 
 
@@ -288,31 +221,3 @@ def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any]
         return check_links(rows, vault, identities)
     answered = any(item.answer is not None for item in rows.items)
     return check_answers(rows, vault, identities, answered=answered)
-
-
-def _print(description: "Description") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDTH
-    line = n_("{n} row", "{n:,} rows", n=description.rows)
-    if description.kind == "queries":
-        line = n_("{n} query", "{n:,} queries", n=description.rows)
-    elif description.kind == "links":
-        line = n_("{n} link", "{n:,} links", n=description.rows)
-    if rejected := description.rejected:
-        line = _("{rows} and {rejected:,} unusable rows", rows=line, rejected=rejected)
-    console.print(translated(line))
-    heads = map(translated, (_("field"), _("value"), _("rows"), _("share")))
-    table = Table(*heads, box=None, pad_edge=False)
-    for field, values in description.counts.items():
-        for number, (value, rows) in enumerate(values.items()):
-            share = f"{rows / description.rows:.0%}" if description.rows else ""
-            table.add_row(
-                "" if number else field, translated(_OWN_VALUES.get(value, value)), str(rows), share
-            )
-    console.print(table)
-    for name, figure in description.figures.items():
-        console.print(f"{translated(_FIGURES.get(name, name))}: {figure:g}")

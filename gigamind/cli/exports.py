@@ -90,12 +90,10 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     if tasks and record.run.task not in tasks:
         task = record.run.task
         raise InputError(
-            _(
-                "{run} is a run of {task}; this command exports only runs of {tasks}",
-                run=run,
-                task=task,
-                tasks=tasks,
-            )
+            "{run} is a run of {task}; this command exports only runs of {tasks}",
+            run=run,
+            task=task,
+            tasks=tasks,
         )
     return record
 

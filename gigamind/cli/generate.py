@@ -100,10 +100,9 @@ def write_with_model(
     if (more := len(written.failures) - _MAX_FAILURES) > 0:
         print_line(n_("failed: {n} more note", "failed: {n:,} more notes", n=more), err=True)
     if not written.rows:
-        message = _(
+        raise EvaluationError(
             "No questions from {n:,} notes; {file} was not written.", n=len(askable), file=out
         )
-        raise EvaluationError(message)
     write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
     line = n_(
@@ -183,8 +182,7 @@ def generate_links(
 @click.option(
     "--forms",
     default="title",
-    help="question forms: all, or a comma-separated list of title, heading, list, table, sentence and near-miss;"
-    " near misses are unanswerable",
+    help="question forms: all, or a comma-separated list of title, heading and near-miss; near misses are unanswerable",
 )
 @click.option(
     "--leave-out",
@@ -221,7 +219,7 @@ def generate_queries(
     seed: int,
     **given: Any,  # noqa: ANN401
 ) -> None:
-    """Generate search questions for review, from titles, headings and other forms, or with a model (--model).
+    """Generate search questions for review, from titles and headings, or with a model (--model).
 
     A model quotes the passage that answers each question; questions whose quote is not in the note are dropped. The
     model also writes questions that the note does not answer. Check during review that no other note answers them.
@@ -236,10 +234,8 @@ def generate_queries(
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
                 flag = "--" + option.replace("_", "-")
                 raise InputError(
-                    _(
-                        "{option} cannot be used with --model, because the model reads whole notes.",
-                        option=flag,
-                    )
+                    "{option} cannot be used with --model, because the model reads whole notes.",
+                    option=flag,
                 )
         write_with_model(notes, out, max_per_note, options)
         return
@@ -291,8 +287,7 @@ def generate_queries(
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
     names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
     if unknown := [name for name in names if name not in FORMS]:
-        message = _(
+        raise InputError(
             "--forms: unknown form {form!r}. Use all or {forms}.", form=unknown[0], forms=FORMS
         )
-        raise InputError(message)
     return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

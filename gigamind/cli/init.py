@@ -37,10 +37,8 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     path = Path(FILE)
     if path.exists():
         raise InputError(
-            _(
-                "{file} already exists. Edit this file, or remove it and run the command again.",
-                file=FILE,
-            )
+            "{file} already exists. Edit this file, or remove it and run the command again.",
+            file=FILE,
         )
     if None in {notes, dataset, lang} and not sys.stdin.isatty():
         raise InputError(
@@ -54,10 +52,10 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     lang = lang or _ask(_("Language of the reports ({choices})", choices=choices), language_of())
     if not Path(notes).is_dir():
         raise InputError(
-            _("--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes)
+            "--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes
         )
     if lang not in choices:
-        raise InputError(_("--lang {value}: must be one of {choices}", value=lang, choices=choices))
+        raise InputError("--lang {value}: must be one of {choices}", value=lang, choices=choices)
     # JSON and TOML write basic strings alike.
     folder, file = (json.dumps(given, ensure_ascii=False) for given in (notes, dataset))
     text = (

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 from pydantic import BaseModel, ConfigDict, Field
@@ -100,12 +100,11 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
-        message = _(
+        raise InputError(
             "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
             datasets=len(options.dataset),
             vaults=len(options.notes),
         )
-        raise InputError(message)
     fitted, warnings = _fitted(options)
     write_judge_file(options.out, fitted)
     show_result(fitted, lambda: _show_fit(fitted, options.out))
@@ -318,11 +317,24 @@ def show_blocks(*blocks: "Block") -> None:
     show(Document("", "", blocks), plain_console(), translator(call_language()))
 
 
-def _regress(reason: Message) -> NoReturn:
+def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
     from gigamind.release.waiver import REGRESSION_EXIT_CODE
 
-    print_line(reason, err=True)
-    sys.exit(REGRESSION_EXIT_CODE)
+    if share.rate is None:
+        raise EvaluationError(
+            "{option} {limit:g} cannot be checked, because no case has a usable verdict",
+            option=option,
+            limit=limit,
+        )
+    if not is_met:
+        reason = _(
+            "the measured rate ({rate:.3f}) does not meet {option} {limit:g}",
+            rate=share.rate,
+            option=option,
+            limit=limit,
+        )
+        print_line(reason, err=True)
+        sys.exit(REGRESSION_EXIT_CODE)
 
 
 class AttackOptions(TrialOptions):
@@ -374,19 +386,7 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
         print_line(caution, err=True)
     if options.max_success_rate is not None:
         fooled, limit = report.overall.fooled, options.max_success_rate
-        if fooled.rate is None:
-            problem = _(
-                "--max-success-rate {limit:g} cannot be checked, because no attack could be measured",
-                limit=limit,
-            )
-            raise EvaluationError(problem)
-        if fooled.rate > limit:
-            reason = _(
-                "success rate of the attacks ({rate:.3f}) is above --max-success-rate {limit:g}",
-                limit=limit,
-                rate=fooled.rate,
-            )
-            _regress(reason)
+        _check_rate("--max-success-rate", fooled, limit, is_met=(fooled.rate or 0.0) <= limit)
 
 
 def _rate_cells(share: "Share", of: int) -> tuple["Cell", ...]:
@@ -487,19 +487,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         print_line(text, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
-        if passed.rate is None:
-            problem = _(
-                "--min-passed {limit:g} cannot be checked, because no test got a verdict",
-                limit=limit,
-            )
-            raise EvaluationError(problem)
-        if passed.rate < limit:
-            reason = _(
-                "pass rate of the tests ({rate:.3f}) is below --min-passed {limit:g}",
-                limit=limit,
-                rate=passed.rate,
-            )
-            _regress(reason)
+        _check_rate("--min-passed", passed, limit, is_met=(passed.rate or 0.0) >= limit)
 
 
 def _run_deceptive_judges(

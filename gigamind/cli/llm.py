@@ -126,9 +126,7 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
         raise checkup.error
     failed = sum(1 for read in reads if read.error)
     if failed:
-        raise EvaluationError(
-            _("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
-        )
+        raise EvaluationError("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
 
 
 def _cases(judges: Sequence[str]) -> "Iterator[OneCase]":
@@ -385,7 +383,7 @@ def batches(*, out: Path, cancel: bool) -> None:
     sent_batches = read_batches(unfinished_folder(out))
     if not sent_batches:
         raise InputError(
-            _("{folder}: no interrupted run with this output folder waits for a batch", folder=out)
+            "{folder}: no interrupted run with this output folder waits for a batch", folder=out
         )
     for line in (asyncio.run(look_at(batch, cancel=cancel)) for batch in sent_batches):
         print_line(line)

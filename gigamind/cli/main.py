@@ -48,7 +48,7 @@ _COMMANDS = {
     ),
     "import": ("imports:collection", _("Convert another tool's files into a dataset.")),
     "export": ("exports:export", _("Export a run for other tools.")),
-    "dataset": _("Check, describe, sample and label datasets."),
+    "dataset": _("Check and label datasets."),
     "align": _("Find where quotes occur in their sources."),
     "memory": _("Extract facts from chat sessions and verify them."),
     "judge": ("main:judge", _("Fit, test, attack and certify judges.")),

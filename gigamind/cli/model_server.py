@@ -61,14 +61,13 @@ def serving(
     try:
         server = engine.Server(params)
     except RuntimeError as error:
-        message = _(
+        raise InputError(
             "{file}: llama.cpp cannot load this model; see the reason above. Possible causes: a damaged file, an"
             " unsupported kind of model, or too little memory for {slots} x {context} tokens (--slots, --context).",
             file=file,
             slots=slots,
             context=context,
-        )
-        raise InputError(message) from error
+        ) from error
     try:
         yield f"{server.listening_address}/v1"
     finally:
@@ -91,25 +90,21 @@ def _check_file(file: Path) -> None:
         with file.open("rb") as stream:
             magic = stream.read(len(_MAGIC))
     except OSError as error:
-        message = _(
+        raise InputError(
             "{file}: the model cannot be read: {reason}. Check the path.",
             file=file,
             reason=reason_of(error),
-        )
-        raise InputError(message) from error
+        ) from error
     if magic != _MAGIC:
-        raise InputError(
-            _("{file}: not a GGUF file, the only format that llama.cpp reads", file=file)
-        )
+        raise InputError("{file}: not a GGUF file, the only format that llama.cpp reads", file=file)
 
 
 def _load_engine() -> Any:  # noqa: ANN401  xllamacpp has no types
     try:
         return import_module("xllamacpp")
     except ImportError as error:
-        message = _(
+        raise InputError(
             "to serve a model, install the package xllamacpp (100 MB): {command} ({reason})",
             command=INSTALL_LOCAL,
             reason=str(error),
-        )
-        raise InputError(message) from error
+        ) from error

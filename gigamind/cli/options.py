@@ -36,7 +36,7 @@ class ModelOption(GroupedOption):
         except ValidationError as error:
             demand = demand_of(error.errors()[0])
             raise InputError(
-                _("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
+                "{where} = {value}: {demand}", where=where, value=repr(value), demand=demand
             ) from error
 
 

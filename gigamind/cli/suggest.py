@@ -217,7 +217,7 @@ def _check_alone(context: click.Context) -> None:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
         if given and name not in {"undo_file", "lang"}:
-            raise InputError(_("{option} cannot be used with --undo.", option=parameter.opts[0]))
+            raise InputError("{option} cannot be used with --undo.", option=parameter.opts[0])
 
 
 def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
@@ -243,7 +243,7 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
         )
     if out.suffix not in _LINES:
         raise InputError(
-            _("--out {file}: must end in one of {endings}", file=out, endings=sorted(_LINES))
+            "--out {file}: must end in one of {endings}", file=out, endings=sorted(_LINES)
         )
 
 
@@ -256,7 +256,7 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
         refuse_existing_file("--out", out)
         if out.resolve().is_relative_to(notes.resolve()):
             raise InputError(
-                _("--out {file} is in the vault. Use a file outside the vault.", file=out)
+                "--out {file} is in the vault. Use a file outside the vault.", file=out
             )
 
 

@@ -8,7 +8,7 @@ from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import AnchorRange, LinkItem
 from gigamind.datasets.write import copy_vault, refuse_places, write_rows
 from gigamind.errors import EvaluationError, InputError, NotesError
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message
 from gigamind.spans import Span, Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
@@ -49,7 +49,7 @@ def generate_links(
     """
     if not 0 < remove_ratio <= 1:
         raise InputError(
-            _("--remove-ratio {ratio:g}: must be above 0 and at most 1", ratio=remove_ratio)
+            "--remove-ratio {ratio:g}: must be above 0 and at most 1", ratio=remove_ratio
         )
     refuse_places(notes, out_notes, dataset)
     before = notes_hash(notes)
@@ -57,17 +57,15 @@ def generate_links(
     links = removable_links(vault, Identities(vault.notes))
     if not links:
         raise InputError(
-            _(
-                "{vault}: there is no link to remove, because no note links to another. Give a vault with [[links]].",
-                vault=notes,
-            )
+            "{vault}: there is no link to remove, because no note links to another. Give a vault with [[links]].",
+            vault=notes,
         )
     chosen = sample(links, float(remove_ratio), seed)
     changed, rows = _without(chosen)
     with copy_vault(notes, out_notes, changed) as copy:
         _check(copy, rows)
         if notes_hash(notes) != before:
-            raise NotesError(_("{vault}: changed while it was copied. Try again.", vault=notes))
+            raise NotesError("{vault}: changed while it was copied. Try again.", vault=notes)
     write_rows(dataset, rows)
     return GeneratedLinks(tuple(rows), len(links), vault.warnings)
 
@@ -166,9 +164,7 @@ def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
         span = units[path].span_to_code_points(place.start, place.end)
         if span.slice(texts[path]) != row.anchor:
             raise EvaluationError(
-                _(
-                    "{file}: the anchor range of row {id} does not match its anchor text",
-                    file=path,
-                    id=row.id,
-                )
+                "{file}: the anchor range of row {id} does not match its anchor text",
+                file=path,
+                id=row.id,
             )

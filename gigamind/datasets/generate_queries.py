@@ -24,9 +24,6 @@ _LEAST_COMMON = 5  # notes
 _NEEDS: Mapping[Form, Message] = {
     "title": _("a title"),
     "heading": _("a heading of level 1 to 3 that few other notes have, with text below it"),
-    "list": _("a list item that explains a term, such as “- **term**: what it means”"),
-    "table": _("a table whose rows start with a name"),
-    "sentence": _("a paragraph whose first sentence starts with its subject"),
     "near-miss": _(
         "a year, version or name that can be replaced by another in the subject of a question"
     ),
@@ -99,7 +96,7 @@ def refuse_query_place(notes: Path, out: Path) -> None:
         InputError: it would.
     """
     if out.resolve().is_relative_to(notes.resolve()):
-        raise InputError(_("--out {file}: is inside the vault. Name a file outside it.", file=out))
+        raise InputError("--out {file}: is inside the vault. Name a file outside it.", file=out)
     refuse_existing_file("--out", out)
 
 
@@ -112,7 +109,7 @@ def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
     askable = [note for note in vault.notes if _has_text(note)]
     if not askable:
         raise InputError(
-            _("{vault}: no note has text, so no question can be generated", vault=vault.root)
+            "{vault}: no note has text, so no question can be generated", vault=vault.root
         )
     return askable, [note.path for note in vault.notes if not _has_text(note)]
 
@@ -129,12 +126,10 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     """
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:
-            raise InputError(
-                _("{option} {number}: must be 1 or more", option=option, number=number)
-            )
+            raise InputError("{option} {number}: must be 1 or more", option=option, number=number)
     if not 0.0 <= wanted.leave_out < 1.0:
         raise InputError(
-            _("--leave-out {share:g}: must be at least 0 and below 1", share=wanted.leave_out)
+            "--leave-out {share:g}: must be at least 0 and below 1", share=wanted.leave_out
         )
     askable, empty = askable_notes(vault)
     drawn = sample(askable, float(wanted.leave_out), wanted.seed) if wanted.leave_out else ()
@@ -142,10 +137,8 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     askable = [note for note in askable if note.path not in gone]
     if not askable:
         raise InputError(
-            _(
-                "--leave-out {share:g}: no note with text would remain in the copy",
-                share=wanted.leave_out,
-            )
+            "--leave-out {share:g}: no note with text would remain in the copy",
+            share=wanted.leave_out,
         )
     vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
     offers = _offers(askable, wanted, vocabulary)

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionItem, Row
-from gigamind.errors import DatasetError, InputError, reason_of
+from gigamind.errors import DatasetError, InputError
 from gigamind.i18n import Message, _, n_
+from gigamind.loading import read_bytes
 
 _BOM = b"\xef\xbb\xbf"
 _EXAMPLES: Mapping[type[Row], str] = {
@@ -50,7 +51,10 @@ def dataset_kind(path: Path) -> DatasetKind:
     Raises:
         InputError: as for `_read`.
     """
-    parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
+    parsed = (
+        _parse(line, row.decode(errors="replace"))
+        for line, row in _rows(read_bytes(path, _("the JSONL dataset")))
+    )
     nothing: dict[str, object] = {}
     first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
     if "query" in first:
@@ -67,7 +71,7 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         InputError: the file is missing, a folder, or unreadable.
         DatasetError: the file has no rows.
     """
-    content = _content(path)
+    content = read_bytes(path, _("the JSONL dataset"))
     _refuse_other_formats(path, content, model)
     items: list[Item] = []
     errors: list[RowError] = []
@@ -79,7 +83,7 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         else:
             items.append(outcome)
     if not items and not errors:
-        raise DatasetError(_("{file}: no rows. Write one JSON object per line.", file=path))
+        raise DatasetError("{file}: no rows. Write one JSON object per line.", file=path)
     return Dataset(
         path=path,
         items=tuple(items),
@@ -97,25 +101,6 @@ read_answers: Callable[[Path], Dataset[QuestionItem]] = partial(_read, model=Ans
 """Read questions that all have answers."""
 
 
-def _content(path: Path) -> bytes:
-    if path.is_dir():
-        raise InputError(_("{file}: is a folder. Give a JSONL file.", file=path))
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError(
-            _("{file}: no such file. Check the path of the dataset.", file=path)
-        ) from error
-    except OSError as error:
-        raise InputError(
-            _(
-                "{file}: cannot be read ({reason}). Check the permissions.",
-                file=path,
-                reason=reason_of(error),
-            )
-        ) from error
-
-
 def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
     """Report a file in a wrong format once, not for each of its lines.
 
@@ -125,11 +110,9 @@ def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
     into = f"{path.stem}-rows.jsonl"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
-            _(
-                "{file}: is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {file} > {output}",
-                file=path,
-                output=into,
-            )
+            "{file}: is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {file} > {output}",
+            file=path,
+            output=into,
         )
     rows = list(_rows(content))
     if not rows:
@@ -137,23 +120,19 @@ def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
     line, row = rows[0]
     if row.startswith(b"[") and (len(rows) == 1 or not row.endswith(b"]")):
         raise InputError(
-            _(
-                "{file}:{line}: is one JSON array. Write one object per line: jq -c '.[]' {file} > {output}",
-                file=path,
-                line=line,
-                output=into,
-            )
+            "{file}:{line}: is one JSON array. Write one object per line: jq -c '.[]' {file} > {output}",
+            file=path,
+            line=line,
+            output=into,
         )
     if any(start.startswith(b"{") for _line, start in rows):
         return
     raise InputError(
-        _(
-            "{file}:{line}: not JSON: {text}. Write one object per line: {example}",
-            file=path,
-            line=line,
-            text=shortened(row.decode(errors="replace")),
-            example=_EXAMPLES[model],
-        )
+        "{file}:{line}: not JSON: {text}. Write one object per line: {example}",
+        file=path,
+        line=line,
+        text=shortened(row.decode(errors="replace")),
+        example=_EXAMPLES[model],
     )
 
 

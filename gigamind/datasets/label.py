@@ -6,9 +6,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.datasets.schema import Filled, Gain, QueryItem
-from gigamind.errors import InputError, reason_of
+from gigamind.errors import InputError
 from gigamind.i18n import _
-from gigamind.loading import numbered_lines, parsed
+from gigamind.loading import numbered_lines, parsed, read_text
 
 
 class _Line(BaseModel):
@@ -25,46 +25,31 @@ def read_gains(path: Path, known: Collection[str]) -> dict[str, dict[str, int]]:
     Raises:
         InputError: the file cannot be read, a line is invalid or about no `known` query, or no line has a grade.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            _(
-                "{file}: the labels cannot be read ({reason}). Save them as UTF-8.",
-                file=path,
-                reason=reason_of(error) if isinstance(error, OSError) else str(error),
-            )
-        ) from error
+    text = read_text(path, _("the file of labels"))
     gains: dict[str, dict[str, int]] = {}
     for number, row in numbered_lines(text):
         line = parsed(_Line, row, f"{path}:{number}")
         if line.id not in known:
             raise InputError(
-                _(
-                    '{file}:{line}: the dataset has no query "{id}". Give the dataset that the labelled run used.',
-                    file=path,
-                    line=number,
-                    id=line.id,
-                )
+                '{file}:{line}: the dataset has no query "{id}". Give the dataset that the labelled run used.',
+                file=path,
+                line=number,
+                id=line.id,
             )
         if line.gain is None:
             continue
         if gains.setdefault(line.id, {}).setdefault(line.note, line.gain) != line.gain:
             raise InputError(
-                _(
-                    '{file}:{line}: an earlier line gives "{note}" a different gain for the same query. Keep one'
-                    " of the two lines.",
-                    file=path,
-                    line=number,
-                    note=line.note,
-                )
+                '{file}:{line}: an earlier line gives "{note}" a different gain for the same query. Keep one'
+                " of the two lines.",
+                file=path,
+                line=number,
+                note=line.note,
             )
     if not gains:
         raise InputError(
-            _(
-                '{file}: no line has a gain. Write "gain": 0 for an irrelevant note, 1 or more for a relevant one.',
-                file=path,
-            )
+            '{file}: no line has a gain. Write "gain": 0 for an irrelevant note, 1 or more for a relevant one.',
+            file=path,
         )
     return gains
 

@@ -8,9 +8,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gigamind.errors import InputError, reason_of
+from gigamind.errors import InputError
 from gigamind.i18n import Text, _
-from gigamind.loading import parsed, refuse_problems
+from gigamind.loading import parsed, read_bytes, refuse_problems
 
 _Grade = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 
@@ -78,16 +78,7 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
     Raises:
         InputError: it cannot be read, has no rows, or has invalid rows; names the lines.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            _(
-                "{file}: the file of labels cannot be read ({reason})",
-                file=path,
-                reason=reason_of(error),
-            )
-        ) from error
+    content = read_bytes(path, _("the file of labels"))
     values: dict[str, Mapping[str, float]] = {}
     lines: dict[str, int] = {}
     problems: list[Text] = []
@@ -115,10 +106,8 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
     if not values:
         fields = ", ".join(f'"{name}": ...' for name in model.model_fields)
         raise InputError(
-            _(
-                "{file}: no labels. Write one JSON object per line: {{{fields}}}.",
-                file=path,
-                fields=fields,
-            )
+            "{file}: no labels. Write one JSON object per line: {{{fields}}}.",
+            file=path,
+            fields=fields,
         )
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())

@@ -1,29 +1,26 @@
 """Generate the questions of a note without a model, by form, each with the passage that answers it.
 
-They repeat the words of the note's title, heading, list, table or sentence, so they are easier than human ones.
+They repeat the words of the note's title or heading, so they are easier than human ones.
 """
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gigamind.choices import Form
-from gigamind.i18n import ends_in_consonant, with_particle
+from gigamind.i18n import with_particle
 from gigamind.spans import Span
 from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
-from gigamind.vault.markdown import Block, parse
+from gigamind.vault.markdown import Block
 from gigamind.vault.notes import Note
 
 _DEEPEST = 3
 _MAX_EVIDENCE = 500  # characters of a section's first block that are labelled as its evidence
-_MAX_NAME = 40  # characters of a term or label in a question
-_LEAST_TOKENS = 3  # tokens of an explanation
-_PLACE = re.compile(r"\{([THhC])(?::(이/가|은/는|을/를))?\}")
+_PLACE = re.compile(r"\{([THh])(?::(이/가|은/는|을/를))?\}")
 _WORD = re.compile(r"[가-힣]|[^\W\d_]{2}")
 _ORNAMENT_BEFORE = re.compile(r"^[^\w(（\[‘“\"']+")
 _ORNAMENT = r"[^\w)）\]’”\"'?？!.%+]"
@@ -43,7 +40,7 @@ _OTHER_PATTERNS = {
         (r"(?i)\?$|^(?:why|how|what|when|where|who|which)\b", "{T}: {h}?"),
     ),
 }
-# {T} is the title, {H} the subject, {C} a table column, {T:이/가} the title with its particle.
+# {T} is the title, {H} the subject, {T:이/가} the title with its particle.
 _PATTERNS = {
     "ko": {
         "title": (
@@ -58,13 +55,6 @@ _PATTERNS = {
             "{T}에서 {H:을/를} 확인하고 싶어요.",
             "{T}의 {H}에 대해 알려 주세요.",
         ),
-        "list": (
-            "{T}에서 ‘{H}’ 항목은 무슨 내용인가요?",
-            "{T}에서 ‘{H}’에 대해 뭐라고 하나요?",
-            "‘{H}’에 대한 설명이 {T}에 있나요?",
-        ),
-        "table": ("{T}에서 {H}의 {C:은/는} 무엇인가요?", "{T} 표에서 {H}의 {C:이/가} 궁금해요."),
-        "sentence": ("{T}에 {H:은/는} 어떻게 적혀 있나요?", "{T}에서 {H:은/는} 어떻다고 하나요?"),
     },
     "en": {
         "title": (
@@ -78,16 +68,6 @@ _PATTERNS = {
             "In {T}, what is there on {H}?",
             "Where in {T} can I read about {H}?",
         ),
-        "list": (
-            "What does “{H}” mean in {T}?",
-            "In {T}, what is said of “{H}”?",
-            "How does {T} explain “{H}”?",
-        ),
-        "table": (
-            "In the table of {T}, what is “{C}” for “{H}”?",
-            "{T}: what is the “{C}” of “{H}”?",
-        ),
-        "sentence": ("What does {T} say about {H}?", "What can I learn about {H} from {T}?"),
     },
 }
 
@@ -100,17 +80,16 @@ class Draft:
     patterns: tuple[str, ...]  # templates, of which one is filled in
     title: str
     subject: str = ""  # subject within the note; "" for the note itself
-    column: str = ""  # table column, or ""
     evidence: Span | None = None  # of the answer; None if it is the whole note, or missing
     change: str = ""  # what a near miss changed: year, version or name; otherwise ""
 
     @property
     def question(self) -> str:
         """Return one of the patterns, filled in; the choice depends only on the words, so it is reproducible."""
-        digest = hashlib.sha256(f"{self.title}\0{self.subject}{self.column}".encode()).digest()
+        digest = hashlib.sha256(f"{self.title}\0{self.subject}".encode()).digest()
         pattern = self.patterns[int.from_bytes(digest[:4], "big") % len(self.patterns)]
         small = self.subject[:1].lower() + self.subject[1:]
-        words = {"T": self.title, "H": self.subject, "h": small, "C": self.column}
+        words = {"T": self.title, "H": self.subject, "h": small}
 
         def fill(place: re.Match[str]) -> str:
             word, pair = words[place[1]], cast("Any", place[2])
@@ -133,19 +112,13 @@ def _content(note: Note, start: int, end: int) -> Iterator[Block]:
 def drafts(note: Note) -> Iterator[Draft]:
     """Yield every question of a note except near misses, the title's first."""
     language = "ko" if note_language(note) == "ko" else "en"
-    patterns, title = _PATTERNS[language], _title(note)
+    title = _title(note)
     asks = title.endswith(("?", "？"))
-    yield Draft("title", ("{T}",) if asks else patterns["title"], title)
+    yield Draft("title", ("{T}",) if asks else _PATTERNS[language]["title"], title)
     of_title = set(tokens(title))
-    others = (
-        *_of_headings(note, language, title),
-        *_of_lists(note, patterns["list"], title),
-        *_of_tables(note, patterns["table"], title),
-        *_of_sentences(note, language, title),
-    )
-    for draft in others:
+    for draft in _of_headings(note, language, title):
         # With words of the title alone it would repeat the question about the title.
-        if not set(tokens(f"{draft.subject} {draft.column}")) <= of_title or draft.title != title:
+        if not set(tokens(draft.subject)) <= of_title or draft.title != title:
             yield draft
 
 
@@ -189,138 +162,3 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
             other = next(shapes, None)
             patterns = (other,) if other else _PATTERNS[language]["heading"]
             yield Draft("heading", patterns, title, text.rstrip("?？!. "), evidence=evidence)
-
-
-_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)
-_TERM = re.compile(
-    r"""(?:
-        \*\*(?P<bold>[^*\n]+?)[:：.]?\*\*\s*[:：–—-]?   # **Term**: ..., **Term.** ...
-      | `(?P<code>[^`\n]+)`\s*(?:[:：–—]|\s-\s)          # `--option`: ...
-      | (?P<plain>[^\n:：`*.?!|()]{2,40})(?:[:：]\s|\s[–—]\s)  # Term: ...
-    )\s*(?P<rest>\S.*)""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    terms: list[tuple[str, Span]] = []
-    for block in note.document.blocks:
-        if block.kind != "list":
-            continue
-        text = block.span.slice(note.text)
-        marks = list(_ITEM.finditer(text))
-        ends = [*(mark.start() for mark in marks), len(text)][1:]  # none for a list of other marks
-        for mark, end in zip(marks, ends, strict=True):
-            item = text[mark.end() : end].rstrip()
-            term = _TERM.match(item)
-            if term is None or len(tokens(_visible(term["rest"]))) < _LEAST_TOKENS:
-                continue
-            name = term["code"] or _trimmed(_visible(term["bold"] or term["plain"]))
-            if _askable(name):
-                start = block.span.start + mark.end()
-                terms.append((name, Span(start, start + len(item))))
-    counts = Counter(key(term) for term, _ in terms)
-    for term, evidence in terms:
-        if counts[key(term)] == 1:
-            yield Draft("list", patterns, title, term, evidence=evidence)
-
-
-_CELL = re.compile(r"(?<!\\)\|")
-
-
-def _of_tables(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
-    for block in note.document.blocks:
-        if block.kind != "table":
-            continue
-        text, at = block.span.slice(note.text), block.span.start
-        lines = text.splitlines(keepends=True)
-        columns = _cells(lines[0])
-        labels = Counter(_cells(line)[0] for line in lines)
-        for number, line in enumerate(lines):
-            row = Span(at, at + len(line.rstrip()))
-            at += len(line)
-            cells = _cells(line)
-            body = number > 1  # below the header and its separator line
-            if not body or labels[cells[0]] > 1 or not _askable(cells[0]):
-                continue
-            for column, cell in list(zip(columns, cells, strict=False))[1:]:
-                if _askable(column) and re.search(r"\w", cell):
-                    yield Draft("table", patterns, title, cells[0], column, row)
-
-
-def _cells(line: str) -> list[str]:
-    stripped = line.strip().removeprefix("|")
-    return [_trimmed(_visible(cell)) for cell in _CELL.split(stripped.removesuffix("|"))]
-
-
-def _askable(name: str) -> bool:
-    return len(name) <= _MAX_NAME and _WORD.search(name) is not None and "://" not in name
-
-
-_ENGLISH_SUBJECT = re.compile(r"(?P<subject>[A-Z][^,.;:()\n]{2,50}?) (?:is|are|was|were) \S")
-# First words of sentences without a named subject.
-_NO_SUBJECT = re.compile(
-    r"(?i)(?:it|this|that|these|those|there|here|he|she|they|we|you|i|if|when|what|who|how|why|which|where|to|in|on|at|for"
-    r"|after|before|as|since|because|while|once|by|from|with|all|both|some|most|many|one|each|every|any|another|other|but|and"
-    r"|or|so|note|see|sometimes|not|no|nothing|everything|until|unless|although|though|also|then|only)\b"
-)
-_CLAUSE = re.compile(
-    r"(?i)\b(?:that|which|who|whose|if|when|unless|it|they|you|we|can|will|must|should|may|has|have|had|does|do|not|and|to)\b"
-)
-_VAGUE = re.compile(
-    r"(?i)(?:the|a|an) (?:first|second|third|next|last|following|above|same|difference|result|rest|reason|only)\b"
-)
-_MAX_SUBJECT_WORDS = 5
-_KOREAN_TOPIC = re.compile(
-    r"(?P<subject>(?:[\w·/()-]+ ){0,2}[\w·/()-]*[가-힣A-Za-z\d)])(?P<particle>은|는) \S"
-)
-_ADJECTIVE = re.compile(r"[은는한된던린난인할될] ")  # a modifier before the noun
-
-
-def _of_sentences(note: Note, language: str, title: str) -> Iterator[Draft]:
-    for block in note.document.blocks:
-        if block.kind != "paragraph":
-            continue
-        # A paragraph may be wrapped anywhere.
-        text = re.sub(r"[\r\n]", " ", block.span.slice(note.text))
-        first = next(iter(sentences(text)), None)
-        if first is None or len(tokens(first.slice(text))) <= 2 * _LEAST_TOKENS:
-            continue
-        sentence = _visible(first.slice(text))
-        if sentence.endswith((":", "：")):  # its content follows below
-            continue
-        subject = (_korean_subject if language == "ko" else _english_subject)(sentence, note.text)
-        if subject:
-            start = block.span.start
-            evidence = Span(start + first.start, start + first.end)
-            patterns = _PATTERNS[language]["sentence"]
-            yield Draft("sentence", patterns, title, subject, evidence=evidence)
-
-
-def _english_subject(sentence: str, _: str) -> str:
-    match = _ENGLISH_SUBJECT.match(sentence)
-    if match is None or _NO_SUBJECT.match(sentence) or _VAGUE.match(sentence):
-        return ""
-    subject = match["subject"]
-    if len(subject.split()) > _MAX_SUBJECT_WORDS or _CLAUSE.search(subject):
-        return ""
-    article, _, rest = subject.partition(" ")
-    return f"{article.lower()} {rest}" if article in {"The", "A", "An", "Our"} else subject
-
-
-def _korean_subject(sentence: str, text: str) -> str:
-    """Return the topic of a sentence if it is a noun that another particle follows elsewhere in the note."""
-    match = _KOREAN_TOPIC.match(sentence)
-    if match is None:
-        return ""
-    subject, closed = match["subject"], ends_in_consonant(match["subject"])
-    if closed is None or closed != (match["particle"] == "은") or _ADJECTIVE.search(subject):
-        return ""
-    noun = re.escape(subject.split()[-1])
-    elsewhere = re.search(rf"{noun}(?:을|를|이|가|의|에|에서|과|와|도|로|으로|\b)(?![가-힣])", text)
-    return subject if len(subject) > 1 and elsewhere else ""
-
-
-def _visible(text: str) -> str:
-    headings = parse("# " + " ".join(text.split())).headings
-    return headings[0].text if headings else ""

@@ -8,68 +8,30 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from gigamind.i18n import Message, Text, _
-from gigamind.loading import field_name
+from gigamind.loading import demand_of, field_name
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _LONGEST = 60  # characters of a value in a message
 
-# pydantic's error type -> what was expected, how to fix it
-_PHRASES: dict[str, tuple[Message, Message]] = {
-    "int_type": (
-        _("a whole number"),
-        _("Write a number such as 145, without quotes and without a decimal point"),
-    ),
-    "string_type": (_("text"), _("Write the value in double quotes")),
-    "bool_type": (_("true or false"), _("Write true or false without quotes")),
-    "tuple_type": (_("a list"), _('Write a list in brackets, such as ["a", "b"]')),
-    "model_type": (
-        _("an object"),
-        _('Write an object such as {{"note_path": "a.md", "start": 0, "end": 5}}'),
-    ),
-    "literal_error": (
-        _("easy, mid or hard"),
-        _('Write "easy", "mid" or "hard", or leave the field out'),
-    ),
-    "greater_than_equal": (
-        _("0 or more"),
-        _("Count the position in UTF-16 code units from the start of the file"),
-    ),
+_EXAMPLES = {  # by field; other fields are texts
+    "answerable": "true",
+    "expected_notes": '["a", "b"]',
+    "gains": '{"a.md": 2, "b.md": 0}',
+    "expected_all_of": '[["a", "b"], ["c"]]',
+    "expected_any_of": '[["a", "b"], ["c"]]',
+    "expected_spans": '[{"note_path": "a.md", "start": 145, "end": 312}]',
+    "difficulty": '"mid"',
+    "expected_links": '["b.md"]',
+    "anchor_range": '{"start": 145, "end": 152}',
+    "label": '"accept"',
+    "context_notes": '[{"path": "a.md"}, {"title": "A", "text": "..."}]',
+    "labels": '{"correctness": 0.75, "utility": 1.0}',
+    "claims": '[{"text": "...", "verdict": "supported"}]',
+    "tags": '["policy"]',
+    "created_at": '"2026-01-31T09:00:00+09:00"',
 }
-_GAINS = (
-    _("a grade, a whole number from -1000 to 1000"),
-    _('Write an object such as {{"a.md": 2, "b.md": 0}}'),
-)
-_GROUPS = (
-    _("a list of groups of notes"),
-    _('Write a list of non-empty lists, such as [["a", "b"], ["c"]]'),
-)
-# Of answers, by the field that is wrong.
-_SCORE = (_("a number from 0 to 1"), _("Write a number such as 0.75, or leave the field out"))
-_ANSWER_PHRASES: dict[str, tuple[Message, Message]] = {
-    "verdict": (
-        _("supported, contradicted or not_found"),
-        _('Write "supported", "contradicted" or "not_found"'),
-    ),
-    "correctness": _SCORE,
-    "utility": _SCORE,
-    "vital": (_("true or false"), _("Write true or false, or leave the field out")),
-    "note": (
-        _("the number of a context note"),
-        _("Write the number of a context note, counted from 1, or leave the field out"),
-    ),
-    "context_notes": (_("a list"), _('Write a list such as [{{"path": "a.md"}}]')),
-    "labels": (
-        _("an object"),
-        _('Write an object such as {{"correctness": 0.75, "utility": 1.0}}'),
-    ),
-}
-_NOTE = (
-    _("an object"),
-    _('Write an object such as {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}'),
-)
-_CLAIM = (_("an object"), _('Write an object such as {{"text": "...", "verdict": "supported"}}'))
 _OTHER_KINDS = (
     (
         "question",
@@ -87,11 +49,6 @@ _OTHER_KINDS = (
             " --answer-model"
         ),
     ),
-)
-_BLANK = (_("text"), _("Write a text that is not empty"))
-_NO_TIME = (
-    _("an ISO 8601 date or time"),
-    _('Write the date or time as "2026-01-31" or "2026-01-31T09:00:00+09:00"'),
 )
 
 
@@ -156,27 +113,13 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
             "Write one JSON object on one line, and escapes such as \\ud83d\\ude00 in complete pairs"
         )
         return RowError(line, item_id, "", _("invalid JSON: {reason}", reason=str(reason)), fix)
-    expected, fix = _phrase(details)
-    problem = _(
-        "expected {expected}, got {value}", expected=expected, value=shortened(details["input"])
+    names = [str(part) for part in details["loc"]]
+    name = next((part for part in reversed(names) if part in _EXAMPLES), names[0])
+    fix = _(
+        'Write a value such as "{field}": {example}',
+        field=name,
+        example=_EXAMPLES.get(name, '"..."'),
     )
+    value = shortened(details["input"])
+    problem = _("{demand}, not {value}", demand=demand_of(details), value=value)
     return RowError(line, item_id, field, problem, fix)
-
-
-def _phrase(details: "ErrorDetails") -> tuple[Message, Message]:
-    if details["loc"][0] == "gains":
-        return _GAINS
-    if details["loc"][0] in {"expected_all_of", "expected_any_of"}:
-        return _GROUPS
-    last = details["loc"][-1] if details["loc"] else ""
-    if isinstance(last, str) and last in _ANSWER_PHRASES:
-        return _ANSWER_PHRASES[last]
-    if details["type"] == "model_type" and details["loc"][0] in {"context_notes", "labels"}:
-        return _NOTE if details["loc"][0] == "context_notes" else _CLAIM
-    if details["type"] == "value_error":
-        return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
-    fallback = (
-        _("a valid value ({reason})", reason=details["msg"]),
-        _("See the dataset format in docs/files.md"),
-    )
-    return _PHRASES.get(details["type"], fallback)

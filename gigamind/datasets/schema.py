@@ -15,7 +15,7 @@ GENERATED: Final = "generated"
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError(_("the value must be text"))
+        raise ValueError(_("must be text that is not empty"))
     return text
 
 
@@ -23,7 +23,7 @@ def _iso_8601(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(_("the value must be an ISO 8601 date or time")) from error
+        raise ValueError(_("must be an ISO 8601 date or time")) from error
     return text
 
 

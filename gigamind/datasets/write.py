@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
-from gigamind.i18n import _
 from gigamind.vault.walk import walk
 
 
@@ -51,7 +50,7 @@ def write_text(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):  # its folder may be a file
             aside.unlink()
         raise EvaluationError(
-            _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+            "{file}: cannot be written ({reason})", file=path, reason=reason_of(error)
         ) from error
 
 
@@ -67,11 +66,9 @@ def refuse_places(
     rows = dataset.resolve()
     if any(rows.is_relative_to(place.resolve()) for place in (notes, out_notes)):
         raise InputError(
-            _(
-                "{option} {file}: is inside a vault. Name a file outside it.",
-                option=option,
-                file=dataset,
-            )
+            "{option} {file}: is inside a vault. Name a file outside it.",
+            option=option,
+            file=dataset,
         )
     refuse_existing_file(option, dataset)
 
@@ -85,22 +82,18 @@ def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
     vault, copy = notes.resolve(), out.resolve()
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):
         raise InputError(
-            _(
-                "{option} {folder}: overlaps the vault {vault}, which gigamind never changes. Name a folder"
-                " outside the vault.",
-                option=option,
-                folder=out,
-                vault=notes,
-            )
+            "{option} {folder}: overlaps the vault {vault}, which gigamind never changes. Name a folder"
+            " outside the vault.",
+            option=option,
+            folder=out,
+            vault=notes,
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(
-            _(
-                "{option} {folder}: exists already and is not an empty folder. Name a new folder, or remove this"
-                " one.",
-                option=option,
-                folder=out,
-            )
+            "{option} {folder}: exists already and is not an empty folder. Name a new folder, or remove this"
+            " one.",
+            option=option,
+            folder=out,
         )
 
 
@@ -112,11 +105,9 @@ def refuse_existing_file(option: str, path: Path) -> None:
     """
     if path.exists():
         raise InputError(
-            _(
-                "{option} {file}: exists already. Name a new file, or remove this one.",
-                option=option,
-                file=path,
-            )
+            "{option} {file}: exists already. Name a new file, or remove this one.",
+            option=option,
+            file=path,
         )
 
 
@@ -151,12 +142,10 @@ def copy_vault(
         aside.rename(out.resolve())
     except OSError as error:
         raise NotesError(
-            _(
-                "{vault}: cannot be copied to {folder} ({reason})",
-                vault=root,
-                folder=out,
-                reason=reason_of(error),
-            )
+            "{vault}: cannot be copied to {folder} ({reason})",
+            vault=root,
+            folder=out,
+            reason=reason_of(error),
         ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, note_path, note_text
-from gigamind.interop.source import Fields, json_lines, placed_lines, read_text
+from gigamind.interop.source import Fields, json_lines, placed_lines
 from gigamind.interop.trec import Judgements, imported_queries
-from gigamind.loading import refuse_problems
+from gigamind.loading import read_text, refuse_problems
 
 _COLUMNS = 3
 

@@ -14,7 +14,8 @@ from typing import Generic, TypeVar, cast
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
 from gigamind.interop.ranking import RankedNote, Ranking, parse_hits, score_of
-from gigamind.interop.source import decoded, placed_lines, read_bytes
+from gigamind.interop.source import placed_lines
+from gigamind.loading import decoded, read_bytes
 
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
 # the last three.
@@ -92,14 +93,12 @@ def _run_of(
     lines = sum(bool(line.strip()) for line in content.splitlines())
     if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
         raise InputError(
-            _(
-                "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
-                " problem: {problem}",
-                file=path,
-                count=len(problems),
-                lines=lines,
-                problem=problems[0],
-            )
+            "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
+            " problem: {problem}",
+            file=path,
+            count=len(problems),
+            lines=lines,
+            problem=problems[0],
         )
     if not rows:
         raise InputError(

@@ -7,58 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from gigamind.errors import InputError, reason_of, text_of
+from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
-from gigamind.loading import refuse_problems
+from gigamind.loading import read_text, refuse_problems
 
 Fields = dict[str, object]
-
-
-def read_bytes(path: Path, what: Message) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        InputError: it cannot be read; `what` names it in the message.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            _(
-                "{file}: {what} cannot be read ({reason}). Check the path.",
-                file=path,
-                what=what,
-                reason=reason_of(error),
-            )
-        ) from error
-
-
-def decoded(path: Path, content: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte order mark.
-
-    Raises:
-        InputError: another encoding; names the line.
-    """
-    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encoding = "utf-16" if marked else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            _(
-                "{file}:{line}: the text is not {encoding}. Convert the file to UTF-8: iconv -f CP949 -t UTF-8"
-                " (replace CP949 with the encoding of the file).",
-                file=path,
-                line=line,
-                encoding=encoding.removesuffix("-sig").upper(),
-            )
-        ) from error
-
-
-def read_text(path: Path, what: Message) -> str:
-    """Return the text of a file; see `read_bytes` and `decoded`."""
-    return decoded(path, read_bytes(path, what))
 
 
 def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
@@ -101,16 +54,14 @@ def json_whole(path: Path, what: Message) -> object:
         return cast("object", json.loads(text))
     except json.JSONDecodeError as error:
         raise InputError(
-            _(
-                "{file}:{line}: invalid JSON ({reason}). Fix the line, or export the file again.",
-                file=path,
-                line=error.lineno,
-                reason=error.msg,
-            )
+            "{file}:{line}: invalid JSON ({reason}). Fix the line, or export the file again.",
+            file=path,
+            line=error.lineno,
+            reason=error.msg,
         ) from error
     except (ValueError, RecursionError) as error:  # a number of 5 000 digits; nested too deeply
         raise InputError(
-            _("{file}: cannot be read ({reason}). Export it again.", file=path, reason=str(error))
+            "{file}: cannot be read ({reason}). Export it again.", file=path, reason=str(error)
         ) from error
 
 
@@ -129,14 +80,12 @@ def table_rows(path: Path, what: Message) -> list[tuple[str, Fields]]:
             rows = _json_rows(path, json_whole(path, what))
         case _:
             raise InputError(
-                _(
-                    "{file}: the name of {what} must end in .csv, .json or .jsonl. Save it in one of these formats.",
-                    file=path,
-                    what=what,
-                )
+                "{file}: the name of {what} must end in .csv, .json or .jsonl. Save it in one of these formats.",
+                file=path,
+                what=what,
             )
     if not rows:
-        raise InputError(_("{file}: {what} has no rows. Export it again.", file=path, what=what))
+        raise InputError("{file}: {what} has no rows. Export it again.", file=path, what=what)
     return rows
 
 
@@ -148,22 +97,18 @@ def _csv_rows(path: Path, what: Message) -> Iterator[tuple[str, Fields]]:
         for row in reader:
             if None in row:
                 raise InputError(
-                    _(
-                        "{file}:{line}: more cells than the header. Quote cells that contain commas.",
-                        file=path,
-                        line=start,
-                    )
+                    "{file}:{line}: more cells than the header. Quote cells that contain commas.",
+                    file=path,
+                    line=start,
                 )
             yield f"{path}:{start}", {name: cell for name, cell in row.items() if cell}
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
-            _(
-                "{file}:{line}: invalid CSV ({reason}). Export it again.",
-                file=path,
-                line=reader.line_num,
-                reason=str(error),
-            )
+            "{file}:{line}: invalid CSV ({reason}). Export it again.",
+            file=path,
+            line=reader.line_num,
+            reason=str(error),
         ) from error
 
 
@@ -171,10 +116,8 @@ def _json_rows(path: Path, value: object) -> list[tuple[str, Fields]]:
     rows = cast("list[object]", value) if isinstance(value, list) else _columns(value)
     if rows is None or not all(isinstance(row, dict) for row in rows):
         raise InputError(
-            _(
-                "{file}: the JSON must be a list of rows or an object of columns. Export the data as JSON lines.",
-                file=path,
-            )
+            "{file}: the JSON must be a list of rows or an object of columns. Export the data as JSON lines.",
+            file=path,
         )
     return [(f"{path}: row {at}", _object(row)) for at, row in enumerate(rows, start=1)]
 

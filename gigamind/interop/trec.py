@@ -8,8 +8,8 @@ from pathlib import Path
 from gigamind.datasets.schema import QueryItem
 from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, checked_row, label
-from gigamind.interop.source import json_lines, placed_lines, read_text
-from gigamind.loading import refuse_problems
+from gigamind.interop.source import json_lines, placed_lines
+from gigamind.loading import read_text, refuse_problems
 
 _GRADE = re.compile(r"[+-]?\d{1,9}")
 _BEFORE = 2

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from gigamind.errors import InputError, reason_of
-from gigamind.i18n import _
 from gigamind.loading import first_problem
 from gigamind.records.judged import Count, Finite, JudgeReport, Report, SecondLookReport, Share
 
@@ -201,26 +200,22 @@ def read_card(path: Path) -> JudgeCard:
         text = file.read_text("utf-8")
     except FileNotFoundError as error:
         raise InputError(
-            _("{file}: no such judge report. Create one with `gigamind judge certify`.", file=file)
+            "{file}: no such judge report. Create one with `gigamind judge certify`.", file=file
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            _(
-                "{file}: the judge report cannot be read ({reason})",
-                file=file,
-                reason=reason_of(error) if isinstance(error, OSError) else str(error),
-            )
+            "{file}: the judge report cannot be read ({reason})",
+            file=file,
+            reason=reason_of(error) if isinstance(error, OSError) else str(error),
         ) from error
     try:
         return JudgeCard.model_validate_json(text)
     except ValidationError as error:
         raise InputError(
-            _(
-                "{file}: not a judge report of this version of gigamind ({reason})."
-                " Create it again with `gigamind judge certify`.",
-                file=file,
-                reason=first_problem(error),
-            )
+            "{file}: not a judge report of this version of gigamind ({reason})."
+            " Create it again with `gigamind judge certify`.",
+            file=file,
+            reason=first_problem(error),
         ) from error
 
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import EvaluationError, InputError, reason_of
-from gigamind.i18n import Text, _
+from gigamind.i18n import Text
 from gigamind.loading import first_problem
 from gigamind.records.schema import Record
 
@@ -40,11 +40,9 @@ def check_out_folder(out: Path, *, replace: bool = False) -> None:
             pass
     except OSError as error:
         raise InputError(
-            _(
-                "--out {folder}: cannot be written ({reason}). Name a writable folder.",
-                folder=out,
-                reason=reason_of(error),
-            )
+            "--out {folder}: cannot be written ({reason}). Name a writable folder.",
+            folder=out,
+            reason=reason_of(error),
         ) from error
 
 
@@ -52,18 +50,16 @@ def _refuse_existing(out: Path) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise InputError(_("--out {folder}: is a file. Name a new folder.", folder=out))
+        raise InputError("--out {folder}: is a file. Name a new folder.", folder=out)
     if out.resolve().is_mount():
         raise InputError(
-            _(
-                "--out {folder}: gigamind cannot replace this folder, because it is a mount point. Name a folder"
-                " inside it.",
-                folder=out,
-            )
+            "--out {folder}: gigamind cannot replace this folder, because it is a mount point. Name a folder"
+            " inside it.",
+            folder=out,
         )
     if any(out.iterdir()):
         raise InputError(
-            _("--out {folder}: exists already. Name a new folder, or remove this one.", folder=out)
+            "--out {folder}: exists already. Name a new folder, or remove this one.", folder=out
         )
 
 
@@ -158,11 +154,9 @@ def _explaining_errors(out: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise EvaluationError(
-            _(
-                "--out {folder}: the results cannot be written ({reason})",
-                folder=out,
-                reason=reason_of(error),
-            )
+            "--out {folder}: the results cannot be written ({reason})",
+            folder=out,
+            reason=reason_of(error),
         ) from error
 
 
@@ -222,11 +216,9 @@ def parse_report(text: str, model: type[Model], place: str) -> Model:
         return model.model_validate_json(text)
     except ValidationError as error:
         raise InputError(
-            _(
-                "{place}: not written by this version of gigamind ({reason})",
-                place=place,
-                reason=first_problem(error),
-            )
+            "{place}: not written by this version of gigamind ({reason})",
+            place=place,
+            reason=first_problem(error),
         ) from error
 
 
@@ -239,9 +231,7 @@ def read_written(path: Path, missing: Text) -> str:
     try:
         return path.read_text("utf-8")
     except FileNotFoundError as error:
-        raise InputError(_("{file}: {reason}", file=path, reason=missing)) from error
+        raise InputError("{file}: {reason}", file=path, reason=missing) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise InputError(
-            _("{file}: cannot be read ({reason})", file=path, reason=reason)
-        ) from error
+        raise InputError("{file}: cannot be read ({reason})", file=path, reason=reason) from error

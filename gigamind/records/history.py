@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gigamind.errors import InputError
-from gigamind.i18n import _, n_
+from gigamind.i18n import n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Record, RunReport
 from gigamind.version import build_name
@@ -84,10 +84,8 @@ def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
     """
     if not folder.is_dir():
         raise InputError(
-            _(
-                "{folder}: no such folder. Name a folder that contains output folders of runs.",
-                folder=folder,
-            )
+            "{folder}: no such folder. Name a folder that contains output folders of runs.",
+            folder=folder,
         )
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
     read = [_read(path) for path in folders]

@@ -54,7 +54,7 @@ class Journal:
         except OSError:
             os.close(self._descriptor)
             raise InputError(
-                _("{file}: another run is writing this file. Wait until it ends.", file=path)
+                "{file}: another run is writing this file. Wait until it ends.", file=path
             ) from None
         os.ftruncate(self._descriptor, _whole_bytes(path))
 
@@ -91,7 +91,7 @@ class Journal:
 
 def _unwritten(path: Path, error: OSError) -> UnwrittenError:
     return UnwrittenError(
-        _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+        "{file}: cannot be written ({reason})", file=path, reason=reason_of(error)
     )
 
 
@@ -113,12 +113,10 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 row = None
             if not isinstance(row, dict):
                 raise InputError(
-                    _(
-                        "{file}:{line}: the JSON object is not the one that gigamind wrote. The file was damaged"
-                        " or edited.",
-                        file=path,
-                        line=number,
-                    )
+                    "{file}:{line}: the JSON object is not the one that gigamind wrote. The file was damaged"
+                    " or edited.",
+                    file=path,
+                    line=number,
                 )
             yield row
 
@@ -266,11 +264,9 @@ def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
         results = [ItemResult.load(row) for row in rows[1:]]
     except TypeError as error:
         raise InputError(
-            _(
-                "{file}: invalid result ({reason}). The file was damaged or edited.",
-                file=ITEMS_FILE,
-                reason=text_of(error),
-            )
+            "{file}: invalid result ({reason}). The file was damaged or edited.",
+            file=ITEMS_FILE,
+            reason=text_of(error),
         ) from error
     return {result.key: result for result in results}
 
@@ -281,26 +277,22 @@ def _check(
     if not resume:
         if rows:
             raise InputError(
-                _(
-                    "{file}: a run exists already. Continue it with --resume, or name another folder.",
-                    file=path,
-                )
+                "{file}: a run exists already. Continue it with --resume, or name another folder.",
+                file=path,
             )
         return
     if not rows:
         if path.is_file():  # killed, or disk full, before its identity was written
             return
-        raise InputError(_("{file}: there is no run to resume", file=path))
+        raise InputError("{file}: there is no run to resume", file=path)
     before: Mapping[str, str] = rows[0].get("run", {})
     changed = [name for name in {**before, **identity} if before.get(name) != identity.get(name)]
     if changed:
         raise OtherRunError(
-            _(
-                "{file}: the run cannot be resumed, because these inputs or options changed: {names}. Start a new"
-                " run.",
-                file=path,
-                names=changed,
-            )
+            "{file}: the run cannot be resumed, because these inputs or options changed: {names}. Start a new"
+            " run.",
+            file=path,
+            names=changed,
         )
 
 

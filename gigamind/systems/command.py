@@ -48,10 +48,8 @@ class Command(Generic[Response]):
         with self._lock:
             if self._process is None:
                 raise SystemFailedError(
-                    _(
-                        "the query was not sent, because the command failed {count} times in a row",
-                        count=self._failures,
-                    )
+                    "the query was not sent, because the command failed {count} times in a row",
+                    count=self._failures,
                 )
             line = json.dumps(fields, ensure_ascii=False)
             try:
@@ -86,12 +84,10 @@ class Command(Generic[Response]):
             return self._dialect.read(cast("object", payload))
         except (ValueError, RecursionError) as error:
             raise SystemFailedError(
-                _(
-                    "the output of the command is not a {expected} ({reason}): {line}",
-                    expected=self._dialect.what,
-                    reason=text_of(error),
-                    line=single_line(line, _SHOWN),
-                )
+                "the output of the command is not a {expected} ({reason}): {line}",
+                expected=self._dialect.what,
+                reason=text_of(error),
+                line=single_line(line, _SHOWN),
             ) from error
 
     def _end(self) -> None:
@@ -116,11 +112,9 @@ class _Process:
             )
         except OSError as error:
             raise InputError(
-                _(
-                    "--system command: {program} cannot be started ({reason}). Give the path of the program.",
-                    program=arguments[0],
-                    reason=reason_of(error),
-                )
+                "--system command: {program} cannot be started ({reason}). Give the path of the program.",
+                program=arguments[0],
+                reason=reason_of(error),
             ) from error
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: deque[str] = deque(maxlen=_ERROR_LINES)
@@ -133,10 +127,8 @@ class _Process:
         """Send a line and return the line that the process writes in response."""
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
-                _(
-                    "the command wrote a line that no query requested: {line}",
-                    line=single_line(early, _SHOWN),
-                )
+                "the command wrote a line that no query requested: {line}",
+                line=single_line(early, _SHOWN),
             )
         try:
             stdin = cast("IO[str]", self._child.stdin)
@@ -147,11 +139,9 @@ class _Process:
             answer = ""
         except queue.Empty:
             raise SystemFailedError(
-                _(
-                    "the command did not respond within {seconds:g} s; {stderr}",
-                    seconds=timeout_s,
-                    stderr=self._stderr_tail(),
-                )
+                "the command did not respond within {seconds:g} s; {stderr}",
+                seconds=timeout_s,
+                stderr=self._stderr_tail(),
             ) from None
         if not answer:
             raise SystemFailedError(self._death())
@@ -215,11 +205,9 @@ def split_command(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(
-            _(
-                "--system command: {command} cannot be parsed: {reason}",
-                command=text,
-                reason=str(error),
-            )
+            "--system command: {command} cannot be parsed: {reason}",
+            command=text,
+            reason=str(error),
         ) from error
     if not words:
         raise InputError(_("--system command: write command:PROGRAM ARGUMENTS"))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
-from gigamind.i18n import _
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.reply import Reply
 from gigamind.systems.protocol import Query
@@ -38,11 +37,9 @@ def _checked_call(ask: Callable[[Query], Result], query: Query, kind: type[Resul
         raise SystemFailedError(fault_of(error)) from error
     if not isinstance(answer, kind):
         raise SystemFailedError(
-            _(
-                "{function}() returned {returned}, not gigamind.{expected}",
-                function=ask.__name__,
-                returned=type(answer).__name__,
-                expected=kind.__name__,
-            )
+            "{function}() returned {returned}, not gigamind.{expected}",
+            function=ask.__name__,
+            returned=type(answer).__name__,
+            expected=kind.__name__,
         )
     return answer

@@ -72,11 +72,9 @@ class HttpSystem(Generic[Response]):
         except (ValueError, httpx.InvalidURL) as error:
             reason = text_of(error)
             raise InputError(
-                _(
-                    "--system: invalid address or header ({reason}). "
-                    "Write http://HOST:PORT/PATH, and headers in ASCII.",
-                    reason=reason if isinstance(reason, Message) else redacted(reason),
-                )
+                "--system: invalid address or header ({reason}). "
+                "Write http://HOST:PORT/PATH, and headers in ASCII.",
+                reason=reason if isinstance(reason, Message) else redacted(reason),
             ) from error
 
     def ask(self, query: Query) -> Response:
@@ -156,7 +154,7 @@ class HttpSystem(Generic[Response]):
 
     def _failed(self, reason: Text, hint: Message | None = None) -> SystemFailedError:
         text = joined([reason, hint], separator="; ") if hint else reason
-        return SystemFailedError(_("{request}: {reason}", request=self._request_line, reason=text))
+        return SystemFailedError("{request}: {reason}", request=self._request_line, reason=text)
 
     def _hint(self, reply: httpx.Response) -> Message | None:
         if reply.is_redirect:

@@ -51,18 +51,14 @@ def describe_system(
     kind, target = _parsed(system)
     if config is not None and kind != "http":
         raise InputError(
-            _(
-                "--system-config {file}: this option applies only to http(s):// systems. Remove the option.",
-                file=config,
-            )
+            "--system-config {file}: this option applies only to http(s):// systems. Remove the option.",
+            file=config,
         )
     if name is not None and kind in {"builtin", "run"}:
         raise InputError(
-            _(
-                "--system-name {name}: this option applies only to endpoints, commands and functions. Remove the"
-                " option.",
-                name=name,
-            )
+            "--system-name {name}: this option applies only to endpoints, commands and functions. Remove the"
+            " option.",
+            name=name,
         )
     match kind:
         case "builtin":
@@ -89,11 +85,9 @@ def describe_run(path: Path) -> SystemReport:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(
-            _(
-                "--system run:{file}: cannot be read ({reason}). Check the path.",
-                file=path,
-                reason=reason_of(error),
-            )
+            "--system run:{file}: cannot be read ({reason}). Check the path.",
+            file=path,
+            reason=reason_of(error),
         ) from error
     return _report("run", path.name, "run", file_hash=digest)
 
@@ -150,11 +144,9 @@ def _parsed(system: str) -> tuple[str, str]:
     if kind in {"run", "command", "python"} and colon and target.strip():
         return kind, target.strip()
     raise InputError(
-        _(
-            "--system {system}: must be builtin, run:FILE, http://... or https://...,"
-            " command:PROGRAM ..., or python:MODULE:FUNCTION",
-            system=shown_system(system),
-        )
+        "--system {system}: must be builtin, run:FILE, http://... or https://...,"
+        " command:PROGRAM ..., or python:MODULE:FUNCTION",
+        system=shown_system(system),
     )
 
 
@@ -237,19 +229,15 @@ def load_function(name: str, parameters: Message) -> Callable[..., object]:
         function = imported(module, attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            _(
-                "--system python:{name}: cannot be imported ({reason}). Write python:MODULE:FUNCTION. The module"
-                " must be in the current folder, on PYTHONPATH, or installed.",
-                name=name,
-                reason=text_of(error),
-            )
+            "--system python:{name}: cannot be imported ({reason}). Write python:MODULE:FUNCTION. The module"
+            " must be in the current folder, on PYTHONPATH, or installed.",
+            name=name,
+            reason=text_of(error),
         ) from error
     if not callable(function):
         raise InputError(
-            _(
-                "--system python:{name}: must be a function that accepts {parameters}",
-                name=name,
-                parameters=parameters,
-            )
+            "--system python:{name}: must be a function that accepts {parameters}",
+            name=name,
+            parameters=parameters,
         )
     return function

@@ -199,25 +199,21 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
         lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
         if lacks_vector and not isinstance(error, TemplateSyntaxError):
             raise InputError(
-                _(
-                    '{file}: a template uses the vector of the query. Set "embedder" in this file.',
-                    file=path,
-                )
+                '{file}: a template uses the vector of the query. Set "embedder" in this file.',
+                file=path,
             ) from error
         raise InputError(
-            _("{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error))
+            "{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error)
         ) from error
     try:
         json.loads(body or b"null")
     except ValueError as error:
         raise InputError(
-            _(
-                "{file}: body: the template produces invalid JSON if the query contains quotes ({reason}). Write"
-                " {{{{ {variable} | tojson }}}}.",
-                file=path,
-                reason=str(error),
-                variable=next(iter(values)),
-            )
+            "{file}: body: the template produces invalid JSON if the query contains quotes ({reason}). Write"
+            " {{{{ {variable} | tojson }}}}.",
+            file=path,
+            reason=str(error),
+            variable=next(iter(values)),
         ) from error
     return preset, path
 

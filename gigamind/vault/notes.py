@@ -70,10 +70,8 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
         files[file.path] = file
     if not files:
         raise NotesError(
-            _(
-                "{folder}: no Markdown notes. Give the folder that contains the *.md files.",
-                folder=root,
-            )
+            "{folder}: no Markdown notes. Give the folder that contains the *.md files.",
+            folder=root,
         )
     notes: list[Note] = []
     for file in files.values():

@@ -113,11 +113,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except FileNotFoundError as error:
         raise NotesError(
-            _("{folder}: no such folder. Give the folder that contains the notes.", folder=folder)
+            "{folder}: no such folder. Give the folder that contains the notes.", folder=folder
         ) from error
     except NotADirectoryError as error:
         raise NotesError(
-            _("{folder}: not a folder. Give the folder that contains the notes.", folder=folder)
+            "{folder}: not a folder. Give the folder that contains the notes.", folder=folder
         ) from error
     except OSError as error:
         raise unreadable(folder, error) from error
@@ -126,11 +126,9 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def unreadable(what: Path | str, error: OSError) -> NotesError:
     """Return the error for a vault that cannot be read."""
     return NotesError(
-        _(
-            "{file}: cannot be read ({reason}). Check the permissions.",
-            file=what,
-            reason=reason_of(error),
-        )
+        "{file}: cannot be read ({reason}). Check the permissions.",
+        file=what,
+        reason=reason_of(error),
     )
 
 

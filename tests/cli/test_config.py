@@ -107,8 +107,8 @@ def test_commands_without_a_model_of_options_read_theirs_too(config, gigamind):
 
 
 def test_tables_of_commands_in_groups_have_both_names(case, gigamind):
-    (case / "gigamind.toml").write_text('[dataset.stats]\ndataset = "queries.jsonl"\n', "utf-8")
-    assert gigamind("dataset", "stats").stdout.startswith("3 queries")
+    (case / "gigamind.toml").write_text('[dataset.check]\ndataset = ["queries.jsonl"]\n', "utf-8")
+    assert gigamind("dataset", "check").stdout.startswith("3 of 3 rows")
 
 
 WRONG = {  # content of the file: place, and a part that names what is wrong
@@ -143,10 +143,10 @@ def test_what_is_wrong_is_told_with_file_and_line(case, gigamind):
 
 
 def test_a_table_must_be_a_table(case, gigamind):
-    (case / "gigamind.toml").write_text("[dataset]\nstats = 3\n", "utf-8")
-    ended = gigamind("dataset", "stats")
+    (case / "gigamind.toml").write_text("[dataset]\ncheck = 3\n", "utf-8")
+    ended = gigamind("dataset", "check")
     assert (ended.code, ended.stdout) == (1, "")
-    assert "[dataset.stats]" in ended.stderr
+    assert "[dataset.check]" in ended.stderr
 
 
 def test_a_file_that_is_named_must_be_there(case, search):

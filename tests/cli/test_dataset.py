@@ -91,35 +91,6 @@ def test_check_looks_up_links_too(gigamind, rows, tmp_path):
     assert '"zzz"' in ended.stdout
 
 
-def test_stats_are_a_table_and_json(gigamind):
-    table = gigamind("dataset", "stats", "--dataset", EXAMPLES / "queries.jsonl").stdout
-    assert table.startswith("202 ")
-    assert ["answerable", "yes", "158", "78%"] in [line.split() for line in table.splitlines()]
-    given = ("--dataset", EXAMPLES / "queries.jsonl", "--format", "json")
-    found = json.loads(gigamind("dataset", "stats", *given).stdout)
-    assert found["counts"]["language"] == {"ko": 104, "en": 98}
-
-
-def test_a_sample_is_made_of_the_rows_as_they_were(gigamind, rows, tmp_path):
-    path = rows(*(GOOD | {"id": str(n)} for n in range(10)), "broken")
-    given = ("dataset", "sample", "--dataset", path, "--size", "3")
-    shown = gigamind(*given, "--out", tmp_path / "one").stdout
-    assert all(part in shown for part in ("3", "10", str(tmp_path / "one")))
-    gigamind(*given, "--out", tmp_path / "two")
-    gigamind(*given, "--out", tmp_path / "other", "--seed", 1)
-    one = (tmp_path / "one").read_text()
-    assert one == (tmp_path / "two").read_text() != (tmp_path / "other").read_text()
-    assert set(one.splitlines()) < set(path.read_text().splitlines())
-    assert gigamind(*given, "--out", tmp_path / "one").code == 1
-
-
-def test_a_size_that_cannot_be_names_the_option(gigamind, rows, tmp_path):
-    given = ("--dataset", rows(GOOD), "--size", "0", "--out", tmp_path / "x")
-    ended = gigamind("dataset", "sample", *given)
-    assert ended.code == 1
-    assert ended.stderr.startswith("Error: --size 0: ")
-
-
 def test_check_says_when_an_evaluation_would_stop_in_the_same_words(gigamind, rows, tmp_path):
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "other.md").write_text("text")

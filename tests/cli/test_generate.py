@@ -56,7 +56,7 @@ def test_a_report_over_generated_queries_says_that_they_are_easier(gigamind, tmp
     vault, out = tmp_path / "vault", tmp_path / "q.jsonl"
     vault.mkdir()
     (vault / "a.md").write_text(
-        "# Rain 2024\n\nIt rains.\n\n- **Drizzle**: rain of very small drops\n"
+        "# Rain 2024\n\nIt rains.\n\n## Drizzle\n\nRain of very small drops.\n"
     )
     asked = ("--notes", vault, "--out", out, "--forms", "all", "--limit", 3, "--seed", 1)
     assert gigamind("eval", "generate-queries", *asked).code == 0

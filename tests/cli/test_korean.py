@@ -99,7 +99,6 @@ ANSWERS = [
 ]  # fmt: skip
 OTHERS = (
     ("dataset", "check", "--dataset", "queries.jsonl", "--notes", "vault"),
-    ("dataset", "stats", "--dataset", "queries.jsonl"),
     ("eval", "generate-queries", "--notes", "vault", "--out", "made.jsonl"),
     ("eval", "generate-links", "--notes", "vault", "--out-notes", "bare", "--dataset", "l.jsonl"),
     ("eval", "answers", "--dataset", "answers.jsonl", "--judge", "words", "--out", "answered"),

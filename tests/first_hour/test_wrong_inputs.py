@@ -62,7 +62,7 @@ CASES = [
     Case("suggest-links --notes vault --all --in-place", 1, ("--yes",)),
     Case("suggest-links --notes vault --note deply", 1, ("--note deply", "deploy.md")),
     Case("suggest-links --notes vault --all --out links.txt", 1, ("--out links.txt", ".jsonl", ".md")),
-    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence", "--help")),
+    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence 80",)),
     Case("memory graduate --session talk.jsonl", 1, ("--extracted", "--model")),
     Case("init", 1, ("--notes, --dataset", "--lang")),
     # Files and folders
@@ -148,7 +148,6 @@ CASES = [
     Case("import beir vault --out out", 1, ("vault/qrels/test.tsv", "corpus.jsonl, queries.jsonl")),
     Case("dataset label --dataset queries.jsonl --labels labels.txt --out out.jsonl", 1, ("labels.txt:1", "JSON")),
     Case("dataset label --dataset queries.jsonl --labels labels.jsonl --out out.jsonl", 1, ("labels.jsonl:1", '"zz"')),
-    Case("dataset sample --dataset queries.jsonl --size 0 --out out.jsonl", 1, ("--size 0", "50")),
     Case("align --source vault/deploy.md --quotes quotes.jsonl", 1, ("quotes.jsonl:1", "quote, source_index")),
     Case("align --source vault --quotes quotes.jsonl", 1, ("vault",)),
     Case("export trec links-run --out out", 1, ("links-run", "search")),
