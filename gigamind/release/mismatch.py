@@ -141,7 +141,7 @@ def _refused(what: str, meaning: Message, detail: Text = "") -> Mismatch:
     return Mismatch(what=what, severity="refuse", meaning=both, detail=detail)
 
 
-def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
+def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
     """Return whether both runs evaluate answers recorded in their datasets, to the same questions."""
     task = current.kind
     if not (task.is_recorded(baseline) and task.is_recorded(current)):
@@ -153,7 +153,7 @@ def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if same_questions(baseline, current):
+    if _same_questions(baseline, current):
         return _refused(
             "recorded answers",
             _(
