@@ -438,7 +438,7 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
                 _(
                     "the runs cannot be compared: {first} and {other} used different datasets (dataset_hash in"
                     " run.json: {first_hash} and {other_hash}). Evaluate both over one dataset. To compare the"
-                    " answers of two systems, give those of each system with --system run:FILE.",
+                    " answers of two systems, give the answers of each system with --system run:FILE.",
                     first=labels[0],
                     other=label,
                     first_hash=first.dataset_hash[:12],
