@@ -4,8 +4,9 @@ from functools import cache, lru_cache
 from math import comb, exp, lgamma, log, log1p, pi, sqrt, tan
 
 import numpy as np
+import numpy.typing as npt
 
-from gigamind.stats.intervals import Matrix
+Matrix = npt.NDArray[np.float64]
 
 _HALVINGS = 60  # bisection to the precision of a float
 _NODES = 100
