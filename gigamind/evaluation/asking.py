@@ -409,22 +409,15 @@ def _advice(first: ItemResult, out: Path) -> Message:
             fix=_FIX_BY_CODE.get(first.code, _FIX),
             file=shards.unfinished_folder(out) / shards.ATTEMPTS_FILE,
         )
-    match first.code:
-        case "auth_failed" | "quota_exhausted" | "not_asked":
-            return _(
-                "Fix the problem, then resume with --resume {folder}. Finished items are kept.",
-                folder=out,
-            )
-        case "budget_exceeded":
-            return _(
-                "Raise the limit, then resume with --resume {folder}. Finished items are kept.",
-                folder=out,
-            )
-        case "cassette_miss":
-            return _(
-                "Allow new requests with --store-mode readwrite, then resume with --resume {folder}. Finished"
-                " items are kept.",
-                folder=out,
-            )
-        case _other:
-            return _("Resume with --resume {folder}. Finished items are kept.", folder=out)
+    resume = _("Resume with --resume {folder}. Finished items are kept.", folder=out)
+    return joined(filter(None, (_BEFORE_RESUMING.get(first.code), resume)), " ")
+
+
+_FIX_PROBLEM = _("Fix the problem.")
+_BEFORE_RESUMING: Mapping[str, Message] = {
+    "auth_failed": _FIX_PROBLEM,
+    "quota_exhausted": _FIX_PROBLEM,
+    "not_asked": _FIX_PROBLEM,
+    "budget_exceeded": _("Raise the limit."),
+    "cassette_miss": _("Allow new requests with --store-mode readwrite."),
+}

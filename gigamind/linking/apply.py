@@ -15,7 +15,7 @@ from gigamind.errors import NotesError
 from gigamind.i18n import _
 from gigamind.linking.insertion import LinkedNote
 from gigamind.linking.note_files import NoteFiles, as_notes_error, content_hash
-from gigamind.linking.undo import BACKUP, FOLDER, UNDO_FILE, undo_row
+from gigamind.linking.undo import BACKUP, FOLDER, UNDO_FILE, UndoRow
 from gigamind.runs.store import Journal
 from gigamind.vault.notes import Vault
 
@@ -78,8 +78,10 @@ class InPlaceWriter:
         with as_notes_error(_("{note}: the backup copy {file}", note=path, file=backup)):
             backup.parent.mkdir(parents=True, exist_ok=True)
             backup.write_bytes(before)
-        self._journal.append(undo_row(linked).model_dump(mode="json"))
-        self._files.replace(path, linked.text.encode())
+        content = linked.text.encode()
+        row = UndoRow(note=path, before=linked.note.content_hash, after=content_hash(content))
+        self._journal.append(row.model_dump())
+        self._files.replace(path, content)
 
 
 def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:

@@ -30,7 +30,7 @@ _FEW_NOTES = 6
 # hidden, 2 of 42 phrases with a confidence from .5 were links, and 33 of 190 from .1 to .5. This is the most likely
 # steepness; leaving out one project or another it was .1 to .3.
 _LIKELY_PHRASE = 0.25
-# Hidden links are found more easily than missing ones, because names, cues and neighbours were learned with them. In
+# Hidden links are found more easily than missing ones, because names and neighbours were learned with them. In
 # log odds, chosen on the vaults that the weights were fitted on.
 _EASIER = 0.3
 _ENOUGH = 400  # suggestions; small vaults draw links repeatedly,

@@ -15,10 +15,9 @@ from gigamind.linking.anchors import (
     fold,
     running_text,
 )
-from gigamind.linking.cues import Around, Cues, around
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
-from gigamind.linking.phrases import is_clause, phrases
+from gigamind.linking.phrases import phrases
 from gigamind.linking.shared_words import SharedWords, Vector
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
@@ -38,7 +37,6 @@ _PART_BEHIND = re.compile(r"-[^\W_]")
 # own names are always candidates.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # occurrences of the same words that are considered
-_LEARNED_FROM = 300  # notes whose unlinked names are compared with links
 _CHARS_A_PHRASE = 200  # characters of a note per compared phrase,
 _PHRASES = range(8, 31)  # within these limits
 _SHARED = 2  # a heading of more notes is a name of none of them
@@ -65,7 +63,6 @@ class CandidateFinder:
         self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
         self.neighbours = Neighbours(link_graph(vault, identities))
         self.words = SharedWords(vault.notes)
-        self.cues = self._learn_cues()
         self.names = {note.path: _names(note) for note in vault.notes}
         self._phrases: dict[str, list[tuple[str, Span]]] = {}
         self.meanings: Meanings | None = None
@@ -117,26 +114,6 @@ class CandidateFinder:
             return frozenset(self.neighbours.linked_from(note.path))
         return linked_paths(note, self.identities)
 
-    def _learn_cues(self) -> Cues:
-        links: dict[str, list[Around]] = {}
-        plain: dict[str, list[Around]] = {}
-        step = max(1, len(self.vault.notes) // _LEARNED_FROM)
-        for number, note in enumerate(self.vault.notes):
-            links[note.path] = [
-                around(note.text, link.span)
-                for link in note.document.links
-                if not link.embed
-                and (resolution := self.identities.resolve_link(link, note.path))
-                and resolution.note.path != note.path
-            ]
-            if number % step == 0:
-                plain[note.path] = [
-                    around(note.text, mention.span)
-                    for mention in self.dictionary.mentions[note.path]
-                    if mention.anchor.kinds.get(note.path, "text") == "text"
-                ]
-        return Cues(links, plain)
-
     def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
         headings = Counter(
             text
@@ -167,8 +144,6 @@ class _Reading:
         self._linked = finder.linked(note)
         self._shared_with: dict[str, dict[str, Any]] = {}
         self._paragraphs: dict[Span, Vector] = {}
-        self._cues_of = finder.cues.of(note.path)
-        self._cues_at: dict[Span, tuple[float, float]] = {}
         self._names_in_note = len({
             target
             for mention in self._mentions
@@ -179,7 +154,7 @@ class _Reading:
     def named(self) -> Iterator[list[Candidate]]:
         """Yield the candidates of each name.
 
-        Excluded are the note's own names, starts of longer names, denied things, verbs, and texts hardly ever linked.
+        Excluded are the note's own names, starts of longer names, denied things, and texts hardly ever linked.
         """
         occurrences: Counter[str] = Counter()
         for mention in self._mentions:
@@ -198,7 +173,6 @@ class _Reading:
                 # The text says that there is no such thing.
                 or _DENIED_BEFORE.search(before)
                 or _DENIED_BEHIND.match(text, end)
-                or is_clause(text, mention.span)
             ):
                 continue
             occurrence = occurrences[anchor.text]
@@ -224,7 +198,7 @@ class _Reading:
             for nearest in meanings.nearest(text):
                 if nearest.note == note.path or nearest.cosine < LEAST_COSINE:
                     continue
-                features = self._of_phrase(text, span, nearest, meanings)
+                features = self._of_phrase(text, nearest, meanings)
                 if is_promising(features):
                     words = self._finder.words
                     features = replace(
@@ -268,10 +242,10 @@ class _Reading:
             # With a capital, or letters without case: "tools" is a word, "Tools" and "도구" may be names.
             spelled_as_name=text in self._finder.names[target]
             and (text != text.lower() or not text.isascii()),
-            **self._shared(anchor.text, span, target),
+            **self._shared(anchor.text, target),
         )
 
-    def _of_phrase(self, text: str, span: Span, meant: Meant, meanings: Meanings) -> MeantFeatures:
+    def _of_phrase(self, text: str, meant: Meant, meanings: Meanings) -> MeantFeatures:
         """Return the features of a phrase, assuming that it shares all words, which are slow to compare."""
         return MeantFeatures(
             occurrence=1,
@@ -282,14 +256,11 @@ class _Reading:
             note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
             overlap=1.0,
             passage=meant.passage,
-            **self._shared(text, span, meant.note),
+            **self._shared(text, meant.note),
         )
 
-    def _shared(self, text: str, span: Span, target: str) -> dict[str, Any]:
-        """Return the features that names and phrases share, by the words, their place and the target."""
-        if span not in self._cues_at:
-            self._cues_at[span] = self._cues_of(around(self._note.text, span))
-        beside, near = self._cues_at[span]
+    def _shared(self, text: str, target: str) -> dict[str, Any]:
+        """Return the features that names and phrases share, by the words and the target."""
         if target not in self._shared_with:
             neighbours, path = self._finder.neighbours, self._note.path
             self._shared_with[target] = {
@@ -304,8 +275,6 @@ class _Reading:
         return self._shared_with[target] | {
             "chars": len(text),
             "words": len(text.split()),
-            "cue_beside": beside,
-            "cue_near": near,
         }
 
     def _paragraph(self, span: Span) -> Vector:

@@ -19,8 +19,6 @@ class Features:
     words: int  # of the anchor
     occurrence: int  # 1 for the first occurrence of the words in the note
     names_in_note: int  # notes named in the text, at least 1; of many names a person links few
-    cue_beside: float  # log odds of a link given the adjacent words; 0 is neutral
-    cue_near: float  # the same for all near words and the kind of line
     words_shared: float  # tf-idf cosine of the paragraph and the target, in [0, 1]
     words_shared_by_notes: float  # the same for the whole note and the target
     neighbours: float  # ln(1 + Adamic-Adar) of shared links of the two notes, from 0

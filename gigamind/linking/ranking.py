@@ -41,8 +41,6 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "chars": lambda f: log(f.chars),
     "first": lambda f: -log(f.occurrence),
     "names_in_note": lambda f: -log(f.names_in_note),
-    "cue_beside": attrgetter("cue_beside"),
-    "cue_near": attrgetter("cue_near"),
     "words_shared": attrgetter("words_shared"),
     "words_shared_by_notes": attrgetter("words_shared_by_notes"),
     "neighbours": attrgetter("neighbours"),

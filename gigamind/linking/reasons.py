@@ -6,7 +6,6 @@ from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures, NameKind
 
 # Thresholds from which a feature is mentioned.
-_LIKE_LINKS = 1.0  # log odds of the adjacent words
 _SHARED = 0.2  # tf-idf cosine
 _NEAR = 1.0  # ln(1 + Adamic-Adar)
 _QUOTED = 60  # code points of a passage
@@ -21,8 +20,6 @@ _NAMED: Mapping[NameKind, Message] = {
 def reason(features: Features, language: str) -> str:
     """Return the evidence for a link in a language, the words themselves first."""
     parts = _of_words(features)
-    if features.cue_beside >= _LIKE_LINKS:
-        parts.append(_("in this vault, the neighbouring words often occur beside links"))
     if features.words_shared >= _SHARED:
         parts.append(
             _(

@@ -1,21 +1,18 @@
-"""Remove links from notes again, using a file that records every insertion before its note is written.
+"""Restore the notes from before links were inserted, by a file that lists each note before it is written.
 
 It is in `.gigamind/links/<time>/` of the vault, which readers of notes ignore, beside the original `notes`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gigamind.datasets.schema import AnchorRange
 from gigamind.errors import InputError, NotesError
 from gigamind.i18n import _
-from gigamind.linking.insertion import LinkedNote
-from gigamind.linking.note_files import NoteFiles, content_hash
+from gigamind.linking.note_files import NoteFiles, as_notes_error, content_hash
 from gigamind.runs.store import read_journal
-from gigamind.spans import Span, Utf16, spliced
 from gigamind.vault.identity import leaves_vault
 
 FOLDER = (".gigamind", "links")
@@ -23,44 +20,14 @@ UNDO_FILE, BACKUP = "undo.jsonl", "notes"
 _UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
 
 
-class UndoEdit(BaseModel):
-    """A link in a note."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    range: AnchorRange  # in the note as written, in UTF-16 code units
-    link: str  # inserted text
-    anchor: str  # original text
-
-
 class UndoRow(BaseModel):
-    """A line of an undo file: a note that was about to be written."""
+    """A line of an undo file: a note that was about to be written; `before` and `after` are SHA-256 of its file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)  # files of older versions also list the links
 
     note: str  # path, relative to the vault
-    before: str  # SHA-256 of the file without the links, in hexadecimal
-    after: str  # of the file with them
-    edits: tuple[UndoEdit, ...]  # in the order of the text
-
-
-def undo_row(linked: LinkedNote) -> UndoRow:
-    """Return the row to record before the note is written."""
-    units = Utf16(linked.text)
-    edits: list[UndoEdit] = []
-    grown = 0
-    for insertion in linked.insertions:
-        start = insertion.span.start + grown
-        grown += len(insertion.link) - len(insertion.span)
-        first, end = units.span_from_code_points(Span(start, start + len(insertion.link)))
-        place, anchor = AnchorRange(start=first, end=end), insertion.suggestion.anchor
-        edits.append(UndoEdit(range=place, link=insertion.link, anchor=anchor))
-    return UndoRow(
-        note=linked.note.path,
-        before=linked.note.content_hash,
-        after=content_hash(linked.text.encode()),
-        edits=tuple(edits),
-    )
+    before: str
+    after: str
 
 
 class Undone(NamedTuple):
@@ -107,28 +74,18 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
             )
         )
     files.check_writable(row.note)
-    before = _without_links(now.decode(), row.edits)
-    if before is None or content_hash(before.encode()) != row.before:
+    with as_notes_error(_("{note}: the backup copy {file}", note=row.note, file=backup)):
+        before = backup.read_bytes()
+    if content_hash(before) != row.before:
         raise NotesError(
             _(
-                "{note}: the line for this note in the undo file was edited, so gigamind did not restore the note."
-                " The original note is in {file}.",
+                "{note}: its backup copy {file} is not the original note, so gigamind did not restore it.",
                 note=row.note,
                 file=backup,
             )
         )
-    files.replace(row.note, before.encode())
+    files.replace(row.note, before)
     return True
-
-
-def _without_links(text: str, edits: Sequence[UndoEdit]) -> str | None:
-    """Return the text with each link replaced by its words; None if a range is invalid."""
-    units = Utf16(text)
-    try:
-        spans = [units.span_to_code_points(edit.range.start, edit.range.end) for edit in edits]
-    except ValueError:
-        return None
-    return spliced(text, zip(spans, (edit.anchor for edit in edits), strict=True))
 
 
 def _vault_of(file: Path) -> Path:

@@ -21,7 +21,7 @@ from gigamind.release.comparison import (
     Snapshot,
     SpeedChange,
 )
-from gigamind.release.mismatch import check_task, checklists, mismatches, same_questions
+from gigamind.release.mismatch import check_task, checklists, mismatches
 from gigamind.release.model import (
     SLICE_KINDS,
     ComparedTask,
@@ -434,23 +434,14 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
     for label, run in zip(labels, runs, strict=True):
         check_task(first, run.task)
         if run.dataset_hash != first.dataset_hash:
-            if same_questions(first, run):
-                raise InputError(
-                    _(
-                        "the runs cannot be compared: the datasets of {first} and {other} have the same questions but"
-                        " different answers, contexts or labels. To compare the answers of two systems, use one"
-                        " dataset and give the answers of each system with --system run:FILE.",
-                        first=labels[0],
-                        other=label,
-                    )
-                )
             raise InputError(
                 _(
-                    "the runs cannot be compared: they used different datasets. The dataset_hash in run.json is"
-                    " {first_hash} for {first} and {other_hash} for {other}. Evaluate both over one dataset.",
+                    "the runs cannot be compared: {first} and {other} used different datasets (dataset_hash in"
+                    " run.json: {first_hash} and {other_hash}). Evaluate both over one dataset. To compare the"
+                    " answers of two systems, give the answers of each system with --system run:FILE.",
                     first=labels[0],
-                    first_hash=first.dataset_hash[:12],
                     other=label,
+                    first_hash=first.dataset_hash[:12],
                     other_hash=run.dataset_hash[:12],
                 )
             )

@@ -45,8 +45,13 @@ def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  
         names = _pair(_system_name(baseline), _system_name(current))
         yield _open("system", "settings", _systems(baseline, current, names), names)
     elif settings:
-        text = _settings(current.task, settings)
-        yield _open(_SETTINGS[current.task], "settings", text, settings)
+        what = _SETTINGS[current.task]
+        text = _(
+            "The {settings} differ ({detail}), so the runs evaluated two different systems.",
+            settings=WHAT[what],
+            detail=settings,
+        )
+        yield _open(what, "settings", text, settings)
     if served := _changed(task.models(baseline.metrics), task.models(current.metrics)):
         text = _("The runs used different versions of the same model ({detail}).", detail=served)
         yield _open("model version", "models", text, served)
@@ -61,7 +66,11 @@ def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  
         yield _open("sample", "sample", text, drawn)
     notes = [(run.notes_hash, run.notes_hash_mode) for run in (baseline, current)]
     if notes[0] != notes[1]:
-        yield _open("notes", "notes", _NOTES[current.task])
+        text = _(
+            "The notes changed between the runs. A change of a metric may come from the notes and not from the"
+            " evaluated system."
+        )
+        yield _open("notes", "notes", text)
     if baseline.hardware.hash != current.hardware.hash:
         text = _(
             "The runs used different hardware ({detail}), so their speed is not compared.",
@@ -95,53 +104,11 @@ WHAT: Mapping[str, Message] = {
     "system": _("system"),
 }
 """Labels of `Mismatch.what`."""
-_DATASETS: Mapping[str, Message] = {
-    "search": _(
-        "The datasets of the runs differ, so a change of a metric may come from the questions in the dataset."
-    ),
-    "links": _(
-        "The datasets of the runs differ, so a change of a metric may come from the links in the dataset."
-    ),
-    "answers": _(
-        "The datasets of the runs differ, so a change of a metric may come from the answers in the dataset."
-    ),
-}
-_NOTES: Mapping[str, Message] = {
-    "search": _(
-        "The notes changed between the runs. A change of a metric may come from the notes and not from the search."
-    ),
-    "links": _(
-        "The notes changed between the runs. A change of a metric may come from the notes and not from the"
-        " suggestions."
-    ),
-    "answers": _(
-        "The notes changed between the runs. A change of a metric may come from the notes and not from the answers."
-    ),
-}
 _SETTINGS = {
     "search": "retrieval settings",
     "links": "suggesting settings",
     "answers": "answering settings",
 }
-
-
-def _settings(task: str, detail: Text) -> Message:
-    match task:
-        case "search":
-            return _(
-                "The retrieval settings differ ({detail}), so the runs evaluated two different systems.",
-                detail=detail,
-            )
-        case "links":
-            return _(
-                "The suggestion settings differ ({detail}), so the runs evaluated two different systems.",
-                detail=detail,
-            )
-        case _other:
-            return _(
-                "The answering settings differ ({detail}), so the runs evaluated two different systems.",
-                detail=detail,
-            )
 
 
 def _systems(baseline: Snapshot, current: Snapshot, detail: Text) -> Message:
@@ -174,7 +141,7 @@ def _refused(what: str, meaning: Message, detail: Text = "") -> Mismatch:
     return Mismatch(what=what, severity="refuse", meaning=both, detail=detail)
 
 
-def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
+def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
     """Return whether both runs evaluate answers recorded in their datasets, to the same questions."""
     task = current.kind
     if not (task.is_recorded(baseline) and task.is_recorded(current)):
@@ -186,7 +153,7 @@ def same_questions(baseline: Snapshot, current: Snapshot) -> bool:
 
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if same_questions(baseline, current):
+    if _same_questions(baseline, current):
         return _refused(
             "recorded answers",
             _(
@@ -195,7 +162,11 @@ def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
                 " system with `--system run:FILE`."
             ),
         )
-    return _refused("dataset", _DATASETS[current.task])
+    text = _(
+        "The datasets of the runs differ, so a change of a metric may come from the dataset and not from the"
+        " evaluated system."
+    )
+    return _refused("dataset", text)
 
 
 def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mismatch:

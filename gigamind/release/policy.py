@@ -1,8 +1,8 @@
 """gates.toml: which regressions stop a release, and the results of its rules."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, LiteralString, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -267,6 +267,11 @@ RULES: Mapping[str, Message] = {
 """Labels of what rules are about, other than metrics."""
 
 
+def N_(template: LiteralString) -> str:  # noqa: N802  gettext's name
+    """Mark a template for the catalogues; `explain` fills it."""
+    return template
+
+
 def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
     """Return the reason of a rule, followed by its remarks, from their codes and values ("units" is a task)."""
     name = values.get("metric", "")
@@ -276,7 +281,8 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
         "name": name,
         "units": units_of(values.get("units", "search")),
     }
-    return joined([_REASONS[why](given), *(_REMARKS[remark](given) for remark in remarks)], " ")
+    texts = (_REASONS[why], *(_REMARKS[remark] for remark in remarks))
+    return joined([Message(text, given) for text in texts], " ")
 
 
 _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerable.f1"}
@@ -290,149 +296,109 @@ def rule_label(name: str) -> Text:
     return _("{metric} (unanswerable)", metric=label) if name in _OF_UNANSWERABLE else label
 
 
-_Texts = Mapping[str, Callable[[Mapping[str, Any]], Message]]
-_REASONS: _Texts = {
-    "drop": lambda values: _(
+_REASONS: Mapping[str, str] = {
+    "drop": N_(
         "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is"
-        " allowed.",
-        **values,
+        " allowed."
     ),
-    "gone": lambda values: _(
+    "gone": N_(
         "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
-        " baseline's options. If the change is intentional, promote a new baseline.",
-        **values,
+        " baseline's options. If the change is intentional, promote a new baseline."
     ),
-    "unchecked": lambda values: _(
+    "unchecked": N_(
         "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
-        " again with --checklist.",
-        **values,
+        " again with --checklist."
     ),
-    "other_checklist": lambda values: _(
+    "other_checklist": N_(
         "{metric} cannot be compared, because the runs used different checklists or checklist models."
-        " Create a new baseline.",
-        **values,
+        " Create a new baseline."
     ),
-    "no_such_item": lambda values: _(
-        "{metric}: the gates name this checklist item, but the checklist lacks it.", **values
+    "no_such_item": N_("{metric}: the gates name this checklist item, but the checklist lacks it."),
+    "unmeasured": N_("{metric} was not measured in either run."),
+    "new": N_(
+        "{metric} is missing from the baseline and is not gated until you create a new baseline."
     ),
-    "unmeasured": lambda values: _("{metric} was not measured in either run.", **values),
-    "new": lambda values: _(
-        "{metric} is missing from the baseline and is not gated until you create a new baseline.",
-        **values,
-    ),
-    "worst": lambda values: _(
+    "worst": N_(
         "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a"
         " regression. Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for"
-        " --gates.",
-        **values,
+        " --gates."
     ),
-    "floor": lambda values: _(
-        "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline.",
-        **values,
+    "floor": N_(
+        "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline."
     ),
-    "ceiling": lambda values: _(
-        "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline.",
-        **values,
+    "ceiling": N_(
+        "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline."
     ),
-    "floor_gone": lambda values: _(
-        "{metric} has no value in this run, but the gates require at least {limit}.", **values
+    "floor_gone": N_("{metric} has no value in this run, but the gates require at least {limit}."),
+    "ceiling_gone": N_("{metric} has no value in this run, but the gates require at most {limit}."),
+    "nothing_held": N_(
+        "The gates cannot decide: no gated metric of these {units} was measured in both runs."
     ),
-    "ceiling_gone": lambda values: _(
-        "{metric} has no value in this run, but the gates require at most {limit}.", **values
-    ),
-    "nothing_held": lambda values: _(
-        "The gates cannot decide: no gated metric of these {units} was measured in both runs.",
-        **values,
-    ),
-    "lost_coverage": lambda values: _(
+    "lost_coverage": N_(
         "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share:"
-        " {limit}.",
-        **values,
+        " {limit}."
     ),
-    "lost_passages": lambda values: _(
+    "lost_passages": N_(
         "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
-        " note, so no search can find the answer; allowed share: {limit}.",
-        **values,
+        " note, so no search can find the answer; allowed share: {limit}."
     ),
-    "lost_verdicts": lambda values: _(
+    "lost_verdicts": N_(
         "{metric}: {count} of {total} {units} have a verdict in the baseline and none in this"
-        " run; allowed share: {limit}.",
-        **values,
+        " run; allowed share: {limit}."
     ),
-    "lost_checks": lambda values: _(
+    "lost_checks": N_(
         "{metric}: {count} of {total} {units} were checked with the checklist in the baseline, but not in"
-        " this run; allowed share: {limit}.",
-        **values,
+        " this run; allowed share: {limit}."
     ),
-    "other_hardware": lambda values: _(
-        "{metric} is not compared, because the runs used different hardware.", **values
-    ),
-    "speed_gone": lambda values: _(
+    "other_hardware": N_("{metric} is not compared, because the runs used different hardware."),
+    "speed_gone": N_(
         "{metric}: measured in the baseline, but not in this run. Run again with the baseline's speed"
-        " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline.",
-        **values,
+        " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline."
     ),
-    "speed_of_file": lambda values: _(
+    "speed_of_file": N_(
         "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
-        " times. To gate the speed, evaluate the system itself: --system with its address or command.",
-        **values,
+        " times. To gate the speed, evaluate the system itself: --system with its address or command."
     ),
-    "slower": lambda values: _(
-        "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed.",
-        **values,
+    "slower": N_(
+        "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed."
     ),
-    "normalised": lambda values: _(
+    "normalised": N_(
         "{metric}: a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}); up to"
         " {limit} times is allowed. Measured in {passes} passes relative to a reference load. p95 in ms:"
-        " {before} in the baseline, {after} in this run.",
-        **values,
+        " {before} in the baseline, {after} in this run."
     ),
 }
-_REMARKS: _Texts = {
-    "small": lambda values: _(
-        "Small sample: with N = {n}, one of the {units} can change the metric by {weight}.",
-        **values,
+_REMARKS: Mapping[str, str] = {
+    "small": N_(
+        "Small sample: with N = {n}, one of the {units} can change the metric by {weight}."
     ),
-    "soft": lambda values: _(
-        "In the phase {phase}, this result is only reported and does not stop the release.",
-        **values,
+    "soft": N_("In the phase {phase}, this result is only reported and does not stop the release."),
+    "wide": N_("The confidence interval (CI) is too wide to decide."),
+    "apart": N_(
+        "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run."
     ),
-    "wide": lambda values: _("The confidence interval (CI) is too wide to decide.", **values),
-    "apart": lambda values: _(
-        "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run.",
-        **values,
-    ),
-    "of_verdicts": lambda values: _(
+    "of_verdicts": N_(
         "The judge of both runs does not separate answerable from unanswerable questions. Choose"
-        " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it.",
-        **values,
+        " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it."
     ),
-    "needs": lambda values: _("About {needed} items would be enough for a decision.", **values),
-    "needs_all": lambda values: _(
-        "The drop equals the allowed drop, so more items would not help.", **values
+    "needs": N_("About {needed} items would be enough for a decision."),
+    "needs_all": N_("The drop equals the allowed drop, so more items would not help."),
+    "untested": N_(
+        "This metric is a ratio and not a mean over items, so no paired significance test fits."
     ),
-    "untested": lambda values: _(
-        "This metric is a ratio and not a mean over items, so no paired significance test fits.",
-        **values,
-    ),
-    "such_as": lambda values: _("First affected item: {example}.", **values),
-    "one_pass": lambda values: _(
+    "such_as": N_("First affected item: {example}."),
+    "one_pass": N_(
         "The speed was measured without repeated passes, so a slower search and a busy machine look the"
-        " same. Create a new baseline with several passes (--speed-passes).",
-        **values,
+        " same. Create a new baseline with several passes (--speed-passes)."
     ),
-    "more_allowed": lambda values: _(
-        "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates.",
-        **values,
+    "more_allowed": N_(
+        "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates."
     ),
-    "of_system": lambda values: _(
+    "of_system": N_(
         'The speed of another system (--system) is only reported. To gate it, set systems = "hold" under'
-        " [speed] in a file for --gates.",
-        **values,
+        " [speed] in a file for --gates."
     ),
-    "few_passes": lambda values: _(
-        "A decision needs more passes of the speed measurement (--speed-passes).", **values
-    ),
+    "few_passes": N_("A decision needs more passes of the speed measurement (--speed-passes)."),
 }
 
 

@@ -151,13 +151,18 @@ def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> I
 def _few(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
     if size(group) >= least:
         return
-    values = {"what": what, "labels": _labels(group), "least": least}
-    if group.clusters is None:
-        yield Shortfall(_("{what}: only {labels}; at least {least} labels are required", **values))
-    else:
-        yield Shortfall(
-            _("{what}: only {labels}; labels of at least {least} answers are required", **values)
-        )
+    text = _(
+        "{what}: only {labels}; at least {least} {units} are required",
+        what=what,
+        labels=_labels(group),
+        least=least,
+        units=_units(group),
+    )
+    yield Shortfall(text)
+
+
+def _units(counted: CardGroup | CardFigure) -> Message:
+    return _("labels") if counted.clusters is None else _("answers")
 
 
 def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
@@ -165,18 +170,14 @@ def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
         figure = group.figures.get(name)
         if figure is None or size(figure) >= least:
             continue
-        values = {"what": what, "answer": ANSWERS[answer], "n": size(figure), "least": least}
-        if figure.clusters is None:
-            text = _(
-                "{what}: only {n} labels have the value {answer}; at least {least} are required",
-                **values,
-            )
-        else:
-            text = _(
-                "{what}: labels with the value {answer} come from only {n} answers; at least {least} answers are"
-                " required",
-                **values,
-            )
+        text = _(
+            "{what}: only {n} {units} have the label {answer}; at least {least} are required",
+            what=what,
+            n=size(figure),
+            units=_units(figure),
+            answer=ANSWERS[answer],
+            least=least,
+        )
         yield Shortfall(text)
 
 
@@ -189,14 +190,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
         yield _undefined(group, what)
     elif figure.value < floor:
         yield _below(group, what, floor)
-    elif figure.low is None:
-        text = _(
-            "{what}: {kappa} has no CI and may be below the required {least}",
-            kappa=kappa_text(group),
-            **values,
-        )
-        yield Shortfall(text)
-    elif figure.low < floor:
+    elif figure.low is None or figure.low < floor:
         text = _(
             "{what}: {kappa} may be below the required {least}", kappa=kappa_text(group), **values
         )

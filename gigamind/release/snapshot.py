@@ -239,15 +239,8 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     pointer = pointers[task] if task else next(iter(pointers.values()))
     try:
         name = pointer.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else _("invalid UTF-8")
-        raise InputError(
-            _(
-                "{file} cannot be read: {reason}. Promote a run again with `gigamind baseline promote`.",
-                file=pointer,
-                reason=reason,
-            )
-        ) from error
+    except (OSError, UnicodeDecodeError):
+        name = ""
     if not name or Path(name).name != name:
         raise InputError(
             _(

@@ -28,7 +28,6 @@ from gigamind.retrieval.fuse import (
 )
 from gigamind.retrieval.index import VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
 from gigamind.text import tokens
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
@@ -40,7 +39,7 @@ _TRUSTED = (
     0.5  # if the vault knows less of the query's IDF mass, the weight of words falls linearly
 )
 _HEADING = (
-    0.06  # points for a query that contains a whole heading; for a title or alias see `Balance`
+    0.06  # points for a query that contains a whole heading; for a title or alias see `Fusion`
 )
 _PARTLY = 4  # exponent of the share of a name that the query contains
 _MATCHES = 10  # best matches whose majority gives the language of the matched words ...
@@ -99,7 +98,7 @@ class WordPoints:
         """Points per unit of BM25."""
         return self.trust * max(_WEIGHT, _WHOLE / self.mass) if self.mass else 0.0
 
-    def order_points(self, title: float | Floats) -> Floats:
+    def order_points(self, title: float) -> Floats:
         """Return the word points of each note for ranking; a whole title in the query adds `title` points."""
         return self.rate * self.notes + (title * self.titles + _HEADING * self.headings)
 
@@ -128,7 +127,6 @@ class Balance:
     layout: ChunkLayout
     notes: Sequence[Note]
     scale: CosineScale
-    title: float = DEFAULT_TITLE_WEIGHT  # points for a query that contains a whole title or alias
 
     def prepare(self) -> None:
         """Compute the derived data, so that the first query is not slower than others."""
@@ -154,11 +152,11 @@ class Balance:
         return WordPoints(total, notes, *self._named(named), mass, trust)
 
     def score(
-        self, words: WordPoints, fusion: Fusion[float], index: VectorIndex, query: Vectors
+        self, words: WordPoints, fusion: Fusion, index: VectorIndex, query: Vectors
     ) -> Scored:
         """Return the scores of all notes; raise IndexingError if the vector index failed."""
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)
-        lexical = words.order_points(self.title)
+        lexical = words.order_points(fusion.title)
         semantic, known = nearest_notes(lexical, self.layout, points, index, query)
         order = np.where(known, points.join(semantic, lexical), 0.0)
         base = words.answer_scores(points.semantic(semantic))

@@ -5,13 +5,13 @@ The graph changes the order only, never the relevance score of a note.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import VectorIndex
+from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
 
 BOOST = 0.2  # β in the seed
 
@@ -58,18 +58,16 @@ class ChunkLayout:
         return np.arange(int(counts.sum())) + np.repeat(firsts - behind, counts)
 
 
-Share = TypeVar("Share", float, Floats)
-
-
 @dataclass(frozen=True, slots=True)
-class Fusion(Generic[Share]):
-    """Weights of dense and sparse scores; for several settings, each figure is a column and boosts have a row each."""
+class Fusion:
+    """Weights of dense and sparse scores."""
 
-    alpha: Share  # weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode
+    alpha: float  # weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode
     boosts: Floats  # of base_score by the graph rerank, shape (notes,); 1.0 if it is off
     topk: int
-    low: float | Floats = 0.0  # cosine that counts 0
-    ceiling: float | Floats = 1.0  # highest sum of both scores
+    low: float = 0.0  # cosine that counts 0
+    ceiling: float = 1.0  # highest sum of both scores
+    title: float = DEFAULT_TITLE_WEIGHT  # points of balanced fusion for a whole title or alias
 
     def semantic(self, cosines: Floats | float) -> Floats:
         """Return the weighted dense score for cosines of at least 0."""
@@ -118,7 +116,7 @@ def relative(scores: Floats) -> Floats:
 def score_notes(
     keyword: Floats,
     layout: ChunkLayout,
-    fusion: Fusion[float],
+    fusion: Fusion,
     index: VectorIndex | None,
     query: Vectors | None,
 ) -> Scored:
@@ -134,13 +132,12 @@ def score_notes(
 
 
 def nearest_notes(
-    lexical: Floats, layout: ChunkLayout, fusion: Fusion[Any], index: VectorIndex, query: Vectors
+    lexical: Floats, layout: ChunkLayout, fusion: Fusion, index: VectorIndex, query: Vectors
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return the best max(0, cosine) of each note and whether it is known; other notes cannot reach the top k.
 
     Args:
-        lexical: Weighted sparse score of each note, shape (notes,) or (settings, notes); -inf excludes a note.  With
-            several settings, all cosines that any of them needs are known.
+        lexical: Weighted sparse score of each note, shape (notes,); -inf excludes a note.
 
     Raises:
         IndexingError: The vector index failed.
@@ -152,35 +149,34 @@ def nearest_notes(
     if len(ids) < chunks:  # below the ceiling, a note can have an unlisted chunk that is nearer
         near = cosines >= ceiling
         ids, cosines = ids[near], cosines[near]
-    best = np.zeros(lexical.shape[-1])
-    known = np.zeros(lexical.shape[-1], dtype=bool)
+    best = np.zeros(len(lexical))
+    known = np.zeros(len(lexical), dtype=bool)
     listed = layout.note_of[ids]
     np.maximum.at(best, listed, cosines)
     known[listed] = True
     possible = fusion.join(max(0.0, ceiling), lexical) * fusion.boosts
 
     def exact(notes: Ints) -> Floats:
-        possible[..., notes] = -np.inf
-        return fusion.join(best[notes], lexical[..., notes]) * fusion.boosts[..., notes]
+        possible[notes] = -np.inf
+        return fusion.join(best[notes], lexical[notes]) * fusion.boosts[notes]
 
     scores, step = exact(np.flatnonzero(known)), _STEP
     while len(unsure := _reaching(possible, scores, fusion.topk)):
         looked_up = unsure
         if len(unsure) > step:  # the most promising ones first
-            promise = np.atleast_2d(possible[..., unsure]).max(axis=0)
-            looked_up = unsure[np.argpartition(promise, -step)[-step:]]
+            looked_up = unsure[np.argpartition(possible[unsure], -step)[-step:]]
         owned = layout.chunks(looked_up)
         np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
         known[looked_up] = True
         if len(looked_up) == len(unsure):
             break
-        scores = np.concatenate([scores, exact(looked_up)], axis=-1)  # which raises the bar
+        scores = np.concatenate([scores, exact(looked_up)])  # which raises the bar
         step *= 4
     return best, known
 
 
 def _reaching(possible: Floats, scores: Floats, topk: int) -> Ints:
-    bar: Floats | float = _LEAST
-    if scores.shape[-1] >= topk:
-        bar = np.maximum(_LEAST, np.partition(scores, -topk)[..., [-topk]])
-    return np.flatnonzero(np.atleast_2d(possible >= bar).any(axis=0))
+    bar = _LEAST
+    if len(scores) >= topk:
+        bar = max(_LEAST, float(np.partition(scores, -topk)[-topk]))
+    return np.flatnonzero(possible >= bar)

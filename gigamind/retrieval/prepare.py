@@ -15,10 +15,10 @@ from gigamind.retrieval.cache import Cache, Progress, cache_not_writable, embed_
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts
+from gigamind.retrieval.fuse import ChunkLayout
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
-from gigamind.retrieval.retriever import Retriever, SemanticLeg
+from gigamind.retrieval.retriever import Retriever, SemanticLeg, fusion_of
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS, RetrievalSettings
 from gigamind.runs.folders import private_file
 from gigamind.vault.graph import centrality, link_graph
@@ -45,7 +45,6 @@ def open_retriever(
     chunks = chunk_notes(vault.notes, settings.chunk_chars)
     central = centrality(link_graph(vault, identities))
     centralities = np.array([central[note.path] for note in vault.notes])
-    moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
     cache = Cache(settings.cache) if settings.cache else None
     content = _content_key(vault, settings.chunk_chars)
     layout = ChunkLayout.of(
@@ -60,7 +59,7 @@ def open_retriever(
         semantic = SemanticLeg(embedder, _open_index(wanted, cache, settings))
     if semantic and settings.mode == "hybrid":
         scale = cosine_scale(semantic.embedder.name)
-        balance = Balance(keyword, layout, vault.notes, scale, settings.title_weight)
+        balance = Balance(keyword, layout, vault.notes, scale)
         if settings.balanced:
             balance.prepare()
     retriever = Retriever(
@@ -71,7 +70,7 @@ def open_retriever(
         layout=layout,
         keyword=keyword,
         semantic=semantic,
-        fusion=Fusion(settings.semantic_share, boosts(moved), settings.topk),
+        fusion=fusion_of(settings, centralities),
         balance=balance,
         balanced=settings.balanced,
     )

@@ -7,17 +7,18 @@ them.  `recording` keeps query vectors for a second search.
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from gigamind.retrieval.balanced import Balance
 from gigamind.retrieval.embed import Embedder, Vectors
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, boosts, score_notes
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.passages import evidence
+from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage
 from gigamind.text import tokens
 
@@ -28,6 +29,13 @@ class SemanticLeg:
 
     embedder: Embedder
     index: VectorIndex
+
+
+def fusion_of(settings: RetrievalSettings, centralities: Floats) -> Fusion:
+    """Return the weights of these settings, for notes with these centralities in the link graph."""
+    moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
+    share, title = settings.semantic_share, settings.title_weight
+    return Fusion(share, boosts(moved), settings.topk, title=title)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Retriever(AbstractContextManager["Retriever"]):
     layout: ChunkLayout
     keyword: KeywordIndex  # in semantic mode used only to weight words for the evidence
     semantic: SemanticLeg | None  # None in keyword mode
-    fusion: Fusion[float]
+    fusion: Fusion
     balance: Balance | None = None  # for `answer_score`; None outside hybrid mode
     balanced: bool = False
 
@@ -53,7 +61,7 @@ class Retriever(AbstractContextManager["Retriever"]):
             IndexingError: The vector index failed.
         """
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
-        by_words, rate, share, scored = self._fuse(query, vector)
+        by_words, rate, share, scored = self.fused(query, vector)
         best = scored.top(self.fusion.topk)
         ranked: list[int] = best.tolist()
         if not ranked:
@@ -79,6 +87,29 @@ class Retriever(AbstractContextManager["Retriever"]):
             for note in ranked
         ]
 
+    def rankings(self, query: str, settings: Sequence[RetrievalSettings]) -> list[list[str]]:
+        """Return the note paths that `search` finds under each of these settings, best first; embeds the query once.
+
+        Settings can differ in what no index depends on: mode, fusion, alpha, title weight, graph rerank and topk.
+        Without vectors, all are in keyword mode.
+
+        Raises:
+            EmbeddingError: The query could not be embedded.
+            IndexingError: The vector index failed.
+        """
+        vector = leg = None
+        if self.semantic:
+            vector = self.semantic.embedder.embed_query(query)
+            leg = replace(self.semantic, index=_OfOneQuery(self.semantic.index, vector))
+        found: list[list[str]] = []
+        for setting in settings:
+            fusion = fusion_of(setting, self.centralities)
+            semantic = leg if setting.mode != "keyword" else None
+            own = replace(self, fusion=fusion, semantic=semantic, balanced=setting.balanced)
+            _words, _rate, _share, scored = own.fused(query, vector)
+            found.append([self.notes[note] for note in scored.top(fusion.topk).tolist()])
+        return found
+
     def answer_score(self, query: str) -> float | None:
         """Return a score in [0, 1] for whether the best note by balanced fusion answers, under any fusion of `search`.
 
@@ -92,7 +123,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         if self.balance is None or self.semantic is None:
             return None
         words = self.balance.read(query)
-        first = Fusion(self.fusion.alpha, np.ones(len(self.notes)), topk=1)
+        first = replace(self.fusion, boosts=np.ones(len(self.notes)), topk=1)
         vector = self.semantic.embedder.embed_query(query)
         scored = self.balance.score(words, first, self.semantic.index, vector)
         return max(map(float, scored.base[scored.top(1)]), default=0.0)
@@ -101,7 +132,8 @@ class Retriever(AbstractContextManager["Retriever"]):
     def _uses_words(self) -> bool:
         return self.balanced or self.fusion.alpha < 1
 
-    def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
+    def fused(self, query: str, vector: Vectors | None) -> tuple[Floats, float, float, Scored]:
+        """Return the scores of words by chunk, the points per unit of them and of a cosine, and the scores of notes."""
         index = self.semantic.index if self.semantic else None
         if self.balanced and self.balance and index and vector is not None:
             words = self.balance.read(query)
@@ -149,6 +181,18 @@ class Retriever(AbstractContextManager["Retriever"]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class _OfOneQuery:
+    """An index searched with one vector only, whose shortlists are kept."""
+
+    def __init__(self, index: VectorIndex, query: Vectors) -> None:
+        self.nearest, self.cosines, self.close = index.nearest, index.cosines, index.close
+        self._shortlist = cache(partial(index.shortlist, query))
+
+    def shortlist(self, query: Vectors, limit: int) -> tuple[Ints, Floats, float]:
+        del query
+        return self._shortlist(limit)
 
 
 def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:

@@ -16,8 +16,6 @@ COUNTS, FLAGS = st.integers(1, 50), st.booleans()
 FOR = {
     "chars": COUNTS,
     "words": COUNTS,
-    "cue_beside": LOG_ODDS,
-    "cue_near": LOG_ODDS,
     "words_shared": SHARES,
     "words_shared_by_notes": SHARES,
     "neighbours": st.floats(0, 5),
@@ -53,8 +51,6 @@ def only(features, name, weight=1.0):
         ("chars", {"chars": 4}, log(4)),
         ("first", {"occurrence": 3}, -log(3)),
         ("names_in_note", {"names_in_note": 4}, -log(4)),
-        ("cue_beside", {"cue_beside": 1.5}, 1.5),
-        ("cue_near", {"cue_near": -0.5}, -0.5),
         ("words_shared", {"words_shared": 0.25}, 0.25),
         ("words_shared_by_notes", {"words_shared_by_notes": 0.75}, 0.75),
         ("neighbours", {"neighbours": 2.0}, 2.0),

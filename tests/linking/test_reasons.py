@@ -24,7 +24,6 @@ def test_each_kind_of_name_has_a_reason_of_its_own():
         ({"linked_notes": 2, "saying_notes": 5}, 2, ("2", "5")),
         ({"commonness": 0.5, "folders_between": 1}, 2, ("50%",)),
         ({"commonness": 0.25}, 3, ("25%",)),  # and the same folder
-        ({"cue_beside": 1.0}, 2, ()),
         ({"words_shared": 0.2}, 2, ("0.20",)),
         ({"neighbours": 1.0}, 2, ()),
         ({"linked_back": True}, 2, ()),
@@ -40,7 +39,7 @@ def test_what_else_speaks_for_a_link_is_told_behind_it(changed, count, shown):
 
 
 @pytest.mark.each(
-    "changed", [{"cue_beside": 0.99}, {"words_shared": 0.19}, {"neighbours": 0.99}, {"cue_near": 5.0}]
+    "changed", [{"words_shared": 0.19}, {"neighbours": 0.99}]
 )  # fmt: skip
 def test_what_hardly_speaks_for_a_link_is_not_told(changed):
     assert parts(replace(NEW, **changed)) == parts(NEW)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gigamind.retrieval.cache import quiet
-from gigamind.retrieval.grid import Grid
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
@@ -47,8 +46,8 @@ def test_rankings_are_those_of_each_setting_by_itself(search, topk):
     settings = [own | {"graph_rerank": moved} for own in joined for moved in (False, True)]
     with search(topk=topk) as retriever:
         base = RetrievalSettings(topk=topk)
-        grid = Grid(retriever, [replace(base, **own) for own in settings])
-        found = [grid.rankings(query) for query in QUERIES]
+        chosen = [replace(base, **own) for own in settings]
+        found = [retriever.rankings(query, chosen) for query in QUERIES]
     for place, own in enumerate(settings):
         with search(topk=topk, **own) as alone:
             for query, rankings in zip(QUERIES, found, strict=True):
@@ -65,8 +64,8 @@ def test_chunks_of_another_length_are_another_index(search):
 def test_keyword_settings_alone_need_no_vectors(search):
     base = RetrievalSettings(mode="keyword", topk=3)
     with search(mode="keyword", topk=3) as retriever:
-        grid = Grid(retriever, [base, replace(base, graph_rerank=True)])
-        plain, moved = grid.rankings("release approval porto")
+        settings = [base, replace(base, graph_rerank=True)]
+        plain, moved = retriever.rankings("release approval porto", settings)
         assert plain == [hit.note for hit in retriever.search("release approval porto")]
         assert len(plain) == len(moved) == 3
-        assert grid.rankings("qqqq") == [[], []]
+        assert retriever.rankings("qqqq", settings) == [[], []]

@@ -13,8 +13,6 @@ _OF_BOTH = {
     "words": 1,
     "occurrence": 1,
     "names_in_note": 1,
-    "cue_beside": 0.0,
-    "cue_near": 0.0,
     "words_shared": 0.0,
     "words_shared_by_notes": 0.0,
     "neighbours": 0.0,

@@ -18,7 +18,6 @@ from gigamind.metrics.ranking import measure_rankings
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.metrics.table import is_lower_better
 from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
-from gigamind.retrieval.grid import Grid
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
@@ -169,9 +168,10 @@ def rank_grid(
             replace(own[0], mode=mode),
             lambda done, total: progress.stage("Indexing", done, total),
         ) as retriever:
-            grid = Grid(retriever, own)
             for done, query in enumerate(queries, 1):
-                for setting, ranking in zip(own, grid.rankings(query.item.query), strict=True):
+                for setting, ranking in zip(
+                    own, retriever.rankings(query.item.query, own), strict=True
+                ):
                     by_setting[setting].append(ranking)
                 progress.stage("Queries", done, len(queries))
     return list(by_setting.values())
