@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.judges.calibrated import CalibratedJudgeFile
-    from gigamind.judges.search_qa.by_words import WordsJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
 
@@ -95,7 +94,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import write_judge_file
+    from gigamind.judges.fit import tables, write_judge_file
 
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
@@ -107,7 +106,8 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
         )
     fitted, warnings = _fitted(options)
     write_judge_file(options.out, fitted)
-    show_result(fitted, lambda: _show_fit(fitted, options.out))
+    columns = {name: calibration.reliability for name, calibration in tables(fitted).items()}
+    show_result(fitted, lambda: _show_fit(columns, options.out))
     show_warning_lines(plain_console(stderr=True), warnings)
 
 
@@ -136,21 +136,16 @@ def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
     return fit_judge(collections), warnings
 
 
-def _show_fit(fitted: "CalibratedJudgeFile", out: Path) -> None:
+def _show_fit(columns: Mapping[str, BaseModel], out: Path) -> None:
     from rich.table import Table
 
     from gigamind.cli.show import plain_console
-    from gigamind.judges.fit import tables
 
-    sets = tables(fitted)
-    table = Table(translated(_("cross-validated")), *sets, box=None, pad_edge=False)
-    for field in type(fitted.keyword.reliability).model_fields:
-        figures = (getattr(calibration.reliability, field) for calibration in sets.values())
-        shown = (
-            f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
-        )
-        name = translated(_FIGURES.get(field, field.replace("_", " ")))
-        table.add_row(name, *shown)
+    table = Table(translated(_("cross-validated")), *columns, box=None, pad_edge=False)
+    for field in type(next(iter(columns.values()))).model_fields:
+        figures = (getattr(column, field) for column in columns.values())
+        shown = (f"{one:.3f}" if isinstance(one, float) else str(one) for one in figures)
+        table.add_row(translated(_FIGURES.get(field, field.replace("_", " "))), *shown)
     plain_console().print(table)
     print_line(_("Judge file: {file}", file=out))
 
@@ -192,26 +187,8 @@ def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
     labelled, problems = labelled_answers(options.dataset, options.notes)
     fitted = fit_answers(labelled, file)
     write_words_file(options.out, fitted)
-    show_result(fitted, lambda: _show_fit_answers(fitted, options.out))
+    show_result(fitted, lambda: _show_fit(fitted.fitted, options.out))
     show_warning_lines(plain_console(stderr=True), problems)
-
-
-def _show_fit_answers(fitted: "WordsJudgeFile", out: Path) -> None:
-    from rich.table import Table
-
-    from gigamind.cli.show import plain_console
-
-    table = Table(translated(_("held out")), *fitted.fitted, box=None, pad_edge=False)
-    table.add_row("min_score", *(f"{fitted.min_score[name]:.3f}" for name in fitted.fitted))
-    for field in next(iter(fitted.fitted.values())).__class__.model_fields:
-        figures = (getattr(figures, field) for figures in fitted.fitted.values())
-        shown = (
-            "–" if one is None else f"{one:.3f}" if isinstance(one, float) else str(one)
-            for one in figures
-        )
-        table.add_row(translated(_FIGURES.get(field, field.replace("_", " "))), *shown)
-    plain_console().print(table)
-    print_line(_("Judge file: {file}", file=out))
 
 
 Report = TypeVar("Report", bound=BaseModel)

@@ -4,7 +4,6 @@ Both texts are normalised: lower case, plain quotation marks.
 """
 
 import re
-from collections.abc import Set as AbstractSet
 from typing import Literal
 
 Critical = Literal["number", "negation", "polarity"]
@@ -31,7 +30,6 @@ _POLE = re.compile(
     r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b)"
 )
 _NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
-_WITHOUT = re.compile("없이")  # an adverb: an action without something still takes place
 # Each word and its opposite; English words are given by the stems above.
 _OPPOSITES = (
     ("활성화", "비활성화"), ("가능", "불가능"), ("증가", "감소"), ("상승", "하락"), ("허용", "차단"),
@@ -57,18 +55,11 @@ def differences(quote: str, passage: str) -> tuple[Critical, ...]:
     return tuple(differing)
 
 
-def opposed(statement: str, passage: str) -> tuple[Literal["negation", "polarity"], ...]:
-    """Return signs, not proof, of a contradiction between lower-cased texts: a negation in only one, or opposites."""
-    signs: list[Literal["negation", "polarity"]] = []
-    denied = [bool(NEGATION.search(_WITHOUT.sub(" ", text))) for text in (statement, passage)]
-    if denied[0] != denied[1]:
-        signs.append("negation")
+def are_opposed(statement: str, passage: str) -> bool:
+    """Return whether a lower-case text has a word whose opposite the other has, but no word of that pair in both."""
     left, right = (set(map(_stem, _POLE.findall(text))) for text in (statement, passage))
-    if any(
-        _contradicts(left, right, *pair) or _contradicts(right, left, *pair) for pair in _OPPOSITES
-    ):
-        signs.append("polarity")
-    return tuple(signs)
+    both = ((left, right), (right, left))
+    return any(one in a - b and other in b - a for a, b in both for one, other in _OPPOSITES)
 
 
 _STEMS = frozenset(stem for pair in _OPPOSITES for stem in pair if stem.isascii())
@@ -76,7 +67,3 @@ _STEMS = frozenset(stem for pair in _OPPOSITES for stem in pair if stem.isascii(
 
 def _stem(pole: str) -> str:
     return max((stem for stem in _STEMS if pole.startswith(stem)), key=len, default=pole)
-
-
-def _contradicts(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:
-    return pole in left - right and opposite in right - left

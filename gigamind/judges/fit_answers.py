@@ -1,7 +1,6 @@
 """Fits the thresholds of a `words` judge to human verdicts on claims.
 
-All claims of an answer are in one fold. The figures are those of the whole judge on claims whose answers did not choose
-the threshold.
+All claims of an answer are in one fold. The figures measure the judge on answers that did not choose the threshold.
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,8 +65,8 @@ def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Words
         own = [row for row in rows if row.language == language]
         verdicts = [row.supported for row in own]
         if min(verdicts.count(True), verdicts.count(False)) >= FEWEST:
-            least[language] = _threshold(own)
             fitted[language] = _held_out(answers, own, language, file)
+            least[language] = fitted[language].min_score
     if not fitted:
         text = _(
             "Too few labelled claims: {least} supported and {least} other claims of one language are required. Label"
@@ -156,6 +155,7 @@ def _held_out(
         raise ValueError("both verdicts are there, so the figure is defined")
     both = int((labels & called).sum())
     return FittedScore(
+        min_score=_threshold(rows),
         claims=len(found),
         supported=int(labels.sum()),
         answers=len(ids),

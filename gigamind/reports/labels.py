@@ -38,8 +38,6 @@ LABELS: Mapping[str, Message] = {
     "little_in_common": _("the source sentence has few words of the claim"),
     "new_name": _("the claim has a name that is not in the note"),
     "new_number": _("the claim has a number that is not in the source sentence"),
-    "added": _("the claim adds something that is not in the note"),
-    "only_possible": _("the source sentence states the claim only as a possibility"),
     "other_limits": _(
         "the claim and the source sentence differ in a condition, limit, reason or negation"
     ),
@@ -83,7 +81,6 @@ LABELS: Mapping[str, Message] = {
     "differs_limit": _("the claim lacks a condition or limit of the source"),
     "differs_roles": _("claim swaps subject and object of the source"),
     "differs_question": _("the source sentence is a question"),
-    "differs_heading": _("the source sentence is a heading"),
     "differs_reported": _(
         "the source only reports the claim as someone's words, or denies the claim"
     ),

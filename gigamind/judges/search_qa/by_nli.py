@@ -203,7 +203,7 @@ class _Comparison:
         def fits(quote: str) -> bool:
             return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
-        best = [*self._lines.best(claim, _BEST), self._lines.nearest_two(claim)]
+        best = self._lines.best(claim, _BEST)
         quotes = [
             (note, quote)
             for note, whole in best

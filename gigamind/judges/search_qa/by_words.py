@@ -1,14 +1,14 @@
 """Judges answers by their words, without a model: free and deterministic.
 
-Each claim is compared with the one or two sentences of the notes that share most of its words, by the rules for quotes
-of models. It does not find paraphrased claims, and cannot tell how useful an answer is. See docs/judges.md.
+Each claim is compared with the sentence of the notes that shares most of its words. A guard may refuse it; then a score
+decides. It does not find paraphrased claims, and cannot tell how useful an answer is. See docs/judges.md.
 """
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,9 +25,9 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, Passage, is_row
+from gigamind.judges.search_qa.passage import HEADING, is_row
 from gigamind.judges.search_qa.question import Asked, sentences_of
-from gigamind.judges.search_qa.reading import Reading, is_content
+from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     RULES,
     ClaimFinding,
@@ -35,7 +35,7 @@ from gigamind.judges.search_qa.reply import (
     ReportedRole,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.roles import CLAUSES, Roles
+from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
@@ -44,7 +44,6 @@ from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
-from gigamind.text import unwrapped
 
 # Doubts that the neighbouring sentence may resolve.
 _OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number", "other_sentence"})
@@ -56,6 +55,7 @@ class FittedScore(BaseModel):
     """How a threshold was fitted to labelled claims; the figures are cross-validated.
 
     Attributes:
+        min_score: the threshold that all labels give.
         claims: labelled claims of the language, of so many `answers`; `supported` of them are.
         balanced_accuracy: with its 95% interval `low` to `high`; of claims whose answer did not choose the threshold.
         precision, recall: of "supported"; None if undefined.
@@ -63,6 +63,7 @@ class FittedScore(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    min_score: Share
     claims: int
     answers: int
     supported: int
@@ -124,23 +125,10 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         for claim in claims
         if findings[claim.id].role == "claim"
     }
-
-    def judge(findings: Mapping[int, ClaimFinding]) -> list[JudgedClaim]:
-        own = [claim for claim in claims if claim.id in findings]
-        return [
-            by_rule(row, file.least(is_korean=Reading(row.stated).is_korean))
-            for row in verifier.judge(own, findings)
-        ]
-
-    judged = judge(findings)
-    by_two = {
-        row.claim.id: with_quote(findings[row.claim.id], *lines.nearest_two(row.claim))
-        for row in judged
-        if row.doubt in _OF_ONE_SENTENCE
-    }
-    joined = {row.claim.id: row for row in judge(by_two) if row.verdict == "supported"}
-    findings |= {id_: by_two[id_] for id_ in joined}
-    judged = [joined.get(row.claim.id, row) for row in judged]
+    judged = [
+        by_rule(row, file.least(is_korean=Reading(row.stated).is_korean))
+        for row in verifier.judge(claims, findings)
+    ]
     return judgement_without_llm(case, pieces, verifier, findings, judged)
 
 
@@ -208,12 +196,9 @@ def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
     return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
 
 
-_FEWEST_OF_TWO = 4  # words of a claim that connects two sentences
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One or two sentences of a note that may serve as a quote; headings and questions state nothing.
+    """A sentence of a note that may serve as a quote; headings and questions state nothing.
 
     `answered`: how many of the question's words it has, see `Asked`.
     """
@@ -241,15 +226,12 @@ def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
 
 
 class Lines:
-    """The sentences of the notes, across line wraps, for finding one or two by their words."""
+    """The sentences of the notes, across line wraps, for finding those that share words with a claim."""
 
     def __init__(self, notes: Sequence[Source], question: Asked | None) -> None:
         """Take the question for an answer of one sentence, which it may complete."""
         self._lines: list[_Line] = []
-        self._neighbours: list[tuple[_Line, _Line, str]] = []
         for number, note in enumerate(notes, start=1):
-            text = unwrapped(note.text)
-            rows = sentences_of(note.text)
             lines = [
                 _Line(
                     number,
@@ -261,14 +243,9 @@ class Lines:
                     if question
                     else 0.0,
                 )
-                for row in rows
+                for row in sentences_of(note.text)
             ]
             self._lines += _under_headers(lines)
-            for (before, row), (first, second) in zip(pairwise(rows), pairwise(lines), strict=True):
-                same_paragraph = text.count("\n", before.span.end, row.span.start) <= 1
-                if same_paragraph and not Passage("", second.text).is_terse:
-                    both = text[before.span.start : row.span.end]
-                    self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
@@ -277,35 +254,6 @@ class Lines:
     def best(self, claim: Claim, count: int) -> list[tuple[int | None, str]]:
         """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
         return _ranked(claim, _reading_of(claim), self._lines)[:count]
-
-    def nearest_two(self, claim: Claim) -> tuple[int | None, str]:
-        """Return the same for two sentences of one paragraph, each with a word that the other lacks."""
-        reading = _reading_of(claim)
-        pairs = (
-            replace(first, text=both, content=first.content | second.content, states=True)
-            for first, second, both in self._neighbours
-            if len(reading.content) >= _FEWEST_OF_TWO
-            and _joins(reading, first.content, second.content)
-        )
-        return next(iter(_ranked(claim, reading, pairs)), (None, ""))
-
-
-def _joins(reading: Reading, first: AbstractSet[str], second: AbstractSet[str]) -> bool:
-    """Return whether a claim has words of each sentence alone, and goes from one to the other between clauses only.
-
-    Otherwise it says of the subject of one sentence what the other says of its own.
-    """
-    in_claim = [
-        (word, key in first)
-        for word, key in zip(reading.words, reading.keys, strict=True)
-        if is_content(key) and (key in first) != (key in second)
-    ]
-    turns = [
-        (a, b)
-        for (a, of_first), (b, next_of_first) in pairwise(in_claim)
-        if of_first != next_of_first
-    ]
-    return bool(turns) and all(CLAUSES.search(reading.text[a.end : b.start]) for a, b in turns)
 
 
 def _reading_of(claim: Claim) -> Reading:

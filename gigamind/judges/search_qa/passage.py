@@ -7,12 +7,9 @@ from itertools import islice, takewhile
 from typing import Literal
 
 from gigamind.evidence.clause import sentences_around
-from gigamind.judges.search_qa.reading import Substitution
 from gigamind.spans import Span
 
-Contradiction = Literal[
-    "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
-]
+Contradiction = Literal["number", "negation", "polarity", "limit", "roles", "question", "reported"]
 
 Refusal = Literal[
     "new_name", "new_number", "other_limits", "other_word", "other_sentence", "other_question"
@@ -67,7 +64,6 @@ class Support:
         foreign: claim and passage are in different languages, so that words cannot be compared.
         sparse: the score is below the default threshold of the language.
         refusal: why the guard refuses the claim, apart from contradictions; None if it passes.
-        substitution: the claim copies the passage except for this word; None otherwise.
     """
 
     contradictions: tuple[Contradiction, ...]
@@ -76,7 +72,6 @@ class Support:
     foreign: bool = False
     sparse: bool = False
     refusal: Refusal | None = None
-    substitution: Substitution | None = None
 
     @property
     def is_refused(self) -> bool:

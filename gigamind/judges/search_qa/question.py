@@ -15,7 +15,6 @@ from gigamind.evidence.clause import is_question
 from gigamind.judges.search_qa.passage import HEADING
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.prompting.fences import Source
-from gigamind.spans import Span
 from gigamind.text import sentences, unwrapped
 
 LEAST_ANSWERED = 0.5
@@ -30,9 +29,8 @@ _AUXILIARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NoteSentence:
-    """A sentence of a note; `keys` are those of its words and of the heading above it."""
+    """A sentence of a note; `keys` include the words of the heading above it."""
 
-    span: Span
     text: str
     heading: str
     keys: AbstractSet[str]
@@ -42,7 +40,7 @@ class NoteSentence:
 
 @lru_cache(maxsize=64)  # notes; each is compared with several answers
 def sentences_of(note: str) -> tuple[NoteSentence, ...]:
-    """Return the sentences of a note across line wraps, with headings; offsets are those of `unwrapped`."""
+    """Return the sentences of a note across line wraps, with headings."""
     text, heading, found = unwrapped(note), "", list[NoteSentence]()
     for span in sentences(text):
         sentence = span.slice(text)
@@ -50,7 +48,7 @@ def sentences_of(note: str) -> tuple[NoteSentence, ...]:
         if HEADING.fullmatch(sentence):
             heading = sentence
         keys = {*reading.keys, *(Reading(heading).keys if heading else ())}
-        row = NoteSentence(span, sentence, heading, keys, reading.content, reading.is_korean)
+        row = NoteSentence(sentence, heading, keys, reading.content, reading.is_korean)
         found.append(row)
     return tuple(found)
 
@@ -64,7 +62,6 @@ class Asked:
         most: the largest share of them that a sentence has, in [0, 1]; 0 if no note has a word of the question.
     """
 
-    text: str
     is_korean: bool
     weights: Mapping[str, float]
     most: float
@@ -101,7 +98,7 @@ def asked(question: str, notes: Sequence[Source]) -> Asked:
         key: math.log((len(rows) + 1) / (counts[key] + 0.5)) for key in sorted(reading.content)
     }
     most = max((_share(weights, row) for row in rows), default=0.0)
-    return Asked(question, reading.is_korean, weights, most)
+    return Asked(reading.is_korean, weights, most)
 
 
 def completed(answer: str, question: str) -> str:

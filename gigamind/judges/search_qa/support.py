@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from gigamind.evidence.critical import opposed
+from gigamind.evidence.critical import are_opposed
 from gigamind.judges.search_qa.guard import (
     SAME_MATTER,
     changes_number_word,
@@ -81,9 +81,7 @@ def support(
         rules: dict[Contradiction, bool] = {
             "number": by_number != "number" and changes_number_word(changes),
             "limit": is_unlimited(claim, source),
-            "polarity": any(
-                "polarity" in opposed(*change.texts) for change in changes if change.is_short
-            ),
+            "polarity": any(are_opposed(*one.texts) for one in changes if one.is_short),
             "roles": swaps_roles(claim, source),
         }
         contradictions.extend(name for name, found in rules.items() if found)
@@ -109,7 +107,6 @@ def support(
         doubtful=bool(sparse or contradictions or refusal) or is_edited(changes, keys),
         sparse=sparse,
         refusal=refusal,
-        substitution=replaced,
     )
 
 

@@ -22,8 +22,6 @@ export const DOUBTS = {
   contradiction: _("The source sentence contradicts the claim."),
   new_name: _("A name in the claim is not in the note."),
   new_number: _("A number in the claim is not in the source sentence."),
-  added: _("The claim adds something that is not in the note."),
-  only_possible: _("The source sentence says only that the claim may be true."),
   other_limits: _("A condition, limit, reason or negation in the claim differs from the source sentence."),
   other_word: _("The claim replaces a word of the source sentence with another."),
   other_sentence: _("Words of the claim are only in the sentences around the source sentence."),

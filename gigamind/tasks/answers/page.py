@@ -243,7 +243,7 @@ def _change(
 
 
 _SOURCE_DOUBTS = (
-    "contradiction", "new_name", "new_number", "added", "only_possible", "other_limits", "other_word",
+    "contradiction", "new_name", "new_number", "other_limits", "other_word",
     "other_sentence", "other_question", "not_confirmed", "not_entailed", "not_looked_at",
     "little_in_common",
 )  # fmt: skip

@@ -67,28 +67,18 @@ MEAL = Source(
 @pytest.mark.each(
     "answer, verdict",
     [
-        ("The feast lasts three days, and guests bring honey and cheese.", "supported"),
+        ("The feast lasts three days, and guests bring honey and cheese.", "not_found"),
         ("The feast lasts nine days, and guests bring honey and cheese.", "not_found"),
         ("Guests bring honey and cheese, and nobody of them sings there.", "not_found"),  # a new paragraph
         ("The feast lasts three guests and brings honey and cheese.", "not_found"),  # a head with another's tail
         ("The soup is served at 20:45.", "not_found"),  # of the next row
-        ("The hives of the village were moved in 1907, and the bees died in 1911.", "supported"),
+        ("The hives of the village were moved in 1907, and the bees died in 1911.", "not_found"),
         ("Hives were moved in 1907, and the bees of the village died in 1911.", "not_found"),  # of the other sentence
     ],
 )  # fmt: skip
-def test_a_claim_that_joins_two_sentences_is_held_against_both(answer, verdict):
+def test_a_claim_of_two_sentences_is_not_believed(answer, verdict):
     (claim,) = judged(answer, notes=[MEAL]).claims
     assert claim.verdict == verdict
-
-
-def test_a_claim_that_joins_two_sentences_has_both_as_its_quote():
-    (claim,) = judged(
-        "The feast lasts three days, and guests bring honey and cheese.", notes=[MEAL]
-    ).claims
-    assert (
-        claim.evidence.quote.text
-        == "The feast lasts three days. Its guests bring honey and cheese."
-    )
 
 
 MARKET = Source(

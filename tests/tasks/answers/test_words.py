@@ -212,5 +212,5 @@ def test_a_card_holds_it_against_labels(by_words):
     card = certify([run.out], judged_kinds(), created_at="2026-11-24T00:00:00+00:00")
     supported = next(one for one in card.scales if one.name == "supported").overall
     assert (card.judge.kind, card.judge.model, supported.items) == ("words", None, 73)
-    assert supported.figures["cohen_kappa"].value == pytest.approx(0.553, abs=0.001)
+    assert supported.figures["cohen_kappa"].value == pytest.approx(0.531, abs=0.001)
     assert not any(one.name == "utility" and one.overall.items for one in card.scales)
