@@ -151,7 +151,8 @@ def print_ablation(folder: Path, texts: Sequence[tuple[str, Sequence[str]]], see
         print(f"| {part} | {' | '.join(scores)} |")
 
 
-Given, Out = TypeVar("Given"), TypeVar("Out")
+Given = TypeVar("Given")
+Out = TypeVar("Out")
 
 
 def in_parallel(function: Callable[[Given], Out], items: Sequence[Given]) -> list[Out]:

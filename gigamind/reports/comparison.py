@@ -113,7 +113,7 @@ def next_steps(
     if bad := bad_metric(release):
         yield Step(_IMPROVE.get(bad.metric) or _("Improve {metric}", metric=rule_label(bad.metric)))
     if items and comparison.changes and (waiver or not gate.failed):
-        yield Step(_("See every changed item in the report"), url=items)
+        yield Step(_("See every changed item"), url=items)
     if waiver is None:
         yield from _accepting(release, run, baseline, waivable)
 
@@ -187,7 +187,7 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
     elif bad_metric(release):
         yield Step(_("Or accept this quality and make this run the new baseline"), promote)
     else:
-        yield Step(_("Make this run the new baseline"), promote)
+        yield Step(_("Optional: make this run the new baseline"), promote)
 
 
 DETECT = Step(
@@ -406,7 +406,7 @@ def noise_text(release: Release) -> Text:
     if not known:
         return ""
     return _(
-        "With {n:,} shared {units}, changes of {metric} smaller than about {size} usually go unnoticed.",
+        "With {n:,} shared {units}, changes of “{metric}” smaller than about {size} usually go unnoticed.",
         n=comparison.shared,
         units=units_of(comparison.task),
         metric=rule_label(known[0].metric),

@@ -223,7 +223,7 @@ def _steps(
         command = f"gigamind compare {names[0]} {names[best + 1]} --fail-on-regression"
         yield Step(label, command)
     if items:
-        yield Step(_("See every changed item in the report"), url=items)
+        yield Step(_("See every changed item"), url=items)
 
 
 def _ahead(experiment: Experiment, goals: Sequence[str], best: int) -> int | None:

@@ -144,7 +144,9 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
         case "not-comparable":
             return _decided(_("Not comparable"), release, "not-comparable")
         case "inconclusive":
-            return _decided(_("Inconclusive"), release, "inconclusive")
+            verdict = _decided(_("Inconclusive"), release, "inconclusive")
+            undecided = _("No release verdict: do not release on this result alone.")
+            return replace(verdict, leads=(*verdict.leads, undecided))
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 verdict = _decided(_("Passed with a warning"), release, "warned")
@@ -167,7 +169,7 @@ def _without_failure(release: Release) -> Verdict:
     if comparison.changes or comparison.lost or comparison.unjudged:
         texts = [_passed_sentence(release), items_text(comparison)]
     if not (bad := bad_metric(release)):
-        return Verdict("passed", joined(texts, " "))
+        return Verdict("passed", joined(texts, " "), (_("You may release: no gate failed."),))
     texts.append(_("Still bad: {what}.", what=bad_text(bad)))
     return Verdict("passed", joined(texts, " "), (_MAY_RELEASE,))
 
