@@ -46,7 +46,7 @@ LATENCY_S = 0.1
 CUT_SHARE = 0.2
 FAULT_SHARE = 0.2
 LIE_SHARE = 0.3
-MOMENTS, KILLED_IN_FLIGHT, WAIT_S = 20, 8, 120
+MOMENTS, KILLED_IN_FLIGHT, WAIT_S = 20, 8, 300
 # The answer may have been generated and does not arrive, so it is booked with the most that it may cost.
 NEVER_COME = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
 PLAIN = "instructor + litellm"

@@ -16,7 +16,7 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Message, ParameterRefusedError, Request
+from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.dialects import sent_schema
 from gigamind.llm.faults import scrub
@@ -213,7 +213,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Completions | Batches,
+        client: Client | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,

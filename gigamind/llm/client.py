@@ -78,3 +78,15 @@ class Asked(Protocol):
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
         ...
+
+
+class Client(Protocol):
+    """Sends requests to one model, as `completion.Completions` does."""
+
+    async def send(self, request: Request) -> Answer:
+        """Send one request; raise LlmError if no answer came, ParameterRefusedError if a parameter is left out next."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...

@@ -14,8 +14,7 @@ from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Request
-from gigamind.llm.completion import Completions
+from gigamind.llm.client import Answer, Client, Request
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
 from gigamind.llm.limiter import Gates, Place
@@ -138,7 +137,7 @@ class Sender(Booking):
     def __init__(
         self,
         settings: ModelSettings,
-        client: Completions,
+        client: Client,
         budget: Budget,
         ledger: Ledger,
         price: Price | None,
