@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.prices import Usage
+from gigamind.llm.usage import Usage
 
 Message = Mapping[str, Any]
 Reply = TypeVar("Reply", bound=BaseModel)
