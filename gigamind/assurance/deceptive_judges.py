@@ -37,8 +37,8 @@ from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.llm.usage import Usage
 from gigamind.prompting.fences import Source
 from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens

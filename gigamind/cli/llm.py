@@ -20,8 +20,8 @@ from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
+from gigamind.llm.usage import Price
 from gigamind.redaction import without_secrets
 from gigamind.text import padded
 

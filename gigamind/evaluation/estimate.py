@@ -17,9 +17,10 @@ from gigamind.judges.asking import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
 from gigamind.llm.limiter import Gates
-from gigamind.llm.prices import LOCAL, Price, Usage, micro_usd, price_of, read_prices
+from gigamind.llm.prices import LOCAL, price_of, read_prices
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
 from gigamind.llm.speed import Speed
+from gigamind.llm.usage import Price, Usage, micro_usd
 
 _REPLY_S = (1.0, 8.0)  # assumed range per request
 _ASSUMED = _(

@@ -18,8 +18,8 @@ from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.ledger import STORE, Attempt, read_ledger, totals
-from gigamind.llm.prices import PICO_PER_MICRO
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions, ModelSettings
+from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
 

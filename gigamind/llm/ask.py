@@ -23,12 +23,13 @@ from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed, load_instructor
-from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.reading import cut_off, readable
 from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelOptions, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
+from gigamind.llm.usage import Price
 from gigamind.loading import first_problem
 
 Reply = TypeVar("Reply", bound=BaseModel)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.prices import Usage
+from gigamind.llm.usage import Usage
 
 Message = Mapping[str, Any]
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -62,18 +62,6 @@ class ParameterRefusedError(LlmError):
         return LlmError, self.args  # after pickling, nobody sends the request again
 
 
-class Client(Protocol):
-    """Sends requests to one model, as `completion.Completions` does."""
-
-    async def send(self, request: Request) -> Answer:
-        """Return an answer; raise LlmError without one."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
 class Asked(Protocol):
     """A model that gives validated replies, as `ask.LanguageModel` does; judges depend on this interface."""
 
@@ -89,4 +77,16 @@ class Asked(Protocol):
         max_tokens: int | None = None,
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
+        ...
+
+
+class Client(Protocol):
+    """Sends requests to one model, as `completion.Completions` does."""
+
+    async def send(self, request: Request) -> Answer:
+        """Send one request; raise LlmError if no answer came, ParameterRefusedError if a parameter is left out next."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
         ...

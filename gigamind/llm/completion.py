@@ -28,9 +28,9 @@ from gigamind.llm.faults import (
     unset_key,
 )
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import Exchange, Transport, exchange
+from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 _GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests

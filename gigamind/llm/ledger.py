@@ -14,7 +14,7 @@ from typing import Literal
 
 from gigamind.errors import InputError
 from gigamind.i18n import _
-from gigamind.llm.prices import Price, Usage, micro_usd
+from gigamind.llm.usage import Price, Usage, micro_usd
 from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]

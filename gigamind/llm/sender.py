@@ -18,9 +18,9 @@ from gigamind.llm.client import Answer, Client, Request
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
 from gigamind.llm.limiter import Gates, Place
-from gigamind.llm.prices import Price, Usage
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
+from gigamind.llm.usage import Price, Usage
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import json
 import math
 
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.prices import Usage
+from gigamind.llm.usage import Usage
 
 _MOST = (2.5, 0.6)  # characters per token, of ASCII and others
 _LIKELY = (4.0, 1.25)

@@ -22,8 +22,8 @@ from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Gates
-from gigamind.llm.prices import PICO_PER_MICRO
 from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.prompting.fences import fence, fence_key
 from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.service.asking import Ask, Context, Feature

@@ -26,8 +26,8 @@ from gigamind.llm.budget import Limits as BudgetLimits
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 ITEMS = 6

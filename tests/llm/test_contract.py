@@ -7,7 +7,7 @@ import pickle
 import pytest
 from faulty_model import FAULTS
 
-from gigamind.llm.prices import Price
+from gigamind.llm.usage import Price
 
 OK = "ok"
 CUT = "truncated"

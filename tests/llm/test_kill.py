@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
 from gigamind.llm.ledger import Ledger, read_ledger, totals
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all, read_results
 
 ITEMS = 120

@@ -4,7 +4,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
-from gigamind.llm.prices import Price, Usage
+from gigamind.llm.usage import Price, Usage
 
 PRICE = Price(prompt=150_000, completion=600_000, cached=75_000)
 

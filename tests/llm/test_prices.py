@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError
-from gigamind.llm.prices import Price, Usage, micro_usd, price_of, read_prices
+from gigamind.llm.prices import price_of, read_prices
+from gigamind.llm.usage import Price, Usage, micro_usd
 
 
 def test_a_price_of_a_file_is_exact(text_file):

@@ -22,8 +22,8 @@ from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.loading import load_instructor, load_litellm
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
 
 PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gigamind.assurance.trials import Case
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.prices import Usage
+from gigamind.llm.usage import Usage
 from gigamind.prompting.prompts import as_json
 
 SCENARIO = {

@@ -22,10 +22,10 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
 from gigamind.llm.ledger import HTTP, STORE, UNFINISHED, Attempt, Ledger
-from gigamind.llm.prices import Price, Usage
 from gigamind.llm.sender import Booking, Call, timed
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
+from gigamind.llm.usage import Price, Usage
 from gigamind.runs.store import Journal, read_journal
 
 BATCHES_FILE = "batches.jsonl"

@@ -25,9 +25,9 @@ from gigamind.llm.completion import answer_of, error_of_exchange, error_text
 from gigamind.llm.dialects import with_marked_prefix
 from gigamind.llm.faults import code_of, error_of_status, scrub, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
+from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 Json = dict[str, Any]

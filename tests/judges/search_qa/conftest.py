@@ -13,8 +13,8 @@ from gigamind.judges.search_qa.asking import load_search_qa_judge
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
-from gigamind.llm.prices import Usage
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 from gigamind.prompting.fences import Source
 
 ROOT = Path(__file__).parents[3]
