@@ -188,7 +188,7 @@ def test_too_few_items_end_inconclusive_and_say_how_to_decide(search, tmp_path):
     assert (end.state.is_completed(), end.name) == (True, "Inconclusive")
     assert "MRR" in end.sentence
     assert end.junit["search.mrr"] == "skipped"
-    assert "--speed-passes" in end.comment
+    assert "gigamind baseline promote" in end.comment
     assert "--force" not in end.comment
 
 

@@ -155,7 +155,7 @@ class _Comparison:
         self._candidates: dict[int, list[_Candidate]] = {}
         self.pairs: list[Pair] = []
         for claim in claims:
-            hypothesis = _hypothesis(claim, case.question)
+            hypothesis = _hypothesis(claim, case.question if len(claims) == 1 else "")
             if self._findings[claim.id].role != "claim":
                 continue
             if not self._model.fits("", hypothesis, share=_MOST_OF_PAIR):
