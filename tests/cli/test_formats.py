@@ -78,8 +78,7 @@ def test_a_trec_run_has_its_graded_figures_and_its_holes(documented):
     assert summary["counts"]["queries_unanswerable"] == 1
     holes = summary["holes"]
     assert (holes["hits"], holes["unjudged"], holes["worst"][0]["note"]) == (4, 1, "d9")
-    for name, hit in (("report.html", "d9"), ("summary.md", "| 2 | d9 |")):
-        assert hit in (folder / "runs" / "trec" / name).read_text("utf-8"), name
+    assert "d9" in (folder / "runs" / "trec" / "report.html").read_text("utf-8")
     labelled = rows(folder / "trec" / "queries-2.jsonl")[0]
     assert labelled["gains"] == {"d1": 2, "d2": 0, "d3": 1, "d9": 1}
     assert labelled["expected_notes"] == ["d1", "d3", "d9"]

@@ -62,7 +62,7 @@ CASES = [
     Case("suggest-links --notes vault --all --in-place", 1, ("--yes",)),
     Case("suggest-links --notes vault --note deply", 1, ("--note deply", "deploy.md")),
     Case("suggest-links --notes vault --all --out links.txt", 1, ("--out links.txt", ".jsonl", ".md")),
-    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence 80",)),
+    Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence", "--help")),
     Case("memory graduate --session talk.jsonl", 1, ("--extracted", "--model")),
     Case("init", 1, ("--notes, --dataset", "--lang")),
     # Files and folders

@@ -468,7 +468,8 @@ _CAUTIONS = (
         "correctness >= 0.8 AND utility >= 0.7 → high, correctness >= 0.5 → medium, else low",
         Equal(
             lambda: [
-                confidence(*pair) for pair in ((0.8, 0.7), (0.8, 0.69), (0.5, 0.0), (0.49, 1.0))
+                confidence(*pair, None)
+                for pair in ((0.8, 0.7), (0.8, 0.69), (0.5, 0.0), (0.49, 1.0))
             ],
             ["high", "medium", "medium", "low"],
         ),
