@@ -25,8 +25,14 @@ def add_row(case, row):
         (["--mode", "fuzzy"], "--mode: "),
         (["--topk", "ten"], "--topk: "),
         (["--colour"], "--colour"),
-        (["--dataset", "none.jsonl"], "Error: none.jsonl: "),
-        (["--dataset", "vault"], "Error: vault: "),
+        (
+            ["--dataset", "none.jsonl"],
+            "Error: none.jsonl: the JSONL dataset cannot be read (no such file or folder).",
+        ),
+        (
+            ["--dataset", "vault"],
+            "Error: vault: the JSONL dataset cannot be read (this is a folder, not a file).",
+        ),
         (["--embedder", "foo", "--mode", "hybrid"], 'Error: unknown embedder "foo": use '),
         (["--out", "queries.jsonl/out"], "Error: --out queries.jsonl/out: cannot be written"),
         (["--out", "vault"], "Error: --out vault: exists already."),
