@@ -38,7 +38,7 @@ def test_figures_cost_and_report_are_shown(answers, server, case):
     assert ended.code == 0
     rows = [line.split() for line in ended.stdout.splitlines()]
     assert ["correctness", "1.000", "0.207", "–", "1.000", "1"] in rows
-    assert any("openai/judge" in row for row in rows)
+    assert ["judge:", "openai/judge", "1"] in [row[:3] for row in rows]  # requests
     assert ended.stdout.endswith("Report: out/report.html\n")
     assert ended.stderr == ""
     assert (case / "out" / "per_item.jsonl").is_file()
@@ -56,7 +56,7 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
     assert ["correctness", "1.000", "0.207", "–", "1.000", "1"] in rows
     summary = json.loads(Path("out/summary.json").read_text("utf-8"))
     assert summary["quality"]["overall"]["pass_rate"] == 1.0
-    assert any("openai/judge" in row for row in rows)
+    assert ["checklist:", "openai/judge", "1"] in [row[:3] for row in rows]
 
 
 def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answers, server):

@@ -188,6 +188,8 @@ def test_too_few_items_end_inconclusive_and_say_how_to_decide(search, tmp_path):
     assert (end.state.is_completed(), end.name) == (True, "Inconclusive")
     assert "MRR" in end.sentence
     assert end.junit["search.mrr"] == "skipped"
+    assert "with more items" in end.comment
+    assert "--speed-passes" not in end.comment  # a time decided nothing
     assert "gigamind baseline promote" in end.comment
     assert "--force" not in end.comment
 
@@ -240,6 +242,8 @@ def test_a_run_without_a_baseline_is_measured_and_says_how_to_make_it_one(search
     assert (end.state.type.value, end.name) == ("COMPLETED", "Completed")
     assert end.state.message == end.sentence
     assert list(end.junit.values()) == ["system-out"]
+    assert "with more items" in end.comment
+    assert "--speed-passes" not in end.comment  # a time decided nothing
     assert "gigamind baseline promote" in end.comment
     assert end.has_link
 
