@@ -54,23 +54,18 @@ class Pair:
 
 
 def pairs_of(folder: Path) -> dict[str, list[Pair]]:
-    begin = [
-        Pair(row["id"], row["note"], row["response"], row["label"] == "Fully attributable")
-        for row in rows(folder / "begin_wow_dev.jsonl")
-    ]
-    kornli = [
-        Pair(row["id"], row["premise"], row["hypothesis"], row["label"] == "entailment")
-        for row in rows(folder / "kornli_dev.jsonl")
-    ]
-    klue = [
-        Pair(row["id"], row["premise"], row["hypothesis"], row["label"] == "entailment")
-        for row in rows(folder / "klue_nli_part.jsonl")
-    ]
-    fever = [
-        Pair(row["id"], row["evidence"], row["claim"], row["label"] == "SUPPORTS")
-        for row in rows(folder / "fever_symmetric_dev.jsonl")
-    ]
-    return {"BEGIN": begin, "KorNLI": kornli, "KLUE": klue, "FEVER symmetric": fever}
+    def read(file: str, note: str, claim: str, supported: str) -> list[Pair]:
+        return [
+            Pair(row["id"], row[note], row[claim], row["label"] == supported)
+            for row in rows(folder / file)
+        ]
+
+    return {
+        "BEGIN": read("begin_wow_dev.jsonl", "note", "response", "Fully attributable"),
+        "KorNLI": read("kornli_dev.jsonl", "premise", "hypothesis", "entailment"),
+        "KLUE": read("klue_nli_part.jsonl", "premise", "hypothesis", "entailment"),
+        "FEVER symmetric": read("fever_symmetric_dev.jsonl", "evidence", "claim", "SUPPORTS"),
+    }
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
