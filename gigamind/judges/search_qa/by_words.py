@@ -5,9 +5,10 @@ decides. It does not find paraphrased claims, and cannot tell how useful an answ
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
@@ -17,7 +18,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
+from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
@@ -45,8 +46,6 @@ from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
 
-# Doubts that the neighbouring sentence may resolve.
-_OF_ONE_SENTENCE: frozenset[Doubt] = frozenset({"little_in_common", "new_number", "other_sentence"})
 # Part of the fingerprint, like RULES of the judge with a model.
 RULES_OF_WORDS = 6
 
@@ -184,12 +183,14 @@ def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
     Without `least`, only the guard decides: numbers, negations, names, limits, other words.
     """
     support = claim.support
-    if support is None or support.foreign or claim.verdict not in {"supported", "unverified"}:
+    if support is None or claim.verdict not in {"supported", "unverified"}:
         return replace(claim, verdict="not_found", note=None)
     is_carried = not support.sparse if least is None else support.share >= least
     if support.contradictions and is_carried and claim.evidence:
         note = claim.evidence.quote.source_index + 1
         return replace(claim, verdict="contradicted", note=note, doubt="contradiction")
+    if support.foreign:
+        return replace(claim, verdict="not_found", note=None)
     doubt = support.refusal or claim.doubt
     if least is not None and not is_carried:
         doubt = doubt or "little_in_common"
@@ -253,23 +254,18 @@ class Lines:
 
     def best(self, claim: Claim, count: int) -> list[tuple[int | None, str]]:
         """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
-        return _ranked(claim, _reading_of(claim), self._lines)[:count]
+        reading = Reading(without_note_names(claim.piece.text))
+        asks = is_question(claim.piece.text)
 
+        def rank(line: _Line) -> tuple[bool, int, float, int, bool]:
+            shared = len(reading.content & line.content)
+            cited = line.note in claim.piece.cited
+            return line.states or asks, shared, line.answered, -len(line.content), cited
 
-def _reading_of(claim: Claim) -> Reading:
-    return Reading(without_note_names(claim.piece.text))
-
-
-def _ranked(claim: Claim, reading: Reading, lines: Iterable[_Line]) -> list[tuple[int | None, str]]:
-    asks = is_question(claim.piece.text)
-    ranks = [
-        (
-            (line.states or asks, shared, line.answered, -len(line.content), line.note in claim.piece.cited),
-            line,
+        sharing = (
+            line
+            for line in self._lines
+            if not reading.content.isdisjoint(line.content)
+            and not reading.is_foreign_to(is_korean=line.is_korean)
         )
-        for line in lines
-        if (shared := len(reading.content & line.content))
-        and not reading.is_foreign_to(is_korean=line.is_korean)
-    ]  # fmt: skip
-    ranks.sort(key=lambda ranked: ranked[0], reverse=True)
-    return [(line.note, line.text) for _, line in ranks]
+        return [(line.note, line.text) for line in nlargest(count, sharing, key=rank)]
