@@ -31,6 +31,9 @@ LABELS: Mapping[str, Message] = {
     "quote_too_short": _("the quote is too short"),
     "quote_changed": _("the quote changes a word of the note"),
     "quote_cut": _("the quote is cut inside a word, or before a limit or negation"),
+    "not_stated": _(
+        "the quoted text is struck out, commented out, marked as outdated or a placeholder"
+    ),
     "speaks_to_judge": _(
         "the quote is from text that looks like instructions to the judge (prompt injection)"
     ),

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.evidence.clause import is_question
+from gigamind.evidence.stated import stated, unstated
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -42,7 +43,7 @@ from gigamind.prompting.fences import Source
 from gigamind.text import sentences, unwrapped
 
 # Part of the fingerprint, like RULES of the judge with a model.
-_RULES_OF_WORDS = 5
+_RULES_OF_WORDS = 6
 # Doubts that show a different statement; the others show only that the sentence does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -178,10 +179,10 @@ class _Line:
     states: bool
 
 
-def _line(note: int, text: str) -> _Line:
+def _line(note: int, written: str, text: str) -> _Line:
     reading = Reading(text)
     states = not (HEADING.fullmatch(text) or is_question(text))
-    return _Line(note, text, reading.content, reading.is_korean, states)
+    return _Line(note, written, reading.content, reading.is_korean, states)
 
 
 def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
@@ -205,15 +206,21 @@ class _Lines:
         self._lines: list[_Line] = []
         self._neighbours: list[tuple[_Line, _Line, str]] = []
         for number, note in enumerate(notes, start=1):
-            text = unwrapped(note.text)
+            text, written = unwrapped(stated(note.text)), unwrapped(note.text)
             spans = list(sentences(text))
-            lines = [_line(number, span.slice(text)) for span in spans]
+            lines = [_line(number, span.slice(written), span.slice(text)) for span in spans]
             self._lines += _under_headers(lines)
+            unstated_text = (span.slice(note.text) for span, _why in unstated(note.text))
+            self._lines += (
+                replace(_line(number, span.slice(part), span.slice(part)), states=False)
+                for part in unstated_text
+                for span in sentences(part)
+            )
             neighbours = zip(pairwise(spans), pairwise(lines), strict=True)
             for (before, span), (first, second) in neighbours:
                 same_paragraph = text.count("\n", before.end, span.start) <= 1
                 if same_paragraph and not Passage("", second.text).is_terse:
-                    both = text[before.start : span.end]
+                    both = written[before.start : span.end]
                     self._neighbours.append((first, second, both))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:

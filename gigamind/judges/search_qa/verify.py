@@ -10,6 +10,7 @@ from typing import Literal
 
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
+from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.quotes import is_too_short, strongest
 from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
@@ -79,16 +80,17 @@ class Verifier:
         note, stated = self._notes[place.quote.source_index], judged.stated
         if not isinstance(place, Aligned):
             return judged
-        passage = passage_of(place.span, note.text)
+        note_text = stated_text(note.text)
+        passage = passage_of(place.span, note_text)
         backing = support(
-            stated, passage, title=note.title, question=self._question, note=note.text
+            stated, passage, title=note.title, question=self._question, note=note_text
         )
         refused = backing.contradictions and self._rules.contradiction == "refuse"
         return replace(
             judged,
             new_numbers=new_numbers(
                 without_note_names(stated),
-                known_numbers(f"{note.title}\n{note.text}\n{self._question}"),
+                known_numbers(f"{note.title}\n{note_text}\n{self._question}"),
             ),
             passage=passage,
             support=backing,
