@@ -25,7 +25,7 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, is_row
+from gigamind.judges.search_qa.passage import HEADING, Contradiction, Passage, Support, is_row
 from gigamind.judges.search_qa.reading import Reading, is_content
 from gigamind.judges.search_qa.reply import (
     RULES,
@@ -37,6 +37,7 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.roles import CLAUSES, Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
+from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
@@ -154,15 +155,36 @@ def _judged(
 
 
 def _by_rule(claim: JudgedClaim) -> JudgedClaim:
-    support = claim.support
-    if claim.verdict == "supported" and support and not support.foreign:
-        doubt = next((own for name, own in _DOUBTS.items() if getattr(support, name)), None)
+    found = claim.support
+    if claim.verdict == "supported" and found and not found.foreign:
+        doubt = _doubt_of(found)
         return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
     is_against = not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
-    if support and not support.sparse and is_against and claim.evidence:
+    if found and not found.sparse and is_against and claim.evidence:
         note = claim.evidence.quote.source_index + 1
         return replace(claim, verdict="contradicted", note=note)
     return replace(claim, verdict="not_found", note=None)
+
+
+def _doubt_of(found: Support) -> Doubt | None:
+    return next((own for name, own in _DOUBTS.items() if getattr(found, name)), None)
+
+
+def why_unsupported(text: str, passages: Sequence[Passage]) -> Doubt | None:
+    """Return why passages do not state a text on their own, by the rules of this judge; None if they do.
+
+    Stricter than for an answer, which is shown beside its notes: each content word must be in the passages.
+    """
+    whole = Passage(
+        passages[0].heading, "\n".join(dict.fromkeys(passage.text for passage in passages))
+    )
+    found = support(text, whole, note=whole.text)
+    if found.contradictions:
+        return "contradiction"
+    if found.foreign or found.sparse:
+        return "little_in_common"
+    said = Reading(f"{whole.heading}\n{whole.text}").content
+    return _doubt_of(found) or (None if Reading(text).content <= said else "added")
 
 
 _FEWEST_OF_TWO = 4  # words of a claim that connects two sentences
