@@ -43,8 +43,10 @@ _SIGNS = re.compile(
 def why_unstated(text: str, span: Span) -> Unstated | None:
     """Return why the first or last word of a span is not stated; None if both are."""
     parts = unstated(text)
-    match = parts and _ENDS.search(span.slice(text))
-    ends = (span.start + match.start(), span.start + match.end() - 1) if match else ()
+    match = _ENDS.search(span.slice(text)) if parts else None
+    if match is None:
+        return None
+    ends = (span.start + match.start(), span.start + match.end() - 1)
     return next(
         (why for part, why in parts if any(part.start <= at < part.end for at in ends)), None
     )
@@ -91,7 +93,8 @@ def _unstated(text: str) -> Iterator[tuple[Span, Unstated]]:
         "placeholder": placeholders,
     }
     for why, places in found.items():
-        yield from ((Span(base + start, base + end), why) for start, end in places)
+        for start, end in places:
+            yield Span(base + start, base + end), why
 
 
 def _outdated(body: str, begun: Sequence["Mark"]) -> Iterator[tuple[int, int]]:

@@ -38,6 +38,7 @@ LABELS: Mapping[str, Message] = {
         "the quote is from text that looks like instructions to the judge (prompt injection)"
     ),
     "contradiction": _("the source sentence may contradict the claim"),
+    "sources_differ": _("another sentence of the notes says otherwise"),
     "little_in_common": _("the source sentence has few words of the claim"),
     "new_name": _("the claim has a name that is not in the note"),
     "new_number": _("the claim has a number that is not in the source sentence"),

@@ -13,12 +13,17 @@ def is_second_look(text: str) -> bool:
 
 
 def looks(
-    text: str, says: Callable[[str], bool | None], *, able: bool = True
+    text: str,
+    says: Callable[[str], bool | None],
+    *,
+    able: bool = True,
+    passage: str = "",
 ) -> dict[str, list[dict[str, Any]]]:
     """The reply to such a message.
 
     Args:
         says: whether the text of a statement says it; None where the model leaves it out.
+        passage: the only text of which the model says so; empty for every text.
         able: whether the model tells the pairs apart; else it says yes to all of them.
     """
     start = text.index("[{")
@@ -27,6 +32,8 @@ def looks(
     for one in statements:
         pair = known_pair(one)
         said = says(one["statement"]) if pair is None else pair.said or not able
+        if pair is None and passage and one["text"] != passage:
+            said = False
         if said is not None:
             found.append(
                 {"id": one["id"], "unsaid": "" if said else one["statement"], "said": said}

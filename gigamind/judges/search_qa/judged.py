@@ -19,6 +19,7 @@ Doubt = (
         "quote_of_another_note",
         "quote_changed",
         "contradiction",
+        "sources_differ",
         "new_name",
         "new_number",
         "added",

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Literal
 
-from gigamind.evidence.clause import sentences_around
+from gigamind.evidence.clause import is_question, sentences_around
 from gigamind.judges.search_qa.reading import Substitution
 from gigamind.spans import Span
+from gigamind.text import sentences, unwrapped
 
 Contradiction = Literal[
     "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
@@ -103,6 +104,15 @@ def passage_of(span: Span, text: str) -> Passage:
     match = next(filter(None, above), None)
     heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
     return Passage(heading, sentences, lead, tuple(beside))
+
+
+def prose_of(text: str) -> Iterator[Span]:
+    """Yield the sentences of a text that state something by themselves: no headings, questions, rows or items."""
+    whole = unwrapped(text)
+    for span in sentences(whole):
+        said = span.slice(whole)
+        if not (Passage("", said).is_terse or HEADING.match(said) or is_question(said)):
+            yield span
 
 
 def is_row(line: str) -> bool:

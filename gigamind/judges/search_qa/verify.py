@@ -5,7 +5,9 @@ A quote of another note, a changed quote, and a quote that fails the rules of `q
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
@@ -15,7 +17,8 @@ from gigamind.judges.quotes import is_too_short, strongest
 from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.passage import passage_of
+from gigamind.judges.search_qa.passage import Contradiction, Passage, passage_of, prose_of
+from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
@@ -23,6 +26,10 @@ from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.prompting.fences import Source
+from gigamind.spans import Span
+
+# Contradictions between two sentences with the same words otherwise.
+_DENYING: AbstractSet[Contradiction] = frozenset({"number", "negation", "polarity"})
 
 
 class Verifier:
@@ -85,7 +92,9 @@ class Verifier:
         backing = support(
             stated, passage, title=note.title, question=self._question, note=note_text
         )
-        refused = backing.contradictions and self._rules.contradiction == "refuse"
+        doubt: Doubt | None = "contradiction" if backing.contradictions else None
+        if doubt is None and not backing.foreign and self._is_denied_elsewhere(stated, passage):
+            doubt = "sources_differ"
         return replace(
             judged,
             new_numbers=new_numbers(
@@ -94,8 +103,40 @@ class Verifier:
             ),
             passage=passage,
             support=backing,
-            doubt="contradiction" if refused else None,
+            doubt=doubt if self._rules.contradiction == "refuse" else None,
         )
+
+    def _is_denied_elsewhere(self, stated: str, passage: Passage) -> bool:
+        """Return whether another sentence of the notes says the same with a number, negation or word changed.
+
+        Another word counts only if the passage has words around the claim: the two may be about two things.
+        """
+        claim = Reading(without_note_names(stated))
+        said = Reading(passage.said).content
+        for note, text, span, content in self._sentences:
+            missing = {key for key in claim.content - content if key.isalpha()}
+            shared = {key for key in claim.content & content if key.isalpha() and len(key) > 1}
+            if not shared or len(missing) > 1 or span.slice(text) in passage.text:
+                continue
+            found = support(
+                claim.raw, passage_of(span, text), title=note.title, question=self._question
+            )
+            denied = not _DENYING.isdisjoint(found.contradictions)
+            around = len(said - claim.content - content) >= _FEWEST_AROUND
+            other = around and not denied and found.substitution
+            if (denied and not missing) or (other and missing <= Reading(other.in_claim).content):
+                return True
+        return False
+
+    @cached_property
+    def _sentences(self) -> Sequence[tuple[Source, str, Span, AbstractSet[str]]]:
+        """The prose sentences of the notes with their content words; rows and items are parts of one whole."""
+        return [
+            (note, text, span, Reading(span.slice(text)).content)
+            for note in self._notes
+            for text in [stated_text(note.text)]
+            for span in prose_of(text)
+        ]
 
     def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
         rule = self._rules.second_look
@@ -103,7 +144,8 @@ class Verifier:
         return [
             claim
             for claim in believed
-            if rule == "all" or (rule == "doubtful" and _is_doubtful(claim))
+            if _added_fact(claim) is None
+            and (rule == "all" or (rule == "doubtful" and _is_doubtful(claim)))
         ]
 
     def with_second_look(
@@ -121,15 +163,17 @@ class Verifier:
     def _doubt_of_second_look(
         self, claim: JudgedClaim, confirmed: Mapping[int, bool | None]
     ) -> Doubt | None:
-        if claim.verdict != "supported" or confirmed.get(claim.claim.id):
+        if claim.verdict != "supported":
             return None
-        if confirmed.get(claim.claim.id) is False:
+        doubt, answer = _added_fact(claim), confirmed.get(claim.claim.id)
+        if doubt or answer:
+            return doubt
+        if answer is False:
             return "not_confirmed"
-        if not _is_doubtful(claim) or claim.support is None:
-            return None
-        if self._rules.second_look != "never":
+        if _is_doubtful(claim) and self._rules.second_look != "never":
             return "not_looked_at"
-        return "little_in_common" if claim.support.sparse else None
+        is_sparse = claim.support is not None and claim.support.sparse
+        return "little_in_common" if is_sparse else None
 
     def _reason_not_located(self, place: Alignment) -> Doubt:
         quote = place.quote.text
@@ -141,10 +185,19 @@ class Verifier:
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
 
+def _added_fact(claim: JudgedClaim) -> Doubt | None:
+    """Return which fact of a claim its source lacks, which no model may confirm; None if it lacks none."""
+    found = claim.support
+    if found and found.new_names:
+        return "new_name"
+    return "new_number" if found and found.far_number else None
+
+
 def _is_doubtful(claim: JudgedClaim) -> bool:
     return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
 
 
+_FEWEST_AROUND = 2  # content words
 _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 
