@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evidence.critical import Critical
-from gigamind.evidence.stated import Unstated
 from gigamind.i18n import _
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # lower thresholds accept unrelated passages
 _LEAST_SEARCH = 0.5  # with lower thresholds, more than half of the quote may be missing
 Loss = Literal["cut_negation", "cut_limit", "question"]
+Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
 Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
 
 

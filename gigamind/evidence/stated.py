@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from gigamind.evidence.result import Unstated
 from gigamind.spans import Span, spliced
 
 if TYPE_CHECKING:
     from gigamind.vault.markdown import Mark
-
-Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
 
 # A heading, a callout or the `status` of a note marks its text as outdated by one of its parts, not by its topic.
 _OUTDATED = re.compile(
@@ -20,17 +19,13 @@ _OUTDATED = re.compile(
 )
 _PARTS = re.compile(r"[()\[\]：–—]|:(?=\s|$)|\s-\s")
 _MARKUP = " \t\r\n>*_`~#!."
-_CALLOUT = re.compile(r"[ \t>]*(?:\[!([^\]\n]+)\][+-]?)?([^\n]*)")
-_COMMENT = r"<!--.*?(?:-->|\Z)"
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]+\}\}|\{%[^\n]*?%\}|<%[^\n]*?%>")
 # A setting or a statement behind a comment sign; a comment in words explains the code and is no part of it.
-_CODE_COMMENT = re.compile(
-    r"^[ \t]*(?:#|//|--|;)+[ \t]*(?:[\w.\"'\[\]-]+[ \t]*[:=][ \t]*(?:[^\s,;]+|\"[^\"\n]*\"|'[^'\n]*')[,;]?"
-    rf"|[^\n]*(?:[;{{}}]|\w\([^\n]*\)))[ \t]*$|(?<!\S)/\*(?:[^*;={{}}]|\*(?!/))*[;={{}}].*?\*/|{_COMMENT}",
-    re.MULTILINE | re.DOTALL,
-)
-_HTML_COMMENT = re.compile(_COMMENT, re.DOTALL)
-_COMMENTED = {"CodeBlock": _CODE_COMMENT, "HtmlBlock": _HTML_COMMENT, "InlineHtml": _HTML_COMMENT}
+_CODE_COMMENT = re.compile(r"^[ \t]*+(?:#|//|--|;)[#/;-]*+[ \t]*+", re.MULTILINE)
+_SETTING = re.compile(r"[\w.\"'\[\]-]++[ \t]*+[:=][ \t]*+(?:\"[^\"]*+\"|'[^']*+'|[^\s,;]++)[,;]?")
+_STATEMENT = re.compile(r"[;{}]$|\w\([^()]*+\)$")
+_BRACKETED = {"CodeBlock": (("/*", "*/"), ("<!--", "-->")), "HtmlBlock": (("<!--", "-->"),)}
+_BRACKETED["InlineHtml"] = _BRACKETED["HtmlBlock"]
 _STRUCK = re.compile(r"</?(?:del|s|strike)\b[^<>]*>", re.IGNORECASE)
 _ENDS = re.compile(r"\w(?:.*\w)?", re.DOTALL)  # from the first to the last letter
 # Texts without such a sign are not parsed.
@@ -104,9 +99,11 @@ def _outdated(body: str, begun: Sequence["Mark"]) -> Iterator[tuple[int, int]]:
             behind = (h.start for h in headings[number + 1 :] if h.level <= heading.level)
             yield heading.end, next(behind, len(body))
     for mark in begun:
-        title = _CALLOUT.match(body, mark.start) if mark.name == "BlockQuote" else None
-        if title and any(map(_is_outdated, filter(None, title.groups()))):
-            yield mark.start, mark.end
+        if mark.name == "BlockQuote":
+            line = body[mark.start : mark.end].lstrip(" \t>").partition("\n")[0]
+            kind, _bracket, title = line.removeprefix("[!").partition("]")
+            if _is_outdated(kind) or _is_outdated(title.lstrip("+-")):
+                yield mark.start, mark.end
 
 
 def _struck_out(body: str, begun: Sequence["Mark"]) -> Iterator[tuple[int, int]]:
@@ -123,8 +120,22 @@ def _struck_out(body: str, begun: Sequence["Mark"]) -> Iterator[tuple[int, int]]
 
 def _commented(body: str, begun: Sequence["Mark"]) -> Iterator[tuple[int, int]]:
     for mark in begun:
-        if pattern := _COMMENTED.get(mark.name):
-            yield from (match.span() for match in pattern.finditer(body, mark.start, mark.end))
+        for opening, closing in _BRACKETED.get(mark.name, ()):
+            start = body.find(opening, mark.start, mark.end)
+            while start >= 0:
+                end = body.find(closing, start, mark.end)
+                end = mark.end if end < 0 else end + len(closing)
+                if opening != "/*" or _STATEMENT.search(
+                    body[start:end].removesuffix(closing).strip()
+                ):
+                    yield start, end
+                start = body.find(opening, end, mark.end)
+        if mark.name == "CodeBlock":
+            for sign in _CODE_COMMENT.finditer(body, mark.start, mark.end):
+                end = body.find("\n", sign.end(), mark.end)
+                line = body[sign.end() : mark.end if end < 0 else end].rstrip()
+                if _SETTING.fullmatch(line) or _STATEMENT.search(line):
+                    yield sign.start(), sign.end() + len(line)
 
 
 def _is_outdated(title: str) -> bool:

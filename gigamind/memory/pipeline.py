@@ -7,9 +7,17 @@ from typing import Any, Literal, cast, get_args
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
-from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, Alignment, AlignResult, Quote
+from gigamind.evidence.result import (
+    DEFAULT,
+    AlignConfig,
+    Aligned,
+    Alignment,
+    AlignResult,
+    Quote,
+    Unstated,
+)
 from gigamind.evidence.source import text_hash
-from gigamind.evidence.stated import Unstated, stated
+from gigamind.evidence.stated import stated
 from gigamind.memory.events import Event, EventLog
 from gigamind.memory.schema import ExtractedEntry, Extraction, Session
 

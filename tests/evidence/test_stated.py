@@ -38,7 +38,7 @@ def parts(text):
         ("Day <% tp.date.now() %>.", "<% tp.date.now() %>", "placeholder"),
         ("```yaml\n# replicas: 3\nreplicas: 5\n```", "# replicas: 3", "comment"),
         ("```js\n// start();\nstop();\n```", "// start();", "comment"),
-        ("```c\n/* a = 1\n   b = 2 */\nc = 3\n```", "/* a = 1\n   b = 2 */", "comment"),
+        ("```c\n/* a = 1;\n   b = 2; */\nc = 3\n```", "/* a = 1;\n   b = 2; */", "comment"),
     ],
 )  # fmt: skip
 def test_a_part_that_its_author_does_not_state_has_a_reason(note, part, why):

@@ -159,11 +159,14 @@ def _changed(statement: Statement) -> Passage | None:
         shared = set(pattern.findall(passage.text)).intersection(pattern.findall(statement.text))
         for word in sorted(shared):
             other = _other_number(word, passage.text) if word.isdigit() else _OTHER_NAME
-            edge = re.compile(rf"(?<!\w){word}(?!\d)" if word.isdigit() else rf"\b{word}\b")
-            said, lead = (edge.sub(other, text) for text in (passage.said, passage.lead))
-            if (said, lead) != (passage.said, passage.lead):
-                return replace(passage, said=said, lead=lead)
+            texts = [_put(pattern, word, other, text) for text in (passage.said, passage.lead)]
+            if texts != [passage.said, passage.lead]:
+                return replace(passage, said=texts[0], lead=texts[1])
     return None
+
+
+def _put(pattern: re.Pattern[str], word: str, other: str, text: str) -> str:
+    return pattern.sub(lambda match: other if match[0] == word else match[0], text)
 
 
 def _with_other_number(text: str, near: str) -> str:
