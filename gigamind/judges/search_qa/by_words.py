@@ -18,7 +18,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judged import JudgedClaim
+from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
@@ -26,7 +26,7 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, is_row
+from gigamind.judges.search_qa.passage import Passage, is_row
 from gigamind.judges.search_qa.question import Asked, sentences_of
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
@@ -40,14 +40,14 @@ from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
-from gigamind.judges.search_qa.support import LEAST
+from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
 
 # Part of the fingerprint, like RULES of the judge with a model.
-RULES_OF_WORDS = 6
+RULES_OF_WORDS = 7
 
 
 class FittedScore(BaseModel):
@@ -197,6 +197,21 @@ def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
     return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
 
 
+def why_unsupported(text: str, passages: Sequence[Passage]) -> Doubt | Literal["added"] | None:
+    """Return why passages do not state a text on their own, by the rules of this judge; None if they do.
+
+    Stricter than for an answer, which is shown beside its notes: each content word must be in the passages.
+    """
+    said = "\n".join(dict.fromkeys(passage.text for passage in passages))
+    whole = Passage(passages[0].heading, said)
+    found = support(text, whole, note=said)
+    if found.contradictions:
+        return "contradiction"
+    if found.refusal or found.foreign or found.sparse:
+        return found.refusal or "little_in_common"
+    return None if Reading(text).content <= Reading(f"{whole.heading}\n{said}").content else "added"
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A sentence of a note that may serve as a quote; headings and questions state nothing.
@@ -239,7 +254,7 @@ class Lines:
                     row.text,
                     row.content,
                     row.is_korean,
-                    not (HEADING.fullmatch(row.text) or is_question(row.text)),
+                    row.states,
                     (question.answered(f"{note.title}\n{row.heading}\n{row.text}") or 0.0)
                     if question
                     else 0.0,

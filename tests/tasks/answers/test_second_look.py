@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from second_looks import is_second_look, looks
 
 from gigamind.tasks import evaluate
@@ -18,7 +19,7 @@ def rows(*answers):
     ]  # fmt: skip
 
 
-def run_of(options, server, items, says=lambda _: True, *, able=True, **changes):
+def run_of(options, server, items, says=lambda said: "fifteen" in said, *, able=True, **changes):
     """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
     claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
     whole = {
@@ -29,7 +30,7 @@ def run_of(options, server, items, says=lambda _: True, *, able=True, **changes)
 
     def respond(body):
         text = str(body["messages"][-1]["content"])
-        return looks(text, says, able=able) if is_second_look(text) else whole
+        return looks(text, says, able=able, passage=LEAVE) if is_second_look(text) else whole
 
     server.respond = respond
     out = evaluate(options(items, **changes)).out
@@ -47,7 +48,8 @@ def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(op
     assert sum(row["call"] == "second look: pairs" for row in attempts) == 2
     assert summary["looked_at"] == 2
     assert summary["second_looks"] == [
-        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12], "believed": True}
+        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12],
+         "canaries": [2, 0], "canary_interval": [0.0, pytest.approx(0.6576, abs=1e-4)], "believed": True}
     ]  # fmt: skip
     claims = {name: line["evaluation"]["claims"][0] for name, line in lines.items()}
     assert {name: (one["verdict"], one["doubt"], one["said"]) for name, one in claims.items()} == {
