@@ -18,7 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DECLARED = ROOT / "pyproject.toml"
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "babel")
-QUIET = ("-p", "no:anyio")  # the plugin of an older anyio warns with a newer pytest
+OPTIONS = (
+    "-m",
+    "not faults and not whole",
+    "-p",
+    "no:anyio",
+)  # an older anyio's plugin warns with a newer pytest
 SHOWN = ("litellm", "instructor", "openai", "anthropic", "httpx", "httpx2", "aiohttp", "pydantic")
 
 
@@ -48,7 +53,18 @@ def passes(python: str, versions: str, folder: Path, tests: Sequence[str]) -> bo
         install(python, RESOLUTIONS[versions], environment)
     found = run([str(own), "-m", "pip", "list", "--format", "freeze"]).stdout
     installed = re.findall(rf"^(?:{'|'.join(SHOWN)})==.*$", found, re.MULTILINE)
-    command = [str(own), "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *QUIET, *tests]
+    command = [
+        str(own),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-p",
+        "no:cacheprovider",
+        *OPTIONS,
+        *tests,
+    ]
     tested = run(command)
     word = "passed" if tested.returncode == 0 else "FAILED"
     print(f"{python}, {versions} ({', '.join(installed)}): {word}", flush=True)

@@ -149,8 +149,10 @@ def patterns() -> tuple[Tried, ...]:
                     where, at_a_place = f"{path}:{call.lineno}", methods <= AT_A_PLACE
                     found.setdefault((each.pattern, each.flags), Tried(where, each, at_a_place))
             elif calls:
-                kept = isinstance(statement, ast.Assign) and held(known[statement.targets[0].id])
-                assert kept, f"{path}:{statement.lineno} makes a pattern that no global holds"
+                names = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+                values = [known.get(name) for name in names]
+                reads_bytes = any(isinstance(getattr(v, "pattern", None), bytes) for v in values)
+                assert held(values) or reads_bytes, f"{path}:{statement.lineno} is in no global"
     return tuple(found.values())
 
 

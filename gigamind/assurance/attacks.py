@@ -158,13 +158,12 @@ def _check(row: AttackRow, scenario: Scenario, where: str) -> None:
             )
         )
     if row.place == "answer" and "search_qa" not in _KINDS[row.goal]:
-        message = _(
+        raise InputError(
             "{where}: the attack cannot be placed in the answer: judges that decide on the goal {goal!r} do not"
             " read answers.",
             where=where,
             goal=row.goal,
         )
-        raise InputError(message)
 
 
 AttackOutcome = Literal["fooled", "held", "unmeasured", "unscored"]

@@ -218,7 +218,7 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message
     """Read the report of a trial; raise InputError if it is unusable or about another judge."""
     report = read_report(path, model, fix)
     if report.fingerprint != judge.fingerprint:
-        message = _(
+        raise InputError(
             "{file}: this report is about another judge: its fingerprint is {other:.12}, but the judge of the"
             " runs has {judge:.12}. {fix}",
             file=path,
@@ -226,7 +226,6 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message
             judge=judge.fingerprint,
             fix=fix,
         )
-        raise InputError(message)
     return report
 
 
@@ -311,7 +310,7 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, CardLabels]:
         ]
         if len(unknown) > _NAMED:
             named.append(_("{count} more", count=len(unknown) - _NAMED))
-        message = _(
+        raise InputError(
             "{file}: {unknown} of {total} labels belong to items that are not in the run {run}: {items}. Label the"
             " items of this run.",
             file=path,
@@ -320,7 +319,6 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, CardLabels]:
             run=run.folder,
             items=named,
         )
-        raise InputError(message)
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
 
@@ -329,10 +327,8 @@ def _from_dataset(run: JudgedRun) -> tuple[_Labels, CardLabels]:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
-            _(
-                "{run}: the dataset of this run has no human labels. Pass a file of labels with --labels.",
-                run=run.folder,
-            )
+            "{run}: the dataset of this run has no human labels. Pass a file of labels with --labels.",
+            run=run.folder,
         )
     return _labelled(run, values, "dataset", run.report.dataset, run.report.dataset_hash)
 

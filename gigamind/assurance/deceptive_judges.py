@@ -102,7 +102,7 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
     checked = check_answers(read, vault, Identities(vault.notes if vault else ()))
     if checked.errors:
         first = checked.errors[0]
-        message = _(
+        raise DatasetError(
             "{file}:{line}: {field}: {problem}. {fix} ({rejected} of {rows} rows cannot be used)",
             file=dataset,
             line=first.line,
@@ -112,15 +112,13 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
             rejected=checked.rejected,
             rows=checked.rows,
         )
-        raise DatasetError(message)
     answers = tuple(_labelled(checked.answers))
     if not answers:
-        message = _(
+        raise DatasetError(
             '{file}: no answer has human labels ("labels"), so false verdicts of a judge cannot be detected. Add'
             " labels to some answers.",
             file=dataset,
         )
-        raise DatasetError(message)
     return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))
 
 

@@ -71,13 +71,12 @@ def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -
     for folder in folders:  # a run given twice never flips compared with itself
         run = read_written(folder / "run.json", _MISSING)
         if run in known:
-            message = _(
+            raise InputError(
                 "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
                 " --store-mode off.",
                 folder=folder,
                 other=known[run],
             )
-            raise InputError(message)
         known[run] = folder
     runs = [_read_run(folder, kinds) for folder in folders]
     for other in runs[1:]:
@@ -93,7 +92,7 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
         ("dataset", first.report.dataset_hash, other.report.dataset_hash),
     ):
         if ours != theirs:
-            message = _(
+            raise InputError(
                 "{folder}: this run is not a repetition of {first}: the {what} differs ({actual} instead of"
                 " {expected}). Repetitions need the same settings.",
                 folder=other.folder,
@@ -102,7 +101,6 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
                 actual=theirs,
                 expected=ours,
             )
-            raise InputError(message)
     if other.stored:  # a stored verdict never flips
         message = n_(
             "{folder}: this run is not an independent repetition: it reused {n} stored model reply. Run it again"
@@ -119,33 +117,30 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     run = read_report(folder / "run.json", RunReport, _MISSING)
     kind = kinds.get(run.task)
     if kind is None:
-        message = _(
+        raise InputError(
             '{folder}: a run of the task "{task}" has no judge that can be certified. Tasks with a judge: {tasks}',
             folder=folder,
             task=run.task,
             tasks=tuple(kinds),
         )
-        raise InputError(message)
     if run.judge is None:
-        message = _(
+        raise InputError(
             "{folder}: run.json names no judge, so there is nothing to certify. Run the evaluation again with a"
             " judge.",
             folder=folder,
         )
-        raise InputError(message)
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
     items: dict[str, RunItem] = {}
     for item in (item for line in lines for item in kind.items(line)):
         if item.id in items:
-            message = _(
+            raise InputError(
                 '{folder}: an answer and a claim of another answer both have the id "{item}". Change the'
                 " answer's id in the dataset, then run the evaluation again.",
                 folder=folder,
                 item=item.id,
             )
-            raise InputError(message)
         items[item.id] = item
     errors = read_reports(folder / "errors.jsonl", ErrorReport, _MISSING)
     file = folder / "summary.json"

@@ -15,7 +15,7 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, read_text
-from gigamind.i18n import Language, _, n_
+from gigamind.i18n import Language, n_
 from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
@@ -223,13 +223,12 @@ def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
     """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
     (where, kind), kinds = kind_named(name), {**ASKING, **OF_ANSWERS}
     if kind not in kinds:
-        message = _(
+        raise InputError(
             "{file}: judges of the kind {kind!r} cannot be tested. Use a judge of one of these kinds: {kinds}",
             file=where,
             kind=kind,
             kinds=tuple(kinds),
         )
-        raise InputError(message)
     return load_judge(name, language, kinds)
 
 
@@ -301,16 +300,15 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
         where = f"{path}:{number}"
         row = parsed(model, line, where)
         if row.id in rows:
-            message = _(
+            raise InputError(
                 "{where}: the id {id!r} is already used at {other}",
                 where=where,
                 id=row.id,
                 other=rows[row.id][0],
             )
-            raise InputError(message)
         rows[row.id] = (where, row)
     if not rows:
-        raise InputError(_("{file}: the file has no rows", file=path))
+        raise InputError("{file}: the file has no rows", file=path)
     return rows
 
 
@@ -326,11 +324,10 @@ def read_scenario_rows(
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
     for where, row in _read_rows(folder / name, model).values():
         if row.scenario not in scenarios:
-            message = _(
+            raise InputError(
                 "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
                 where=where,
                 scenario=row.scenario,
                 known=sorted(scenarios),
             )
-            raise InputError(message)
         yield where, row, scenarios[row.scenario][1]

@@ -177,11 +177,9 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
             raise InputError(
-                _(
-                    "{where}: `answer` is required in tests of search_qa judges and not allowed in tests of other"
-                    " kinds",
-                    where=where,
-                )
+                "{where}: `answer` is required in tests of search_qa judges and not allowed in tests of other"
+                " kinds",
+                where=where,
             )
         tests.append(UnitTest(row, scenario))
     return tuple(tests)

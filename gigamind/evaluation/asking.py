@@ -120,12 +120,10 @@ def ask_all(
             interrupted = True
         except UnwrittenError as error:
             raise UnwrittenError(
-                _(
-                    "{reason}. The run was stopped; finished items are kept. Free some disk space, then resume"
-                    " with --resume {folder}.",
-                    reason=error.message,
-                    folder=out,
-                )
+                "{reason}. The run was stopped; finished items are kept. Free some disk space, then resume"
+                " with --resume {folder}.",
+                reason=error.message,
+                folder=out,
             ) from error
         finally:
             ledger.close()  # models close it, too, where there are any
@@ -195,11 +193,9 @@ class Account:
             batches = Batches(out, folder, options.batch_poll, narrate)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
-                _(
-                    "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"
-                    " --batch. To stop them first, run: gigamind llm batches {folder} --cancel",
-                    folder=out,
-                )
+                "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"
+                " --batch. To stop them first, run: gigamind llm batches {folder} --cancel",
+                folder=out,
             )
         return cls(ledger, options.replies, budget_of(options, spent), batches=batches)
 

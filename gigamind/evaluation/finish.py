@@ -134,11 +134,9 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
             and not (policy.floors or policy.ceilings)
         ):
             raise InputError(
-                _(
-                    "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."
-                    " Name the baseline, such as --compare eval/baselines.",
-                    file=options.gates,
-                )
+                "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."
+                " Name the baseline, such as --compare eval/baselines.",
+                file=options.gates,
             )
     return reference_of(options, kinds)
 
@@ -191,7 +189,7 @@ def _write(
                 verdict = with_history(release, record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
-                    _("{reason}. The results are in {folder}.", reason=error.message, folder=out)
+                    "{reason}. The results are in {folder}.", reason=error.message, folder=out
                 )
             else:
                 files |= verdict_files(verdict, options.language, out)
@@ -221,11 +219,7 @@ def _write(
     write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
-            _(
-                "the run is outside the bounds of {file}; see {folder}",
-                file=options.gates,
-                folder=out,
-            )
+            "the run is outside the bounds of {file}; see {folder}", file=options.gates, folder=out
         )
     announce(
         verdict, options, page, refused, options.language, bounds=bounds, status=record.run.status
@@ -316,11 +310,9 @@ def no_result(
     if not why:
         return _partial(record, least, out)
     return EvaluationError(
-        _(
-            "{reason}. See {folder}, or accept partial results with --allow-partial.",
-            reason=why,
-            folder=out,
-        )
+        "{reason}. See {folder}, or accept partial results with --allow-partial.",
+        reason=why,
+        folder=out,
     )
 
 
@@ -328,12 +320,10 @@ def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
     if record.run.status != "complete":
         return None
     return EvaluationError(
-        _(
-            "all {units} failed. The first error: {reason}. All errors are in {file}.",
-            units=units_of(record.run.task),
-            reason=first_failure(record),
-            file=out / "errors.jsonl",
-        )
+        "all {units} failed. The first error: {reason}. All errors are in {file}.",
+        units=units_of(record.run.task),
+        reason=first_failure(record),
+        file=out / "errors.jsonl",
     )
 
 
@@ -356,14 +346,12 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
     if hopeless:
         kinds = Counter(error.kind for error in hopeless)
         return EvaluationError(
-            _(
-                "{items} have no verdict: {reason} ({code}). Fix the cause and resume with --resume {folder},"
-                " or accept partial results with --allow-partial.",
-                items=_counted(record.llm, units, kinds["verdict"], kinds["check"]),
-                reason=hopeless[0].message,
-                code=hopeless[0].error,
-                folder=out,
-            )
+            "{items} have no verdict: {reason} ({code}). Fix the cause and resume with --resume {folder},"
+            " or accept partial results with --allow-partial.",
+            items=_counted(record.llm, units, kinds["verdict"], kinds["check"]),
+            reason=hopeless[0].message,
+            code=hopeless[0].error,
+            folder=out,
         )
     checks = record.llm.checks
     skipped = [
@@ -371,12 +359,10 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
     ]
     if any(skipped):
         return BudgetError(
-            _(
-                "the budget was too small for {items}. Raise it and resume with --resume {folder},"
-                " or accept partial results with --allow-partial.",
-                items=_counted(record.llm, units, *skipped),
-                folder=out,
-            )
+            "the budget was too small for {items}. Raise it and resume with --resume {folder},"
+            " or accept partial results with --allow-partial.",
+            items=_counted(record.llm, units, *skipped),
+            folder=out,
         )
     return _sparse(record, least, record.llm, out)
 
@@ -392,24 +378,22 @@ def _sparse(
             continue
         if not part.items:
             return EvaluationError(
-                _("none of the {units} could be judged; see {folder}", units=units, folder=out)
+                "none of the {units} could be judged; see {folder}", units=units, folder=out
             )
         scored = part.outcomes.get("scored", 0)
         if scored < least * part.items:
             kind = "verdict" if part is llm else "check"
             errors = [error for error in record.errors if error.kind == kind]
             return EvaluationError(
-                _(
-                    "only {scored:,} of {total:,} {units} succeeded, less than the required share of {least:g}"
-                    " (--min-coverage).{cause} See {folder}, use another model, or accept partial results with"
-                    " --allow-partial.",
-                    scored=scored,
-                    total=part.items,
-                    units=part_units,
-                    least=least,
-                    cause=_main_cause(errors),
-                    folder=out,
-                )
+                "only {scored:,} of {total:,} {units} succeeded, less than the required share of {least:g}"
+                " (--min-coverage).{cause} See {folder}, use another model, or accept partial results with"
+                " --allow-partial.",
+                scored=scored,
+                total=part.items,
+                units=part_units,
+                least=least,
+                cause=_main_cause(errors),
+                folder=out,
             )
     return None
 

@@ -73,11 +73,9 @@ def read_verdict(out: Path) -> Release | None:
         return Release.model_validate_json(file.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(
-            _(
-                "{file}: not written by this version of gigamind ({reason}). Evaluate the run again.",
-                file=file,
-                reason=reason_of(error) if isinstance(error, OSError) else text_of(error),
-            )
+            "{file}: not written by this version of gigamind ({reason}). Evaluate the run again.",
+            file=file,
+            reason=reason_of(error) if isinstance(error, OSError) else text_of(error),
         ) from error
 
 
@@ -183,7 +181,7 @@ def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:
             file.write(text)
     except OSError as error:
         raise InputError(
-            _("{file}: cannot be written ({reason})", file=path, reason=reason_of(error))
+            "{file}: cannot be written ({reason})", file=path, reason=reason_of(error)
         ) from error
 
 
@@ -261,11 +259,9 @@ def _read_waiver(out: Path) -> Waiver | None:
     except (OSError, ValidationError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else first_problem(error)
         raise InputError(
-            _(
-                "{file} cannot be used: {reason}. Write it again with `gigamind gate waive`.",
-                file=file,
-                reason=reason,
-            )
+            "{file} cannot be used: {reason}. Write it again with `gigamind gate waive`.",
+            file=file,
+            reason=reason,
         ) from error
 
 
@@ -279,15 +275,13 @@ def waive(out: Path, *, reason: str, until: date, by: str) -> Waiver:
     verdict = read_verdict(out)
     if verdict is None or not verdict.gate.failed:
         raise InputError(
-            _(
-                "{folder}: no failed gate. Name the output folder of a run that was compared and failed.",
-                folder=out,
-            )
+            "{folder}: no failed gate. Name the output folder of a run that was compared and failed.",
+            folder=out,
         )
     today = datetime.now(UTC).date()
     if until < today:
         raise InputError(
-            _("--until {until}: the date is over. Name a later date.", until=until.isoformat())
+            "--until {until}: the date is over. Name a later date.", until=until.isoformat()
         )
     waiver = Waiver(
         run_id=verdict.comparison.current.run_id,

@@ -366,11 +366,9 @@ def _kept_beside(out: Path) -> Generator[None]:
         if out.exists() or not shards.is_resumable(out):
             raise
         raise EvaluationError(
-            _(
-                "{reason}. The replies of models are kept. Fix the cause, then resume with --resume {folder}.",
-                reason=error.message,
-                folder=out,
-            )
+            "{reason}. The replies of models are kept. Fix the cause, then resume with --resume {folder}.",
+            reason=error.message,
+            folder=out,
         ) from error
 
 

@@ -284,12 +284,10 @@ class Shards:
         items = shard.items
         if end["stopped"]:
             raise EvaluationError(
-                _(
-                    "{shard} stopped because {file} was not locked. The output folder must be on a file system"
-                    " whose locks work across machines.",
-                    shard=_name(items),
-                    file=self._run / ITEMS_FILE,
-                )
+                "{shard} stopped because {file} was not locked. The output folder must be on a file system"
+                " whose locks work across machines.",
+                shard=_name(items),
+                file=self._run / ITEMS_FILE,
             )
         self._running.discard(items)
         self._leases.give_back(items)
@@ -348,19 +346,15 @@ def check_unfinished(out: Path, *, resume: bool) -> None:
     kept = is_resumable(out)
     if resume and not kept:
         raise InputError(
-            _(
-                "--resume {folder}: this folder has no interrupted run to resume. The run has ended, or never"
-                " existed.",
-                folder=out,
-            )
+            "--resume {folder}: this folder has no interrupted run to resume. The run has ended, or never"
+            " existed.",
+            folder=out,
         )
     if kept and not resume:
         raise InputError(
-            _(
-                "{unfinished}: an unfinished run exists. Resume it with --resume {folder}, or name another folder.",
-                unfinished=unfinished_folder(out),
-                folder=out,
-            )
+            "{unfinished}: an unfinished run exists. Resume it with --resume {folder}, or name another folder.",
+            unfinished=unfinished_folder(out),
+            folder=out,
         )
 
 

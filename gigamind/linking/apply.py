@@ -90,14 +90,12 @@ def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
     now = files.read(note.path)
     if content_hash(now) != note.content_hash:
         raise NotesError(
-            _(
-                "{note}: the note changed after gigamind read it. Run the command again.",
-                note=note.path,
-            )
+            "{note}: the note changed after gigamind read it. Run the command again.",
+            note=note.path,
         )
     if note.text.encode() != now:
         raise NotesError(
-            _("{note}: not valid UTF-8. Save it as UTF-8, and try again.", note=note.path)
+            "{note}: not valid UTF-8. Save it as UTF-8, and try again.", note=note.path
         )
     return now
 

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from gigamind.errors import NotesError, reason_of
-from gigamind.i18n import Text, _
+from gigamind.i18n import Text
 from gigamind.runs.folders import whole_file
 from gigamind.vault.walk import walk
 
@@ -48,17 +48,15 @@ class NoteFiles:
         with as_notes_error(path):
             if location.is_symlink():
                 raise NotesError(
-                    _(
-                        "{note}: is a symbolic link to {target}. gigamind inserts links only into regular files;"
-                        " name the target note instead.",
-                        note=path,
-                        target=location.readlink(),
-                    )
+                    "{note}: is a symbolic link to {target}. gigamind inserts links only into regular files;"
+                    " name the target note instead.",
+                    note=path,
+                    target=location.readlink(),
                 )
             bits = stat.S_IMODE(location.stat().st_mode) & 0o222
             if not bits or not os.access(location, os.W_OK):
                 raise NotesError(
-                    _("{note}: is read-only. Make it writable, and try again.", note=path)
+                    "{note}: is read-only. Make it writable, and try again.", note=path
                 )
 
     def replace(self, path: str, content: bytes) -> None:
@@ -80,7 +78,7 @@ class NoteFiles:
 
     def _location(self, path: str) -> Path:
         if path not in self._locations:
-            raise NotesError(_("{note}: no longer in the vault", note=path))
+            raise NotesError("{note}: no longer in the vault", note=path)
         return self._locations[path]
 
 
@@ -91,11 +89,9 @@ def as_notes_error(what: Text) -> Generator[None]:
         yield
     except OSError as error:
         raise NotesError(
-            _(
-                "{file}: cannot be read or written ({reason}). The note is unchanged.",
-                file=what,
-                reason=reason_of(error),
-            )
+            "{file}: cannot be read or written ({reason}). The note is unchanged.",
+            file=what,
+            reason=reason_of(error),
         ) from error
 
 

@@ -66,23 +66,19 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
         return False
     if content_hash(now) != row.after:
         raise NotesError(
-            _(
-                "{note}: the note changed after the links were inserted, so gigamind did not restore it. The"
-                " original note is in {file}.",
-                note=row.note,
-                file=backup,
-            )
+            "{note}: the note changed after the links were inserted, so gigamind did not restore it. The"
+            " original note is in {file}.",
+            note=row.note,
+            file=backup,
         )
     files.check_writable(row.note)
     with as_notes_error(_("{note}: the backup copy {file}", note=row.note, file=backup)):
         before = backup.read_bytes()
     if content_hash(before) != row.before:
         raise NotesError(
-            _(
-                "{note}: its backup copy {file} is not the original note, so gigamind did not restore it.",
-                note=row.note,
-                file=backup,
-            )
+            "{note}: its backup copy {file} is not the original note, so gigamind did not restore it.",
+            note=row.note,
+            file=backup,
         )
     files.replace(row.note, before)
     return True
@@ -91,21 +87,17 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
 def _vault_of(file: Path) -> Path:
     if not file.is_file():
         raise InputError(
-            _(
-                "--undo {file}: no such file. gigamind stores undo files as VAULT/{place}.",
-                file=file,
-                place=_UNDO_PLACE,
-            )
+            "--undo {file}: no such file. gigamind stores undo files as VAULT/{place}.",
+            file=file,
+            place=_UNDO_PLACE,
         )
     place = file.resolve()
     if place.name != UNDO_FILE or place.parts[-4:-2] != FOLDER:
         raise InputError(
-            _(
-                "--undo {file}: the undo file must be in its original place VAULT/{place}, because its paths are"
-                " relative to the vault. Move the file back.",
-                file=file,
-                place=_UNDO_PLACE,
-            )
+            "--undo {file}: the undo file must be in its original place VAULT/{place}, because its paths are"
+            " relative to the vault. Move the file back.",
+            file=file,
+            place=_UNDO_PLACE,
         )
     return place.parents[3]
 
@@ -116,19 +108,12 @@ def _rows(file: Path) -> Iterator[UndoRow]:
             row = UndoRow.model_validate(fields)
         except ValidationError as error:
             raise InputError(
-                _(
-                    "{file}:{line}: invalid line; the undo file was edited or damaged",
-                    file=file,
-                    line=number,
-                )
+                "{file}:{line}: invalid line; the undo file was edited or damaged",
+                file=file,
+                line=number,
             ) from error
         if leaves_vault(row.note):
             raise InputError(
-                _(
-                    "{file}:{line}: {note} is outside the vault",
-                    file=file,
-                    line=number,
-                    note=row.note,
-                )
+                "{file}:{line}: {note} is outside the vault", file=file, line=number, note=row.note
             )
         yield row

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.i18n import _
 from gigamind.llm.usage import Price, Usage, micro_usd
 from gigamind.runs.store import Journal, read_journal
 
@@ -169,12 +168,11 @@ def _attempts(path: Path) -> Iterator[Attempt]:
         try:
             yield Attempt(**row)
         except TypeError as error:
-            message = _(
+            raise InputError(
                 "{file}: a line of this request log is invalid ({reason}). The file was damaged or edited.",
                 file=path,
                 reason=str(error),
-            )
-            raise InputError(message) from error
+            ) from error
 
 
 def _read(path: Path) -> _Rows:

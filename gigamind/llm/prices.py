@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, ValidationError
 
 from gigamind.errors import InputError, reason_of
-from gigamind.i18n import _
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.usage import Price
 from gigamind.loading import first_problem, toml_values
@@ -62,19 +61,18 @@ def read_prices(path: Path) -> dict[str, Price]:
         rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
     except ValidationError as error:
-        message = _(
+        raise InputError(
             '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
             file=path,
             problem=first_problem(error),
-        )
-        raise InputError(message) from None
+        ) from None
     except OSError as error:
         raise InputError(
-            _("{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error))
+            "{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error)
         ) from error
     except ValueError as error:
         raise InputError(
-            _("{file}: the price file cannot be read: {reason}", file=path, reason=str(error))
+            "{file}: the price file cannot be read: {reason}", file=path, reason=str(error)
         ) from error
 
 

@@ -41,7 +41,7 @@ class Store:
     def __init__(self, folder: Path | None = None, mode: StoreMode = "off") -> None:
         if folder is None and mode != "off":
             raise InputError(
-                _("the store mode {mode} requires a folder for stored replies", mode=mode)
+                "the store mode {mode} requires a folder for stored replies", mode=mode
             )
         self._folder = folder
         self.mode: StoreMode = mode

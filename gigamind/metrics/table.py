@@ -54,15 +54,13 @@ def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
             value = of(*given)
         except OWN_FAULTS as error:
             raise InputError(
-                _("metric {metric}: {reason}", metric=key, reason=fault_of(error))
+                "metric {metric}: {reason}", metric=key, reason=fault_of(error)
             ) from error
         if isinstance(value, int | float) and not 0 <= value <= 1:
             raise InputError(
-                _(
-                    "metric {metric}: its function returned {value}, but a metric must be from 0 to 1",
-                    metric=key,
-                    value=value,
-                )
+                "metric {metric}: its function returned {value}, but a metric must be from 0 to 1",
+                metric=key,
+                value=value,
             )
         return value
 
@@ -191,12 +189,10 @@ def register_installed() -> None:
             given = point.load()
         except OWN_FAULTS as error:
             raise InputError(
-                _(
-                    "metric {name}: {target} cannot be loaded ({reason}). Fix or uninstall its package.",
-                    name=point.name,
-                    target=point.value,
-                    reason=fault_of(error),
-                )
+                "metric {name}: {target} cannot be loaded ({reason}). Fix or uninstall its package.",
+                name=point.name,
+                target=point.value,
+                reason=fault_of(error),
             ) from error
         for metric in (given,) if isinstance(given, Metric) else given:
             register(metric)

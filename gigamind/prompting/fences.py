@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gigamind.errors import InputError
-from gigamind.i18n import _
 from gigamind.llm.settings import StoreMode
 from gigamind.runs.folders import private_folder
 from gigamind.spans import Span
@@ -254,14 +253,13 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
     except OSError:  # missing, or the folder is read-only or full, which the store reports later
         return secrets.token_bytes(_KEY_BYTES)
     if len(key) != _KEY_BYTES:
-        message = _(
+        raise InputError(
             "{file}: this is not a valid key file: it has {actual} bytes instead of {expected}. Delete it."
             " gigamind then creates a new key and requests the replies again that were stored with another key.",
             file=path,
             actual=len(key),
             expected=_KEY_BYTES,
         )
-        raise InputError(message)
     return key
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigamind.errors import InputError, reason_of
-from gigamind.i18n import _
 from gigamind.llm.client import Message
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            _("{file}: the prompt cannot be read: {reason}", file=path, reason=_reason(error))
+            "{file}: the prompt cannot be read: {reason}", file=path, reason=_reason(error)
         ) from error
     return prompt_of(text, str(path), given)
 
@@ -69,13 +68,12 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
         used = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
     except TemplateSyntaxError as error:
-        message = _(
+        raise InputError(
             "{file}:{line}: the prompt cannot be parsed: {reason}",
             file=where,
             line=error.lineno,
             reason=str(error),
-        )
-        raise InputError(message) from error
+        ) from error
     _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
     return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 
@@ -92,15 +90,13 @@ def as_json(text: str) -> str:
 def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> None:
     if unknown:
         raise InputError(
-            _("{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown))
+            "{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown)
         )
     if missing:
         raise InputError(
-            _(
-                "{file}: the prompt template lacks these required blocks: {names}",
-                file=where,
-                names=missing,
-            )
+            "{file}: the prompt template lacks these required blocks: {names}",
+            file=where,
+            names=missing,
         )
 
 

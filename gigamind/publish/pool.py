@@ -180,7 +180,7 @@ def _opener(runner: str) -> Callable[[], Opened]:
     match = _RUNNER.fullmatch(runner)
     if match is None:
         raise InputError(
-            _("--runner {runner}: must be like {examples}", runner=runner, examples=_EXAMPLES)
+            "--runner {runner}: must be like {examples}", runner=runner, examples=_EXAMPLES
         )
     if here := match["here"]:
         return lambda: _opened_here(here, int(match["places"]))
@@ -189,11 +189,9 @@ def _opener(runner: str) -> Callable[[], Opened]:
         import_module(f"prefect_{cluster}")
     except ImportError as error:
         raise InputError(
-            _(
-                "--runner {runner} needs a package. Run: pip install gigamind-eval[{extra}]",
-                runner=runner,
-                extra=cluster,
-            )
+            "--runner {runner} needs a package. Run: pip install gigamind-eval[{extra}]",
+            runner=runner,
+            extra=cluster,
         ) from error
     opened = _opened_dask if cluster == "dask" else _opened_ray
     return lambda: opened(match["address"], local)
@@ -233,18 +231,14 @@ def _opened_dask(address: str | None, local: int) -> Opened:
         places = sum(runner.client.nthreads().values())
     except OSError as error:
         raise EvaluationError(
-            _(
-                "No Dask scheduler answers at {address} ({reason}). Start one with: dask scheduler",
-                address=address,
-                reason=str(error),
-            )
+            "No Dask scheduler answers at {address} ({reason}). Start one with: dask scheduler",
+            address=address,
+            reason=str(error),
         ) from error
     if not places:
         raise EvaluationError(
-            _(
-                "The Dask scheduler at {address} has no worker. Start one with: dask worker {address}",
-                address=address,
-            )
+            "The Dask scheduler at {address} has no worker. Start one with: dask worker {address}",
+            address=address,
         )
     return runner, places
 
@@ -256,6 +250,6 @@ def _opened_ray(address: str | None, local: int) -> Opened:
         runner.__enter__()
     except (OSError, ValueError) as error:
         raise EvaluationError(
-            _("No Ray cluster answers at {address}: {reason}", address=address, reason=str(error))
+            "No Ray cluster answers at {address}: {reason}", address=address, reason=str(error)
         ) from error
     return runner, int(import_module("ray").cluster_resources().get("CPU", 1))

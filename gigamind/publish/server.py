@@ -59,11 +59,9 @@ def check_result_storage() -> None:
             client.read_block_document_by_name(name, kind)
     except ObjectNotFound as error:
         raise ServerError(
-            _(
-                "The Prefect server has no block {block} for storing results. Create this block, or name another"
-                " one in PREFECT_DEFAULT_RESULT_STORAGE_BLOCK.",
-                block=block,
-            )
+            "The Prefect server has no block {block} for storing results. Create this block, or name another"
+            " one in PREFECT_DEFAULT_RESULT_STORAGE_BLOCK.",
+            block=block,
         ) from error
 
 
@@ -79,12 +77,10 @@ def check_reports_port(host: str, port: str) -> None:
             listening.bind((host, int(port)))
         except (OSError, ValueError, OverflowError) as error:
             raise ServerError(
-                _(
-                    "Port {port} for the reports of runs cannot be used ({reason}). Set another port in"
-                    " GIGAMIND_REPORTS_PORT. Use the same value for make server, make deploy and make worker.",
-                    port=port,
-                    reason=_reason(error),
-                )
+                "Port {port} for the reports of runs cannot be used ({reason}). Set another port in"
+                " GIGAMIND_REPORTS_PORT. Use the same value for make server, make deploy and make worker.",
+                port=port,
+                reason=_reason(error),
             ) from error
 
 
@@ -105,13 +101,11 @@ def check_worker_can_start(pool: str, kind: str) -> None:
             return
     if work_pool.type != kind:
         raise ServerError(
-            _(
-                "The work pool {pool} has type {type}, but this worker has type {kind}. Delete the pool with"
-                " prefect work-pool delete {pool}, then run make deploy.",
-                pool=pool,
-                type=work_pool.type,
-                kind=kind,
-            )
+            "The work pool {pool} has type {type}, but this worker has type {kind}. Delete the pool with"
+            " prefect work-pool delete {pool}, then run make deploy.",
+            pool=pool,
+            type=work_pool.type,
+            kind=kind,
         )
 
 
@@ -129,19 +123,15 @@ def check_deployment(name: str) -> None:
             deployment = client.read_deployment_by_name(name)
         except (ObjectNotFound, ValueError) as error:  # a name without "/"
             raise ServerError(
-                _(
-                    "The Prefect server has no deployment {name}. Register deployments/prefect.yaml with make deploy,"
-                    " and name a deployment as FLOW/DEPLOYMENT.",
-                    name=name,
-                )
+                "The Prefect server has no deployment {name}. Register deployments/prefect.yaml with make deploy,"
+                " and name a deployment as FLOW/DEPLOYMENT.",
+                name=name,
             ) from error
         if deployment.work_pool_name is None:
             raise ServerError(
-                _(
-                    "The deployment {name} has no work pool. Add one in deployments/prefect.yaml, then run"
-                    " make deploy.",
-                    name=name,
-                )
+                "The deployment {name} has no work pool. Add one in deployments/prefect.yaml, then run"
+                " make deploy.",
+                name=name,
             )
         check_worker(client, deployment.work_pool_name)
 
@@ -158,14 +148,12 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
         work_pool = client.read_work_pool(pool)
     except ObjectNotFound as error:
         raise ServerError(
-            _("The Prefect server has no work pool {pool}. Create it with make deploy.", pool=pool)
+            "The Prefect server has no work pool {pool}. Create it with make deploy.", pool=pool
         ) from error
     if work_pool.is_paused:
         raise ServerError(
-            _(
-                "The work pool {pool} is paused. Resume it with prefect work-pool resume {pool}.",
-                pool=pool,
-            )
+            "The work pool {pool} is paused. Resume it with prefect work-pool resume {pool}.",
+            pool=pool,
         )
     if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
         others = [other.name for other in client.read_work_pools() if other.status == "READY"]
@@ -198,12 +186,10 @@ def _status(url: str) -> int:
         if isinstance(reason, ssl.SSLCertVerificationError):
             return HTTPStatus.OK  # Prefect has its own settings for certificates
         raise ServerError(
-            _(
-                "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
-                " PREFECT_API_URL.",
-                url=_shown(url),
-                reason=_reason(reason),
-            )
+            "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
+            " PREFECT_API_URL.",
+            url=_shown(url),
+            reason=_reason(reason),
         ) from error
 
 
@@ -226,13 +212,11 @@ def _check_credentials(url: str) -> None:
         status = error.response.status_code
         if status in _REFUSED:
             raise ServerError(
-                _(
-                    "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
-                    " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
-                    " PREFECT_API_AUTH_STRING.",
-                    url=_shown(url),
-                    status=status,
-                )
+                "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
+                " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
+                " PREFECT_API_AUTH_STRING.",
+                url=_shown(url),
+                status=status,
             ) from None
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from gigamind.errors import InputError
-from gigamind.i18n import _
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.history import conditions, differing
 from gigamind.records.judged import Report
@@ -376,11 +375,9 @@ def compare_with_first(
     union = dict.fromkeys(item.id for run in runs for item in run.items)
     if not common:
         raise InputError(
-            _(
-                "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs. Run them"
-                " again over the same items.",
-                runs=named,
-            )
+            "no item was evaluated in all of these runs: {runs}. Their --sample or --seed differs. Run them"
+            " again over the same items.",
+            runs=named,
         )
     first, *others = (_only(run, common) for run in runs)
     confidence = 1 - (1 - CONFIDENCE) / len(others)
@@ -435,15 +432,13 @@ def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
         check_task(first, run.task)
         if run.dataset_hash != first.dataset_hash:
             raise InputError(
-                _(
-                    "the runs cannot be compared: {first} and {other} used different datasets (dataset_hash in"
-                    " run.json: {first_hash} and {other_hash}). Evaluate both over one dataset. To compare the"
-                    " answers of two systems, give the answers of each system with --system run:FILE.",
-                    first=labels[0],
-                    other=label,
-                    first_hash=first.dataset_hash[:12],
-                    other_hash=run.dataset_hash[:12],
-                )
+                "the runs cannot be compared: {first} and {other} used different datasets (dataset_hash in"
+                " run.json: {first_hash} and {other_hash}). Evaluate both over one dataset. To compare the"
+                " answers of two systems, give the answers of each system with --system run:FILE.",
+                first=labels[0],
+                other=label,
+                first_hash=first.dataset_hash[:12],
+                other_hash=run.dataset_hash[:12],
             )
 
 

@@ -210,11 +210,9 @@ def check_models(baseline: Snapshot, current: Snapshot) -> None:
     """
     if differing := _embedders(baseline, current):
         raise InputError(
-            _(
-                "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"
-                " the model of this run, or compare finished runs with `gigamind compare`.",
-                models=differing,
-            )
+            "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"
+            " the model of this run, or compare finished runs with `gigamind compare`.",
+            models=differing,
         )
 
 
@@ -226,13 +224,11 @@ def check_task(baseline: Snapshot, task: str) -> None:
     """
     if baseline.task != task:
         raise InputError(
-            _(
-                "the runs cannot be compared: the baseline {baseline} evaluated the task {other}, but this run"
-                " evaluates the task {task}. Give a baseline of the task {task}.",
-                baseline=baseline.run_id,
-                other=baseline.task,
-                task=task,
-            )
+            "the runs cannot be compared: the baseline {baseline} evaluated the task {other}, but this run"
+            " evaluates the task {task}. Give a baseline of the task {task}.",
+            baseline=baseline.run_id,
+            other=baseline.task,
+            task=task,
         )
 
 

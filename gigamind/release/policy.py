@@ -167,7 +167,7 @@ class Policy(_Section):
         """
         for name in self.gated:
             if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
-                raise InputError(_("gates.toml: {problem}", problem=_unknown(name)))
+                raise InputError("gates.toml: {problem}", problem=_unknown(name))
 
     @property
     def gated(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
         policy = Policy.model_validate(_merged(content, _read(path)) if path else content)
     except ValidationError as error:
         problems = joined(map(problem_of, error.errors()))
-        raise InputError(_("{file}: {problems}", file=file, problems=problems)) from error
+        raise InputError("{file}: {problems}", file=file, problems=problems) from error
     allowed = tuple(dict.fromkeys((*policy.comparable.relax, *relax)))
     return policy.model_copy(update={"comparable": Comparable(relax=allowed)})
 
@@ -206,11 +206,9 @@ def _read(file: Path) -> dict[str, object]:
         return toml_values(file.read_text("utf-8"))
     except OSError as error:
         reason = reason_of(error)
-        raise InputError(_("{file} cannot be read: {reason}", file=file, reason=reason)) from error
+        raise InputError("{file} cannot be read: {reason}", file=file, reason=reason) from error
     except ValueError as error:
-        raise InputError(
-            _("{file}: invalid TOML: {reason}", file=file, reason=str(error))
-        ) from error
+        raise InputError("{file}: invalid TOML: {reason}", file=file, reason=str(error)) from error
 
 
 def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:

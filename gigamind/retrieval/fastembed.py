@@ -16,7 +16,6 @@ import numpy as np
 from pydantic import BaseModel, StrictInt
 
 from gigamind.errors import EmbeddingError, InputError
-from gigamind.i18n import _
 from gigamind.loading import parsed
 from gigamind.retrieval.embed import Vectors, unit_rows
 
@@ -81,11 +80,11 @@ class FastembedEmbedder:
             vector = next(iter(self.model.embed([text])))
         except Exception as error:
             raise EmbeddingError(
-                _("{model} could not embed a text: {reason}", model=self.name, reason=str(error))
+                "{model} could not embed a text: {reason}", model=self.name, reason=str(error)
             ) from error
         if not np.isfinite(vector).all():
             raise EmbeddingError(
-                _("{model} returned a vector with infinite or missing values", model=self.name)
+                "{model} returned a vector with infinite or missing values", model=self.name
             )
         return unit_rows(vector.astype(np.float32))
 
@@ -103,12 +102,11 @@ def load_fastembed(model: str) -> FastembedEmbedder:
 
     known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
     if model.lower() not in known:
-        message = _(
+        raise InputError(
             '"{model}" is neither a folder nor a fastembed model. For the list of fastembed models, see {url}',
             model=model,
             url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
         )
-        raise InputError(message)
     loaded = _load(model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
     query, passage = next(prefixes, ("", ""))
@@ -122,7 +120,7 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
     if file is None:
         raise InputError(
-            _("{folder}: this folder has neither model.onnx nor onnx/model.onnx", folder=folder)
+            "{folder}: this folder has neither model.onnx nor onnx/model.onnx", folder=folder
         )
     name = f"fastembed:{folder.resolve().name}#{_digest(folder, file)}"
     if name not in {str(m["model"]) for m in TextEmbedding.list_supported_models()}:
@@ -159,13 +157,12 @@ def _load(name: str, folder: Path | None) -> "TextEmbedding":
     try:
         return TextEmbedding(name, threads=1, **place)
     except Exception as error:
-        message = _(
+        raise EmbeddingError(
             "{model} cannot be loaded: {reason}. Without access to the model hub, pass a local folder:"
             " fastembed:/path/to/folder",
             model=name,
             reason=str(error),
-        )
-        raise EmbeddingError(message) from error
+        ) from error
 
 
 def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy

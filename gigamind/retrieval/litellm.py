@@ -106,7 +106,7 @@ class LitellmEmbedder:
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
         except (KeyError, TypeError, ValueError):
             raise EmbeddingError(
-                _("{model}: the server's response is not an embedding", model=self.name)
+                "{model}: the server's response is not an embedding", model=self.name
             ) from None
         whole = whose == list(range(count)) and vectors.ndim == 2 and vectors.shape[1] > 0  # noqa: PLR2004
         if not whole or not (np.abs(vectors) < _TOO_LARGE).all():

@@ -120,7 +120,7 @@ def connect(url: str) -> QdrantClient:
             reason=reason,
             variable=KEY_VARIABLE,
         )
-        raise IndexingError(_("{url}: {reason}", url=redacted(url), reason=text)) from error
+        raise IndexingError("{url}: {reason}", url=redacted(url), reason=text) from error
     return client
 
 

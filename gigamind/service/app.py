@@ -55,11 +55,9 @@ class Feedback:
         except OSError as error:
             reason = reason_of(error)
             raise InputError(
-                _(
-                    "--feedback {folder}: this folder cannot be written: {reason}",
-                    folder=folder,
-                    reason=reason,
-                )
+                "--feedback {folder}: this folder cannot be written: {reason}",
+                folder=folder,
+                reason=reason,
             ) from error
 
     def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
@@ -77,7 +75,7 @@ class Feedback:
             (c["text"] for c in (evaluation or {}).get("claims", ()) if c["id"] == claim), None
         )
         if text is None:
-            raise InputError(_("claim_id {claim}: the answer has no such claim", claim=claim))
+            raise InputError("claim_id {claim}: the answer has no such claim", claim=claim)
         verdict = "supported" if good else "not_found"
         labels = {"claims": [{"text": text, "verdict": verdict}]}
         self._append(ANSWERS, _row(f"{answer_id}-{claim}", answered, labels))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
-from gigamind.i18n import LANGUAGES, Language, _
+from gigamind.i18n import LANGUAGES, Language
 from gigamind.prompting.fences import Source
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
@@ -144,7 +144,7 @@ class Desk:
             note = self.vault.note(ask.options.note_id)
             if note is None:
                 raise InputError(
-                    _("{note}: the vault has no note with this path", note=ask.options.note_id)
+                    "{note}: the vault has no note with this path", note=ask.options.note_id
                 )
             return self._shown([(note, Span(0, 0))], [None])
         return _given(ask.options)
@@ -171,10 +171,8 @@ def _given(options: AskOptions) -> Context:
     texts, titles = options.context_notes, options.note_titles
     if sum(map(len, texts)) > MAX_CHARS:
         raise InputError(
-            _(
-                "options.context_notes: all texts together have more than {limit:,} characters",
-                limit=MAX_CHARS,
-            )
+            "options.context_notes: all texts together have more than {limit:,} characters",
+            limit=MAX_CHARS,
         )
     named = [titles[place] if place < len(titles) else "" for place in range(len(texts))]
     sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))

@@ -54,12 +54,10 @@ def promote_run(options: PromoteOptions) -> Promoted:
     # So that no trial run becomes the baseline by accident.
     if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
         raise InputError(
-            _(
-                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
-                " promote another run, pass that run's own folder.",
-                run=run,
-                reason=why,
-            )
+            "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
+            " promote another run, pass that run's own folder.",
+            run=run,
+            reason=why,
         )
     return promote_checked(run, options.folder)
 
@@ -75,13 +73,11 @@ def refuse_failed(run: Path, folder: Path) -> None:
     verdict = read_verdict(run if run.is_dir() else run.parent)
     if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
         raise InputError(
-            _(
-                "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
-                " promote {run} --folder {folder} --force",
-                run=run,
-                reason=release_verdict(verdict).sentence,
-                folder=folder,
-            )
+            "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
+            " promote {run} --folder {folder} --force",
+            run=run,
+            reason=release_verdict(verdict).sentence,
+            folder=folder,
         )
 
 

@@ -79,7 +79,7 @@ def test_the_example_for_gitlab_runs_a_command_that_exists_and_keeps_what_it_wri
 
 def test_the_workflow_of_this_repository_runs_what_must_hold():
     jobs = [step["run"] for job in CI["jobs"].values() for step in job["steps"] if "run" in step]
-    assert jobs == [".ci/run", ".ci/docs"]
+    assert jobs == [".ci/run", ".ci/docs", ".ci/faults", ".ci/versions"]
     for script in jobs:
         assert (ROOT / script).stat().st_mode & 0o100
 

@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+from gigamind.judges.search_qa.question import LEAST_ANSWERED
+
 
 def lines(out):
     rows = map(json.loads, (out / "per_item.jsonl").read_text("utf-8").splitlines())
@@ -83,17 +85,20 @@ def test_wrong_claims_are_told_apart_by_whether_a_note_backs_them(honest, labell
 
 
 def test_every_confidence_follows_the_rule_of_the_product(honest, labelled_answers):
-    grades = Counter()
+    grades, found = Counter(), lines(honest)
     for row in labelled_answers.rows:
         correct, useful = row["labels"]["correctness"], row["labels"]["utility"]
+        judged = found[row["id"]]["evaluation"]
         if correct is None:
             grade = "none"
-        elif correct >= 0.8 and useful >= 0.7:
+        elif correct >= 0.8 and useful >= 0.7 and judged["answers_question"] >= LEAST_ANSWERED:
             grade = "high"
         else:
             grade = "medium" if correct >= 0.5 else "low"
         grades[grade] += 1
-        assert (lines(honest)[row["id"]]["evaluation"]["confidence"] or "none") == grade
+        assert (judged["confidence"] or "none") == grade
+    # Two right answers say little of what their questions ask in two parts.
+    assert (grades["high"], grades["medium"]) == (14, 14)
     summary = json.loads((honest / "summary.json").read_text("utf-8"))
     assert summary["confidence"] == grades
 

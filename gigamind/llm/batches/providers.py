@@ -435,12 +435,11 @@ def provider_of(settings: ModelSettings) -> Provider:
     """
     name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
-        message = _(
+        raise InputError(
             "--batch: batch files work only with models named openai/... or anthropic/..., not with {model}. Omit"
             " --batch.",
             model=settings.model,
         )
-        raise InputError(message)
     return _PROVIDERS[name](settings, model)
 
 

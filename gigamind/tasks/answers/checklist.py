@@ -6,7 +6,6 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.result import Aligned
-from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
@@ -37,7 +36,7 @@ def choose_gate(options: AnswerEvalOptions) -> Gate | None:
             idle = "--checklist-judge"
         if idle:
             raise InputError(
-                _("{option}: requires --checklist. Add --checklist or remove it.", option=idle)
+                "{option}: requires --checklist. Add --checklist or remove it.", option=idle
             )
         return None
     path = options.checklist_judge or asset("judges") / "quality_gate.toml"

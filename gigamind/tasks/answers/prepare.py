@@ -117,7 +117,7 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
             raise InputError(
-                _("{option}: requires --system. Add --system or remove this option.", option=idle)
+                "{option}: requires --system. Add --system or remove this option.", option=idle
             )
     elif options.system == BUILTIN:
         raise InputError(

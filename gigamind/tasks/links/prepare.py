@@ -7,7 +7,6 @@ from gigamind.datasets.check_links import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
-from gigamind.i18n import _
 from gigamind.records.schema import SystemReport
 from gigamind.systems.open import describe_run
 from gigamind.tasks.links.options import OF_OWN, LinkEvalOptions
@@ -63,18 +62,14 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
     if options.system is None:
         if options.allow_partial:
             raise InputError(
-                _(
-                    "{option}: requires --system. Add --system or remove this option.",
-                    option="--allow-partial",
-                )
+                "{option}: requires --system. Add --system or remove this option.",
+                option="--allow-partial",
             )
         return None
     if idle := options.flags(OF_OWN):
         raise InputError(
-            _(
-                "{option}: works only with gigamind's own suggestions, but --system names another tool. Remove one"
-                " of the two options.",
-                option=idle,
-            )
+            "{option}: works only with gigamind's own suggestions, but --system names another tool. Remove one"
+            " of the two options.",
+            option=idle,
         )
     return describe_run(run_path(options.system))

@@ -198,9 +198,7 @@ def run_path(system: str) -> Path:
     kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
         raise InputError(
-            _(
-                "--system {system}: links of another tool are read from a file. Use run:FILE.",
-                system=system,
-            )
+            "--system {system}: links of another tool are read from a file. Use run:FILE.",
+            system=system,
         )
     return Path(path.strip())

@@ -52,29 +52,23 @@ def choose_judge(
     judge = load_question_judge(path, options.judge_lang, embedder)
     if options.judge and mode not in {"threshold", judge.kind}:
         raise InputError(
-            _(
-                "--judge {file}: its kind is {kind}, but --unanswerable-mode is {mode}. Remove one of them.",
-                file=path,
-                kind=judge.kind,
-                mode=mode,
-            )
+            "--judge {file}: its kind is {kind}, but --unanswerable-mode is {mode}. Remove one of them.",
+            file=path,
+            kind=judge.kind,
+            mode=mode,
         )
     if options.resume and isinstance(judge, RuleJudge):
         raise InputError(
-            _(
-                "--resume: the judge {file} calls no model, so its runs cannot be resumed. Remove --resume.",
-                file=path,
-            )
+            "--resume: the judge {file} calls no model, so its runs cannot be resumed. Remove --resume.",
+            file=path,
         )
     if not options.is_builtin and not _can_judge(judge, options):
         return None
     if judge.kind == "answer_score" and options.mode != "hybrid":
         raise InputError(
-            _(
-                "--unanswerable-mode answer_score: requires hybrid search, but --mode is {mode}. Use --mode hybrid, or"
-                " --unanswerable-mode calibrated.",
-                mode=options.mode,
-            )
+            "--unanswerable-mode answer_score: requires hybrid search, but --mode is {mode}. Use --mode hybrid, or"
+            " --unanswerable-mode calibrated.",
+            mode=options.mode,
         )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
@@ -82,11 +76,9 @@ def choose_judge(
         if options.is_builtin and not 0 <= judge.min_score <= 1:
             named = "--min-score" if options.min_score is not None else f"--judge {path}: min_score"
             raise InputError(
-                _(
-                    "{option} {value:g}: must be from 0 to 1, the score range of gigamind's own search",
-                    option=named,
-                    value=judge.min_score,
-                )
+                "{option} {value:g}: must be from 0 to 1, the score range of gigamind's own search",
+                option=named,
+                value=judge.min_score,
             )
         return Chosen(judge, _report(judge, path, judge.min_score))
     if options.min_score is not None:
@@ -128,11 +120,9 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
     """Return whether a judge can judge another system: a threshold that was set for it; InputError if it never can."""
     if judge.kind in {"calibrated", "answer_score"}:
         raise InputError(
-            _(
-                "--unanswerable-mode {kind}: requires gigamind's own search, but --system names another system. Use"
-                " --min-score, or --unanswerable-mode llm with --notes.",
-                kind=judge.kind,
-            )
+            "--unanswerable-mode {kind}: requires gigamind's own search, but --system names another system. Use"
+            " --min-score, or --unanswerable-mode llm with --notes.",
+            kind=judge.kind,
         )
     calls_model = not isinstance(judge, RuleJudge)
     if calls_model and options.notes is None:
@@ -213,11 +203,9 @@ def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
         return _idle_fusion(options)
     if idle := options.flags(OF_ENGINE):
         raise InputError(
-            _(
-                "{option}: only for gigamind's own search, but --system is {system}. Remove it.",
-                option=idle,
-                system=shown_system(options.system),
-            )
+            "{option}: only for gigamind's own search, but --system is {system}. Remove it.",
+            option=idle,
+            system=shown_system(options.system),
         )
     return ()
 

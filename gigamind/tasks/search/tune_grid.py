@@ -54,13 +54,11 @@ def tune_grid(
     queries = [query for query in prepared.queries if query.item.answerable]
     if len(queries) < MIN_ITEMS:
         raise InputError(
-            _(
-                "{file}: {count} answerable queries are usable. Tuning needs at least {least} such queries, and"
-                " about 100 to detect a gain of 0.1.",
-                file=options.dataset,
-                count=len(queries),
-                least=MIN_ITEMS,
-            )
+            "{file}: {count} answerable queries are usable. Tuning needs at least {least} such queries, and"
+            " about 100 to detect a gain of 0.1.",
+            file=options.dataset,
+            count=len(queries),
+            least=MIN_ITEMS,
         )
     by_setting = rank_grid(prepared, queries, settings, progress or Quiet())
     figures = [_figures(rankings, queries, options.topk) for rankings in by_setting]
@@ -70,22 +68,18 @@ def tune_grid(
     values = values[used]
     if len(values) < MIN_ITEMS:
         raise InputError(
-            _(
-                "{file}: {count} answerable queries have a value of {metric}. Tuning needs at least {least} such"
-                " queries, and about 100 to detect a gain of 0.1.",
-                file=options.dataset,
-                count=len(values),
-                metric=metric,
-                least=MIN_ITEMS,
-            )
+            "{file}: {count} answerable queries have a value of {metric}. Tuning needs at least {least} such"
+            " queries, and about 100 to detect a gain of 0.1.",
+            file=options.dataset,
+            count=len(values),
+            metric=metric,
+            least=MIN_ITEMS,
         )
     if values.min() < 0 or values.max() > 1:
         raise InputError(
-            _(
-                "--metric {metric}: this metric has values outside 0 to 1, so gigamind cannot select settings by"
-                " it. Use another metric.",
-                metric=metric,
-            )
+            "--metric {metric}: this metric has values outside 0 to 1, so gigamind cannot select settings by"
+            " it. Use another metric.",
+            metric=metric,
         )
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
     gain, interval = selection.corrected(selection.chosen or selection.best)
@@ -139,12 +133,10 @@ def _objective(name: str | None, topk: int) -> str:
     metric = (name or f"ndcg_at_{min(_DEEPEST, topk)}").removeprefix("search.")
     if metric not in fit:
         raise InputError(
-            _(
-                "--metric {metric}: not measured with --topk {topk}. Use one of {metrics}.",
-                metric=name,
-                topk=topk,
-                metrics=fit,
-            )
+            "--metric {metric}: not measured with --topk {topk}. Use one of {metrics}.",
+            metric=name,
+            topk=topk,
+            metrics=fit,
         )
     return metric
 

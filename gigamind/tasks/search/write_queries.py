@@ -101,12 +101,10 @@ async def ask_about(
     prompt, text = _prompt(_language(note)), note.text[note.document.body_start :]
     if len(text) > MAX_CHARS:
         raise InputError(
-            _(
-                "{note}: {chars:,} characters exceed the limit of {limit:,}. Split the note.",
-                note=note.path,
-                chars=len(text),
-                limit=MAX_CHARS,
-            )
+            "{note}: {chars:,} characters exceed the limit of {limit:,}. Split the note.",
+            note=note.path,
+            chars=len(text),
+            limit=MAX_CHARS,
         )
     fenced = fence([Source(note.title, text)], key)
     return await model.ask(

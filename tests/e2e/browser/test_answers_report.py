@@ -154,7 +154,6 @@ def test_each_claim_shows_its_doors_with_a_sign_and_why_the_last_one_stayed_shut
     browser = show(forged)
     row = reader.open(item.question).find_elements(By.CSS_SELECTOR, ".claims tr")
     shut = next(at for at, one in enumerate(item.evaluation.claims) if one.verdict == "unverified")
-    assert len(_texts(row[shut], ".doors li")) == 3
     sign = "return getComputedStyle(arguments[0], '::before').content"
     signs = [
         browser.execute_script(sign, one)
@@ -162,7 +161,9 @@ def test_each_claim_shows_its_doors_with_a_sign_and_why_the_last_one_stayed_shut
     ]
     assert signs == ['"✓"', '"✕"', '"→"']
     opened = next(at for at, one in enumerate(item.evaluation.claims) if one.verdict == "supported")
-    assert len(_texts(row[opened], ".doors .passed")) == 3
+    passed = row[opened].find_elements(By.CSS_SELECTOR, ".doors .passed")
+    assert passed == row[opened].find_elements(By.CSS_SELECTOR, ".doors li")
+    assert len(passed) == 4  # the last one is the guard with the score
 
 
 def test_what_people_and_the_model_miss_is_told_apart_from_what_is_given(show, reader, record):
