@@ -11,19 +11,17 @@ from gigamind.evaluation.task import Run, run_report
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.search_qa.second_look import LEAST_BALANCED_ACCURACY, Trial
 from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
-from gigamind.records.judged import CoverageReport, LlmReport, SecondLookReport
+from gigamind.records.judged import CoverageReport, LlmReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
-from gigamind.stats.estimate import Estimate
 from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.answers.case import SYSTEM_ROLE
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
-from gigamind.tasks.answers.items import answer_items, answer_panel, failures
+from gigamind.tasks.answers.items import answer_items, answer_panel, failures, second_looks
 from gigamind.tasks.answers.labels import agreement
 from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
@@ -72,7 +70,6 @@ def summarise_answers(
     seed = prepared.options.seed
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
-    looks = [look for evaluation in judged if (look := evaluation.second_look)]
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
     measured = latency(times)
     return AnswerSummaryReport(
@@ -107,7 +104,7 @@ def summarise_answers(
             for claim in claims
             if claim.reported_verdict == "supported" and claim.verdict != "supported"
         ),
-        second_looks=tuple(_second_looks(looks)),
+        second_looks=tuple(second_looks(evaluation.second_look for evaluation in judged)),
         looked_at=sum(claim.confirmed is not None for claim in claims),
         loose=sum(
             claim.reported_verdict is None
@@ -255,21 +252,6 @@ def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
         answers={name: estimate.value for name, estimate in estimates.items()},
         intervals=intervals("answers", estimates),
     )
-
-
-def _second_looks(looks: Sequence[SecondLookReport]) -> Iterator[SecondLookReport]:
-    """Yield one report for each model and language: of a run, a model may accept few canaries, of an answer none."""
-    by_model: dict[tuple[str, str], list[SecondLookReport]] = {}
-    for look in looks:
-        by_model.setdefault((look.model, look.language), []).append(look)
-    for _key, own in sorted(by_model.items()):
-        made, accepted = (sum(look.canaries[at] for look in own) for at in (0, 1))
-        share = Estimate.share(accepted, made)
-        ends = None if share.low is None or share.high is None else (share.low, share.high)
-        pairs = Trial(own[0].model, "en", own[0].stated, own[0].unstated)
-        believed = pairs.is_passed and (share.low or 0.0) <= 1 - LEAST_BALANCED_ACCURACY
-        changes = {"canaries": (made, accepted), "canary_interval": ends, "believed": believed}
-        yield own[0].model_copy(update=changes)
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

@@ -61,6 +61,30 @@ def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(op
     assert summary["doubts"] == {"not_confirmed": 1}
 
 
+def test_a_model_that_accepts_canaries_in_a_run_is_believed_about_no_answer(options, server):
+    """Of the second note it confirms whatever is asked; the first answer alone would be confirmed."""
+    items = [*rows("New hires get fifteen days."), *rows(*["New staff get fifteen days."] * 4)]
+    items = [one | {"id": f"b{number}"} for number, one in enumerate(items)]
+    for one in items[1:]:
+        one["context_notes"] = [{"title": "사원 휴가", "text": LEAVE}]
+    says = lambda said: "fifteen" in said or "사원" in said  # noqa: E731
+    summary, lines, _attempts = run_of(options, server, items, says)
+    (look,) = summary["second_looks"]
+    assert (look["canaries"], look["believed"]) == ([5, 4], False)
+    first = lines["b0"]["evaluation"]
+    assert (first["second_look"]["canaries"], first["second_look"]["believed"]) == ([1, 0], True)
+    (claim,) = first["claims"]
+    assert (claim["verdict"], claim["note"], claim["doubt"]) == (
+        "unverified",
+        None,
+        "not_looked_at",
+    )
+    assert (first["correctness"], first["utility"], first["confidence"]) == (0.0, 0.4, "low")
+    assert (first["completeness"], lines["b0"]["metrics"]["correctness"]) == (0.0, 0.0)
+    assert len(first["grounding_issues"]) == 1
+    assert summary["verdicts"] == {"unverified": 5}
+
+
 def test_another_model_may_look_and_is_booked_by_its_name(options, server, tmp_path):
     judge = tmp_path / "judge.toml"
     judge.write_text(
