@@ -1,5 +1,8 @@
 """Which sentences of an answer are let off being claims, whatever a model says of them."""
 
+import json
+from pathlib import Path
+
 import pytest
 from time_limit import check_linear
 
@@ -201,3 +204,17 @@ def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
 )  # fmt: skip
 def test_a_text_of_a_third_language_is_known_where_it_has_some_length(text, expected):
     assert is_of_another_language(text) is expected
+
+
+@pytest.mark.parametrize(("language", "least"), [("en", 16), ("ko", 18)])
+def test_abstentions_in_words_that_chose_no_rule_are_recognised(language, least):
+    table = Path(__file__).parents[2] / "data" / "abstentions.jsonl"
+    rows = [json.loads(line) for line in table.read_text("utf-8").splitlines()]
+    own = [row for row in rows if row["language"] == language]
+    notes = [(Source(row["note"].partition("\n")[0], row["note"]),) for row in own]
+    vetoes = [
+        veto(row["text"], "abstention", question=row["question"], notes=note)
+        for row, note in zip(own, notes, strict=True)
+    ]
+    assert len(vetoes) == 20
+    assert vetoes.count(None) >= least
