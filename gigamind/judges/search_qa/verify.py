@@ -18,7 +18,7 @@ from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, passage_of
-from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, completed, sentences_of
+from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sentences_of
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
@@ -106,9 +106,8 @@ class Verifier:
             note=note_text,
             asked=alone,
         )
-        whole = completed(without_note_names(stated), self._question if alone else "")
         doubt: Doubt | None = "contradiction" if backing.contradictions else None
-        if doubt is None and not backing.foreign and self._is_denied_elsewhere(whole, passage):
+        if doubt is None and not backing.foreign and self._is_denied_elsewhere(stated, passage):
             doubt = "sources_differ"
         return replace(
             judged,
@@ -127,7 +126,9 @@ class Verifier:
 
         Another word counts only if the passage has words around the claim: the two may be about two things.
         """
-        claim = Reading(stated)
+        claim = Reading(without_note_names(stated))
+        if len(claim.content) < _FEWEST_COMPARED:
+            return False
         said = Reading(passage.said).content
         for note, row in self._prose:
             missing = {key for key in claim.content - row.content if key.isalpha()}
@@ -207,6 +208,7 @@ def _is_doubtful(claim: JudgedClaim) -> bool:
     return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
 
 
+_FEWEST_COMPARED = 3  # content words of a claim; an answer with fewer is part of a sentence
 _FEWEST_AROUND = 2  # content words
 _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
