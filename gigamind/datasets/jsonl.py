@@ -19,6 +19,7 @@ from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionIt
 from gigamind.errors import DatasetError, InputError
 from gigamind.i18n import Message, _, n_
 from gigamind.loading import read_bytes
+from gigamind.text import written_id
 
 _BOM = b"\xef\xbb\xbf"
 _EXAMPLES: Mapping[type[Row], str] = {
@@ -158,8 +159,8 @@ def _read_row(
     fields = _parse(line, decoded)
     if isinstance(fields, RowError):
         return (fields,)
-    item_id = fields.get("id")
-    item_id = item_id if isinstance(item_id, str) else ""
+    given = written_id(fields.get("id"))
+    item_id = given if isinstance(given, str) else ""
     if item_id in seen:
         problem = _(
             "line {line} already has the id {id}", id=shortened(item_id), line=seen[item_id]

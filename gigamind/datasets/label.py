@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.datasets.schema import Filled, Gain, QueryItem
+from gigamind.datasets.schema import Filled, Gain, Id, QueryItem
 from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.loading import numbered_lines, parsed, read_text
@@ -14,7 +14,7 @@ from gigamind.loading import numbered_lines, parsed, read_text
 class _Line(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    id: Filled
+    id: Id
     note: Filled
     gain: Gain | None = None
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
 from gigamind.i18n import Text, _
 from gigamind.loading import parsed, read_bytes, refuse_problems
+from gigamind.text import written_id
 
 _Grade = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 
@@ -20,7 +21,7 @@ class Label(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    id: Annotated[str, Field(min_length=1, strict=True)]
+    id: Annotated[str, Field(min_length=1, strict=True), BeforeValidator(written_id)]
 
     def values(self) -> Mapping[str, float]:
         """Return the label per scale, in [0, 1]."""

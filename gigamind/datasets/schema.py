@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from gigamind.i18n import _
+from gigamind.text import written_id
 
 Difficulty = Literal["easy", "mid", "hard"]
 Label = Literal["accept", "reject"]
@@ -28,6 +29,8 @@ def _iso_8601(text: str) -> str:
 
 
 Filled = Annotated[str, AfterValidator(_not_blank)]
+Id = Annotated[Filled, BeforeValidator(written_id)]
+"""An id or a name of a note: text in NFC; a whole number is read as text."""
 Timestamp = Annotated[str, AfterValidator(_iso_8601)]
 
 
@@ -46,14 +49,14 @@ class ExpectedSpan(Row):
         text: the text when the row was written; a difference is a warning.
     """
 
-    note_path: Filled
+    note_path: Id
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     text: str | None = None
 
 
 Gain = Annotated[int, Field(ge=-1000, le=1000)]
-Group = Annotated[tuple[Filled, ...], Field(min_length=1)]
+Group = Annotated[tuple[Id, ...], Field(min_length=1)]
 
 
 class QueryItem(Row):
@@ -71,11 +74,11 @@ class QueryItem(Row):
         source: origin of the row, such as "generated"; generated rows are for review.
     """
 
-    id: Filled
+    id: Id
     query: Filled
     answerable: bool
-    expected_notes: tuple[Filled, ...]
-    gains: dict[Filled, Gain] | None = None
+    expected_notes: tuple[Id, ...]
+    gains: dict[Id, Gain] | None = None
     expected_all_of: tuple[Group, ...] = ()
     expected_any_of: tuple[Group, ...] = ()
     expected_spans: tuple[ExpectedSpan, ...] = ()
@@ -109,10 +112,10 @@ class LinkItem(Row):
         created_at: ISO 8601, as written.
     """
 
-    id: Filled
-    source_note: Filled
+    id: Id
+    source_note: Id
     anchor: Filled
-    expected_links: tuple[Filled, ...]
+    expected_links: tuple[Id, ...]
     anchor_range: AnchorRange | None = None
     context: str | None = None
     language: Filled | None = None
@@ -134,7 +137,7 @@ class ContextNote(Row):
         text: the part that was shown; defaults to the whole note.
     """
 
-    path: Filled | None = None
+    path: Id | None = None
     title: Filled | None = None
     text: str | None = None
 
@@ -185,7 +188,7 @@ class QuestionItem(Row):
         context_notes: notes that contain the labelled facts.
     """
 
-    id: Filled
+    id: Id
     question: Filled
     answer: str | None = None
     context_notes: tuple[ContextNote, ...] = ()

@@ -6,7 +6,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, note_path, note_text
 from gigamind.interop.source import Fields, json_lines, placed_lines
-from gigamind.interop.trec import Judgements, imported_queries
+from gigamind.interop.trec import Judgements, grade, imported_queries
 from gigamind.loading import read_text, refuse_problems
 
 _COLUMNS = 3
@@ -96,10 +96,13 @@ def _judge(judged: Judgements, path: Path) -> None:
         try:
             if len(cells) != _COLUMNS:
                 raise ValueError  # noqa: TRY301  reported like a grade that is not a number
-            judged.add(place, cells[0], cells[1], int(cells[2]))
+            judged.add(place, cells[0], cells[1], grade(cells[2]))
         except ValueError:
             judged.problems.append(
-                _('{place}: expected "query-id corpus-id score", separated by tabs', place=place)
+                _(
+                    '{place}: expected "query-id corpus-id score", separated by tabs; the score must be a whole number',
+                    place=place,
+                )
             )
     if not judged.grades and not judged.problems:
         judged.problems.append(

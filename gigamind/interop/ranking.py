@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar, cast
 
 from gigamind.i18n import _
+from gigamind.text import written_id
 
 Hit_co = TypeVar("Hit_co", covariant=True)
 Oddity = Literal[
@@ -13,7 +14,7 @@ Oddity = Literal[
     "duplicate_ranks",
     "repeated_notes",
     "unknown_notes",
-    "encoded_names",
+    "folded_names",
     "bad_scores",
     "no_scores",
     "no_texts",
@@ -37,6 +38,7 @@ class RankedNote:
     base_score: float | None = None  # higher is better; None if not given, NaN if no number
     text: str = ""  # the retrieved passage; "" if the system does not provide it
     place: tuple[int, int] | None = None  # `[start, end)` in UTF-16 units of the file
+    written: str = ""  # the name as the system wrote it, if it means `note` only when folded
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _parse_hit(hit: object, place: int) -> RankedNote:
         fields = cast("Mapping[object, object]", hit)
     elif isinstance(hit, list | tuple) and len(pair := cast("list[object]", hit)) == _PAIR:
         fields = {"note": pair[0], "score": pair[1]}
-    if not isinstance(fields.get("note"), str):
+    if not isinstance(written_id(fields.get("note")), str):
         raise ValueError(  # noqa: TRY004  the text is at fault
             _(
                 "hit {number} must be a note name, [note, score] or {{note, score, text}}",
@@ -81,7 +83,7 @@ def _parse_hit(hit: object, place: int) -> RankedNote:
 
 def note_of(fields: Mapping[object, object]) -> RankedNote:
     """Return the note of an object; a name or text that is not a string becomes ""."""
-    note, text = fields.get("note"), fields.get("text")
+    note, text = written_id(fields.get("note")), fields.get("text")
     return RankedNote(
         whole_text(note) if isinstance(note, str) else "",
         score_of(fields.get("score")),

@@ -6,6 +6,7 @@ A TREC run is ordered as in trec_eval: by score, ties by note name, both descend
 import hashlib
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,10 @@ from gigamind.i18n import Message, _
 from gigamind.interop.ranking import RankedNote, Ranking, parse_hits, score_of
 from gigamind.interop.source import placed_lines
 from gigamind.loading import decoded, read_bytes
+from gigamind.text import written_id
 
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
-# the last three.
+# the rank.
 _BEFORE, _BEHIND = 2, 3
 MOST_UNREAD = 0.05  # share of a run's lines; if more are unreadable, the rest is not representative
 _FEW = (
@@ -121,17 +123,29 @@ def _json_rows(
             row = cast("object", json.loads(line))
             fields = cast("dict[str, object]", row) if isinstance(row, dict) else {}
             name = next((fields[name] for name in ids if fields.get(name) is not None), None)
-            if not isinstance(name, str | int):
+            name = written_id(name)
+            if not isinstance(name, str):
                 raise ValueError(_('the field "{field}" is missing', field=ids[0]))  # noqa: TRY004, TRY301  handled like other faults of a line
-            if str(name) in rows:
-                again = _(
-                    "the id {id} occurs more than once; only its first line is used", id=str(name)
-                )
+            if name in rows:
+                again = _("the id {id} occurs more than once; only its first line is used", id=name)
                 raise ValueError(again)  # noqa: TRY301  handled like other faults of a line
-            rows[str(name)] = read(fields)
+            rows[name] = read(fields)
         except (ValueError, RecursionError) as error:
             problems.append(_("{place}: {reason}", place=place, reason=text_of(error)))
     return rows
+
+
+def _columns(line: str, columns: Sequence[str]) -> tuple[str, str, str]:
+    """Return note, rank and score of a line: the last reading whose rank and score are numbers, to ignore a remark."""
+    for end in range(len(columns) - _BEHIND, _BEFORE, -1):
+        rank, score = columns[end : end + 2]
+        if rank.isdecimal() and not math.isnan(score_of(score) or 0.0):
+            behind = len(columns) - end
+            break
+    else:
+        behind = _BEHIND
+    note, *rest = line.split(maxsplit=_BEFORE)[_BEFORE].rsplit(maxsplit=behind)
+    return note, rest[0], rest[1]
 
 
 def _trec_rankings(
@@ -140,15 +154,16 @@ def _trec_rankings(
     rows: dict[str, list[RankedNote]] = {}
     ranks: dict[str, set[str]] = {}
     for place, line in lines:
-        head = line.split(maxsplit=_BEFORE)
-        tail = head[_BEFORE].rsplit(maxsplit=_BEHIND) if len(head) > _BEFORE else []
-        if len(tail) <= _BEHIND:
-            columns = len(line.split())
-            problems.append(
-                _("{place}: {columns} columns instead of six", place=place, columns=columns)
-            )
+        columns = line.split()
+        if len(columns) <= _BEFORE + _BEHIND:
+            if not line.startswith("#"):
+                count = len(columns)
+                problems.append(
+                    _("{place}: {columns} columns instead of six", place=place, columns=count)
+                )
             continue
-        name, (note, rank, score, _tag) = head[0], tail
+        name = unicodedata.normalize("NFC", columns[0])
+        note, rank, score = _columns(line, columns)
         rows.setdefault(name, []).append(RankedNote(note, score_of(score) or 0.0))
         ranks.setdefault(name, set()).add(rank)
 

@@ -11,7 +11,7 @@ from gigamind.interop.collection import Imported, checked_row, label
 from gigamind.interop.source import json_lines, placed_lines
 from gigamind.loading import read_text, refuse_problems
 
-_GRADE = re.compile(r"[+-]?\d{1,9}")
+_GRADE = re.compile(r"([+-]?\d{1,9})(?:\.0*)?")
 _BEFORE = 2
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(
@@ -58,12 +58,17 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
     for place, line in placed_lines(qrels, read_text(qrels, _("the relevance judgements (qrels)"))):
         head = line.split(maxsplit=_BEFORE)
         tail = head[_BEFORE].rsplit(maxsplit=1) if len(head) > _BEFORE else []
+        if line.startswith("#") and len(tail) <= 1:
+            continue
         if not tail[1:] or not _GRADE.fullmatch(tail[1]):
             judged.problems.append(
-                _('{place}: expected four columns "query 0 document grade"', place=place)
+                _(
+                    '{place}: expected four columns "query 0 document grade"; the grade must be a whole number',
+                    place=place,
+                )
             )
         else:
-            judged.add(place, head[0], tail[0], int(tail[1]))
+            judged.add(place, head[0], tail[0], grade(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
             _(
@@ -74,6 +79,14 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
     texts = _topics(topics, judged.problems) if topics else {}
     refuse_problems(judged.problems)
     return imported_queries(judged, texts, topics)
+
+
+def grade(text: str) -> int:
+    """Return a grade, which some tools write as 1.0; ValueError if it is not a whole number."""
+    match = _GRADE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return int(match[1])
 
 
 def imported_queries(

@@ -1,8 +1,10 @@
-"""Read the YAML block at the top of a note, and the fields that gigamind uses."""
+"""Read the YAML or TOML block at the top of a note, and the fields that gigamind uses."""
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -12,6 +14,10 @@ from gigamind.i18n import Message, _
 
 _OPENING = re.compile(r"\A\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\r?\Z)", re.MULTILINE)
+_TOML = re.compile(
+    r"\A\ufeff?\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*(?:\r?\n|\r?\Z)", re.DOTALL | re.MULTILINE
+)
+_ALIASES = frozenset({"alias", "aliases"})
 _NULL = "tag:yaml.org,2002:null"
 _NULL_WORDS = re.compile(r"\A(?:~|null|Null|NULL|)\Z")
 _DEEPEST = 50  # levels: libyaml recurses in C, and 100 000 brackets crash the process
@@ -42,13 +48,15 @@ class Frontmatter:
 
 
 def split(text: str) -> Frontmatter:
-    """Read the frontmatter: a block between `---` lines that starts on the first line of the file."""
+    """Read the frontmatter, which starts on the first line of the file: YAML between `---`, or TOML between `+++`."""
+    if toml := _TOML.match(text):
+        return _toml(toml)
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
         return Frontmatter({}, body_start=1 if text.startswith("\ufeff") else 0)
     try:
-        loaded = _load(text[opening.end() : closing.start()])
+        loaded, twice = _load(text[opening.end() : closing.start()])
     except yaml.YAMLError as error:
         return Frontmatter({}, closing.end(), (_broken(error),))
     if loaded is None:
@@ -59,7 +67,20 @@ def split(text: str) -> Frontmatter:
         )
         return Frontmatter({}, closing.end(), (warning,))
     fields = {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
-    return Frontmatter(fields, closing.end())
+    warnings = [
+        _("the frontmatter has the key {key} more than once. The last one counts.", key=key)
+        for key in twice
+    ]
+    return Frontmatter(fields, closing.end(), tuple(warnings))
+
+
+def _toml(block: re.Match[str]) -> Frontmatter:
+    try:
+        return Frontmatter(tomllib.loads(block[1].replace("\r\n", "\n")), block.end())
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = str(error)
+        warning = _("the frontmatter is not valid TOML and is ignored: {reason}", reason=reason)
+        return Frontmatter({}, block.end(), (warning,))
 
 
 def text_field(fields: Mapping[str, object], name: str) -> str:
@@ -79,7 +100,30 @@ def list_field(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
-def _load(block: str) -> object:
+def aliases(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the other names of a note as Obsidian reads them: `aliases` or `alias`, a list or a text with commas."""
+    found: list[str] = []
+    for name in fields:
+        if name.casefold() in _ALIASES:
+            own = list_field(fields, name)
+            found += own if isinstance(fields[name], list) else ",".join(own).split(",")
+    return tuple(dict.fromkeys(filter(None, (alias.strip() for alias in found))))
+
+
+def texts(value: object) -> Iterator[str]:
+    """Yield every text in a field, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for part in cast("list[object]", value):
+            yield from texts(part)
+    elif isinstance(value, Mapping):
+        for part in cast("Mapping[object, object]", value).values():
+            yield from texts(part)
+
+
+def _load(block: str) -> tuple[object, list[str]]:
+    """Return the content of a block, and its keys that occur more than once."""
     depth = 0
     events = cast("Iterator[object]", yaml.parse(block, Loader=_Loader))  # pyright: ignore[reportUnknownMemberType]
     for event in events:
@@ -87,7 +131,17 @@ def _load(block: str) -> object:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise yaml.YAMLError(f"nested more than {_DEEPEST} levels deep")
-    return yaml.load(block, Loader=_Loader)  # noqa: S506 - builds strings, lists and mappings only
+    loader = _Loader(block)
+    try:
+        root = loader.get_single_node()
+        keys = (
+            [key.value for key, _value in root.value] if isinstance(root, yaml.MappingNode) else []
+        )
+        twice = [key for key, count in Counter(map(str, keys)).items() if count > 1]
+        read = cast("Callable[[object], object]", loader.construct_document)  # pyright: ignore[reportUnknownMemberType]
+        return read(root) if root else None, twice
+    finally:
+        loader.dispose()
 
 
 def _broken(error: yaml.YAMLError) -> Message:

@@ -1,5 +1,6 @@
 """The link graph of the notes: centrality of a note, proximity of two notes."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -7,11 +8,13 @@ from math import log, log1p
 
 import numpy as np
 
+from gigamind.vault.frontmatter import texts
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault
 
 _DAMPING = 0.85  # Brin & Page, 1998
 _TOLERANCE = 1e-12  # sum of absolute changes at which the ranks have settled
+_PROPERTY_LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 _MOST_ROUNDS = 1000  # never reached: 0.85 ** 170 is below the tolerance
 
 
@@ -21,8 +24,10 @@ def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...
 
 
 def linked_paths(note: Note, identities: Identities) -> frozenset[str]:
-    """Return the paths of the other notes that a note links to or embeds."""
-    resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
+    """Return the paths of the other notes that a note links to or embeds, in its text or its properties."""
+    resolutions = [identities.resolve_link(link, note.path) for link in note.document.links]
+    for text in texts(note.document.frontmatter):
+        resolutions += (identities.resolve(name.strip()) for name in _PROPERTY_LINK.findall(text))
     return frozenset(target.note.path for target in resolutions if target) - {note.path}
 
 

@@ -5,7 +5,9 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import unquote
 
 from gigamind.i18n import Message, _, joined
 from gigamind.vault.frontmatter import text_field
@@ -13,6 +15,8 @@ from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note
 
 _SEPARATORS = re.compile(r"[\s_-]+")
+_ROOT = re.compile(r"\A(?:\./|/)+")
+_SUFFIX = re.compile(r"\.md\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class Resolution:
     identifier: str  # the name as a `key`
     note: Note
     ignored: tuple[Note, ...] = ()  # other matching notes, in path order
+    is_folded: bool = (
+        False  # whether only the `key` of the name matches, or the name without percent-encoding
+    )
 
     @property
     def collision(self) -> "Collision | None":
@@ -49,6 +56,20 @@ class Collision:
         ignored = [_("  - {path} (ignored)", path=path) for path in self.ignored]
         selected = _("  - {path} (selected)", path=self.selected)
         return joined([head, selected, *ignored], separator="\n")
+
+
+class Found(NamedTuple):
+    """The name of a note that another writing of it means."""
+
+    name: str
+    is_folded: bool = False  # see `Resolution`
+
+
+def plain(name: str, *, suffix: bool = False) -> str:
+    """Return a name in NFC with "/" as separator, without "./" and "/" in front, and without `.md` unless `suffix`."""
+    name = unicodedata.normalize("NFC", name).replace("\\", "/")
+    name = _ROOT.sub("", name)
+    return name if suffix else _SUFFIX.sub("", name)
 
 
 def key(name: str) -> str:
@@ -99,14 +120,24 @@ class Identities:
             notes = [note] if note else self._path_keys.get(key(path))
             if notes:
                 return Resolution(key(path), notes[0], tuple(notes[1:]))
-        name = name.removeprefix("./").removeprefix("/")
-        if not name:
+        name = plain(name, suffix=True)
+        if not name or leaves_vault(name):
             return None
         identifier = key(name)
-        for notes in self._candidates(name, identifier):
+        for is_folded, notes in self._candidates(name, identifier):
             if notes:
-                return Resolution(identifier, notes[0], tuple(notes[1:]))
-        return None
+                return Resolution(identifier, notes[0], tuple(notes[1:]), is_folded)
+        decoded = unquote(name)
+        found = None if decoded == name else self.resolve(decoded)
+        return found and replace(found, is_folded=True)
+
+    def find(self, name: str) -> Found | None:
+        """Return the path of the note that `name`, percent-encoded or not, means in a ranking."""
+        decoded = unquote(name)  # first, as in TREC runs: a%2520b.md is the export of a%20b.md
+        if decoded != name and (resolution := self.resolve(decoded)):
+            return Found(resolution.note.path, is_folded=True)
+        resolution = self.resolve(name)
+        return Found(resolution.note.path, resolution.is_folded) if resolution else None
 
     def resolve_link(self, link: Link, source: str) -> Resolution | None:
         """Return the note that a link in the note at `source` leads to; None for attachments and missing notes."""
@@ -127,17 +158,19 @@ class Identities:
                 met.append(Collision(identifier, resolution.note.path, ignored))
         return tuple(met)
 
-    def _candidates(self, name: str, identifier: str) -> Iterator["list[Note]"]:
-        """Yield the notes that match each rule, in path order, the strongest rule first."""
+    def _candidates(self, name: str, identifier: str) -> Iterator[tuple[bool, "list[Note]"]]:
+        """Yield for each rule, the strongest first, whether it folds names, and the matching notes in path order."""
         nothing: list[Note] = []
-        yield [self._paths[name]] if name in self._paths else nothing
-        yield self._titles.get(name, nothing)
-        yield self._stems.get(re.sub(r"(?i)\.md\Z", "", name), nothing)
+        bare = _SUFFIX.sub("", name)
+        yield False, [self._paths[name]] if name in self._paths else nothing
+        yield False, self._titles.get(name, nothing)
+        yield False, self._stems.get(bare, nothing)
+        yield False, [self._paths[bare + ".md"]] if bare + ".md" in self._paths else nothing
         if "/" in identifier:
-            yield self._path_keys.get(identifier, nothing)
-        yield self._name_keys.get(identifier, nothing)
-        yield self._aliases.get(name, nothing)
-        yield self._alias_keys.get(identifier, nothing)
+            yield True, self._path_keys.get(identifier, nothing)
+        yield True, self._name_keys.get(identifier, nothing)
+        yield False, self._aliases.get(name, nothing)
+        yield True, self._alias_keys.get(identifier, nothing)
 
 
 def _titles(note: Note) -> list[str]:
@@ -160,3 +193,22 @@ def _index(entries: Iterable[tuple[str, Note]]) -> Mapping[str, list[Note]]:
         if note not in index[name][-1:]:
             index[name].append(note)
     return dict(index)
+
+
+class Names:
+    """Finds the name that labels use for another writing of it, without a vault: by `plain`, then by `key`."""
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        ordered = sorted(labels, reverse=True)  # of several, the first by name counts
+        self._plain = {plain(label): label for label in ordered}
+        self._keys = {key(plain(label)): label for label in ordered}
+
+    def find(self, name: str) -> Found | None:
+        """Return the label that `name` means."""
+        written, decoded = plain(name), plain(unquote(name))
+        if decoded != written and decoded in self._plain:
+            return Found(self._plain[decoded], is_folded=True)
+        if written in self._plain:
+            return Found(self._plain[written])
+        label = self._keys.get(key(written)) or self._keys.get(key(decoded))
+        return Found(label, is_folded=True) if label else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from gigamind.errors import NotesError
-from gigamind.i18n import Message, _
-from gigamind.vault.frontmatter import list_field, text_field
+from gigamind.i18n import Message, _, joined
+from gigamind.vault.frontmatter import aliases, list_field, text_field
 from gigamind.vault.markdown import Document, parse
 from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
 
@@ -51,7 +51,7 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
     """Read every `.md` file under `root`, except hidden files and folders and what `exclude` names (see `walk`).
 
     Raises:
-        NotesError: the folder is missing or unreadable, a note is unreadable, or there is no note.
+        NotesError: the folder is missing or unreadable, or has no readable note.
     """
     walked = walk(root, (*exclude, ".*"))
     files: dict[str, VaultFile] = {}
@@ -75,27 +75,21 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
         )
     notes: list[Note] = []
     for file in files.values():
-        note, problems = _read_note(file)
+        try:
+            note, problems = _read_note(file)
+        except OSError as error:
+            warnings.append(unreadable(file.path, error))
+            continue
         notes.append(note)
         warnings += [_("{place}: {reason}", place=note.path, reason=reason) for reason in problems]
+    if not notes:
+        raise NotesError(joined(warnings))
     return Vault(root, tuple(notes), tuple(warnings))
 
 
 def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
-    try:
-        content = file.location.read_bytes()
-    except OSError as error:
-        raise unreadable(file.path, error) from error
-    problems: tuple[Message, ...] = ()
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        text = content.decode(errors="replace")
-        problem = _(
-            "invalid UTF-8 at byte {byte}, replaced by U+FFFD. Save the file as UTF-8.",
-            byte=error.start,
-        )
-        problems = (problem,)
+    content = file.location.read_bytes()
+    text, problems = _decoded(content)
     document = parse(text)
     fields = document.frontmatter
     tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
@@ -103,10 +97,33 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
         path=file.path,
         text=text,
         title=text_field(fields, "title") or PurePosixPath(file.path).stem,
-        aliases=list_field(fields, "aliases"),
+        aliases=aliases(fields),
         tags=tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags)))),
         language=text_field(fields, "lang"),
         document=document,
         content_hash=hashlib.sha256(content).hexdigest(),
     )
     return note, (*problems, *document.warnings)
+
+
+def _decoded(content: bytes) -> tuple[str, tuple[Message, ...]]:
+    """Return a text in UTF-8, in UTF-16 with a byte order mark, or in the encoding that it most likely has."""
+    try:
+        return content.decode(), ()
+    except UnicodeDecodeError as error:
+        place = error.start
+    from charset_normalizer import from_bytes  # most vaults need none
+
+    replaced = content.decode(errors="replace")
+    damaged = replaced.count("\ufffd")
+    is_utf8 = sum(not char.isascii() for char in replaced) > 2 * damaged
+    if not is_utf8 and (found := from_bytes(content).best()):
+        problem = _(
+            "is not UTF-8, and was read as {encoding}. Save the file as UTF-8.",
+            encoding=found.encoding,
+        )
+        return content.decode(found.encoding), (problem,)
+    problem = _(
+        "invalid UTF-8 at byte {byte}, replaced by U+FFFD. Save the file as UTF-8.", byte=place
+    )
+    return replaced, (problem,)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.errors import NotesError, reason_of
-from gigamind.i18n import Message, Text, _
+from gigamind.i18n import Message, Text, _, joined
 
 DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
 _EVALUATION = "eval"  # default folder of datasets and results; only its notes count
@@ -46,7 +46,7 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
     folder named "eval" only Markdown counts, and a folder with a run is skipped.
 
     Raises:
-        NotesError: the root is not a folder, or it or a folder in it cannot be read.
+        NotesError: the root is not a folder, or cannot be read.
     """
     warnings: list[Message] = []
     globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in exclude]
@@ -86,7 +86,13 @@ def _files(root: Path, excludes: Sequence[_Glob], warnings: list[Message]) -> It
     real_root = root.resolve()
     while pending:
         location, prefix = pending.pop()
-        entries = _entries(location)
+        try:
+            entries = _entries(location)
+        except NotesError as error:
+            if not prefix:
+                raise
+            warnings.append(joined([error.message]))
+            continue
         if prefix and any(names <= {entry.name for entry in entries} for names in _RESULTS):
             continue
         only_notes = _EVALUATION in prefix.split("/")
@@ -120,12 +126,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             "{folder}: not a folder. Give the folder that contains the notes.", folder=folder
         ) from error
     except OSError as error:
-        raise unreadable(folder, error) from error
+        raise NotesError(unreadable(folder, error)) from error
 
 
-def unreadable(what: Path | str, error: OSError) -> NotesError:
-    """Return the error for a vault that cannot be read."""
-    return NotesError(
+def unreadable(what: Path | str, error: OSError) -> Message:
+    """Return the message for a folder or file of a vault that cannot be read."""
+    return _(
         "{file}: cannot be read ({reason}). Check the permissions.",
         file=what,
         reason=reason_of(error),
@@ -162,7 +168,7 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
     "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.
 
     Raises:
-        NotesError: the folder is missing, or something in it cannot be read.
+        NotesError: the folder is missing or cannot be read.
     """
     total = hashlib.sha256(mode.encode())
     for file in walk(root, (*DEFAULT_EXCLUDES, *exclude)).files:
@@ -190,5 +196,5 @@ def _state(file: VaultFile, mode: HashMode) -> bytes:
             return file.location.stat().st_mtime_ns.to_bytes(16, "big", signed=True)
         with file.location.open("rb") as content:
             return hashlib.file_digest(content, "sha256").digest()
-    except OSError as error:
-        raise unreadable(file.path, error) from error
+    except OSError:  # skipped by readers, who report it
+        return b"unreadable"

@@ -1,5 +1,6 @@
 import json
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,10 @@ def proposed(path, notes):
 
 
 def test_a_deleted_note_of_the_examples_is_replaced_by_none_and_a_misspelt_one_by_itself():
-    notes = {path.relative_to(VAULT).as_posix() for path in VAULT.rglob("*.md")}
+    notes = {
+        unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix())
+        for path in VAULT.rglob("*.md")
+    }
     for path in notes:
         assert proposed(path, notes - {path}) is None
         folder, slash, name = path.rpartition("/")
@@ -124,7 +128,7 @@ def test_a_path_that_leaves_the_vault_is_an_error(path):
     [error] = result.errors
     assert (error.field, error.message.values) == (
         "expected_notes[0]",
-        {"path": json.dumps(path)},
+        {"path": json.dumps(path)} | ({"vault": Path("vault")} if path.startswith("/") else {}),
     )
 
 

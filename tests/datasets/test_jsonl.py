@@ -1,5 +1,6 @@
 import hashlib
 import json
+import unicodedata
 
 import pytest
 
@@ -77,13 +78,23 @@ def test_line_separators_inside_a_text_end_no_row(read_rows):
     assert dataset.items[0].query == "a\u2028b\u0085c"
 
 
+def test_ids_and_names_are_read_in_one_unicode_form_and_whole_numbers_as_text(read_rows):
+    decomposed = unicodedata.normalize("NFD", "질문")
+    dataset = read_rows(row(id=decomposed), row(id=7, expected_notes=[12, decomposed]))
+
+    assert [item.id for item in dataset.items] == ["질문", "7"]
+    assert dataset.items[1].expected_notes == ("12", "질문")
+    assert dataset.lines.keys() == {"질문", "7"}
+
+
 SPAN = {"note_path": "a.md", "start": 0, "end": 1}
 
 
 @pytest.mark.parametrize(
     ("fields", "field", "value"),
     [
-        ({"id": 7}, "id", "7"),
+        ({"id": 7.5}, "id", "7.5"),
+        ({"id": True}, "id", "true"),
         ({"id": "  "}, "id", '"  "'),
         ({"query": ""}, "query", '""'),
         ({"query": None}, "query", "null"),
@@ -92,7 +103,7 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
         ({"expected_notes": "a.md"}, "expected_notes", '"a.md"'),
         ({"gains": {"a.md": "high"}}, "gains.a.md", '"high"'),
         ({"expected_all_of": [["a.md"], []]}, "expected_all_of[1]", "[]"),
-        ({"expected_notes": ["a.md", 3]}, "expected_notes[1]", "3"),
+        ({"expected_notes": ["a.md", None]}, "expected_notes[1]", "null"),
         (
             {"expected_spans": [SPAN, {**SPAN, "start": 1.0}]},
             "expected_spans[1].start",

@@ -38,7 +38,7 @@ def test_an_answer_may_be_labelled_on_one_scale_alone(file):
         ('{"id": "a", "unanswerable": "yes"}', AnswerabilityLabel, "unanswerable: "),
         ('{"unanswerable": true}', AnswerabilityLabel, "id: "),
         ('{"id": "", "unanswerable": true}', AnswerabilityLabel, "id: "),
-        ('{"id": 7, "unanswerable": true}', AnswerabilityLabel, "id: "),
+        ('{"id": 7.5, "unanswerable": true}', AnswerabilityLabel, "id: "),
         ("[1]", AnswerabilityLabel, "object"),
         ('{"id": "a", ', AnswerabilityLabel, "JSON"),
         pytest.param("[" * 100_000, AnswerabilityLabel, "JSON", id="deep"),

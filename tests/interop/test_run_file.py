@@ -2,6 +2,7 @@
 
 import math
 import random
+import unicodedata
 
 import ir_measures
 import pytest
@@ -154,3 +155,18 @@ def test_ranking_metrics_of_a_run_are_those_of_ir_measures(run):
         ours = measure_ranking(notes(read, query), gains, 12)
         for name, measure in measures.items():
             assert ours[name] == pytest.approx(expected[query, measure], abs=1e-12), (query, name)
+
+
+def test_words_behind_the_sixth_column_and_comments_are_no_part_of_a_name(run):
+    read = run("# made by hand\n1 Q0 a b.md 1 0.5 tag with a remark\n1 Q0 2024 05.md 2 0.25 tag\n")
+    assert read.responses["1"].hits == (RankedNote("a b.md", 0.5), RankedNote("2024 05.md", 0.25))
+    assert read.problems == ()
+
+
+def test_ids_meet_in_one_unicode_form_and_numbers_are_names(run):
+    decomposed = unicodedata.normalize("NFD", "질문")
+    assert notes(run(f"{decomposed} Q0 a.md 1 0.5 t\n"), "질문") == ["a.md"]
+    assert notes(run(f'{{"id": "{decomposed}", "hits": [12, [13, 0.5]]}}\n'), "질문") == [
+        "12",
+        "13",
+    ]

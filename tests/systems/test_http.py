@@ -127,7 +127,7 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         ((200, "{cut"), "application/json.*{cut"),
         ((200, {"error": "x"}), '"hits" .*error'),
         ((200, {"hits": [{"id": 3}]}), 'hit 1 .*"note" .*id'),
-        ((200, "[1]"), "hit 1 "),
+        ((200, "[[]]"), "hit 1 "),
         ((200, '"a.md"'), '"hits" .*str'),
         ((200, ""), "status 200"),
         ((204, ""), "status 204"),

@@ -4,12 +4,13 @@ import pytest
 
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.systems.settle import settle
+from gigamind.vault.identity import Found
 
 A, B, C = (RankedNote(name, score) for name, score in (("a.md", 0.9), ("b.md", 0.5), ("c.md", 0.1)))
 
 
 def settled(*hits, topk=3, known=("a.md", "b.md", "c.md"), **told):
-    return settle(Ranking(hits, told), topk, lambda name: name if name in known else None)
+    return settle(Ranking(hits, told), topk, lambda name: Found(name) if name in known else None)
 
 
 def test_a_ranking_without_fault_is_left_as_it_is():
@@ -46,5 +47,10 @@ def test_what_stands_behind_the_ranking_is_not_looked_at():
 
 
 def test_names_of_one_note_are_one_note():
-    ranking = settle(Ranking((RankedNote("A"), RankedNote("a.md"))), 2, lambda _: "a.md")
+    ranking = settle(Ranking((RankedNote("A"), RankedNote("a.md"))), 2, lambda _: Found("a.md"))
     assert ranking == Ranking((RankedNote("a.md"),), {"repeated_notes": 1, "fewer_hits": 1})
+
+
+def test_a_name_that_only_folds_to_a_note_is_counted_and_kept():
+    ranking = settle(Ranking((RankedNote("A B"),)), 1, lambda _: Found("a-b.md", is_folded=True))
+    assert ranking == Ranking((RankedNote("a-b.md", written="A B"),), {"folded_names": 1})

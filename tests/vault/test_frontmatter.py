@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.vault.frontmatter import list_field, split, text_field
+from gigamind.vault.frontmatter import aliases, list_field, split, text_field
 
 
 def test_the_body_starts_after_the_closing_line():
@@ -132,3 +132,27 @@ def test_a_list_field_is_a_list_or_one_text():
     assert list_field({"aliases": ["b", " a ", "b", "", None, ["x"]]}, "aliases") == ("b", "a")
     assert list_field({"aliases": "Doe, Jane"}, "aliases") == ("Doe, Jane",)
     assert list_field({"aliases": None}, "aliases") == ()
+
+
+def test_aliases_are_read_as_obsidian_reads_them():
+    assert aliases({"aliases": "하나, 둘"}) == ("하나", "둘")
+    assert aliases({"alias": "단수", "Aliases": ["대문자", "Doe, Jane"]}) == (
+        "단수",
+        "대문자",
+        "Doe, Jane",
+    )
+
+
+def test_a_key_that_occurs_twice_is_named_and_the_last_one_counts():
+    front = split("---\ntitle: first\ntitle: second\n---\n")
+    assert front.fields == {"title": "second"}
+    assert [warning.values for warning in front.warnings] == [{"key": "title"}]
+
+
+def test_toml_is_read_between_plus_signs():
+    front = split('+++\ntitle = "배포 안내"\naliases = ["토믈"]\n+++\n본문\n')
+    assert front.fields == {"title": "배포 안내", "aliases": ["토믈"]}
+    assert front.warnings == ()
+    broken = split("+++\ntitle = \n+++\nbody")
+    assert (broken.fields, len(broken.warnings)) == ({}, 1)
+    assert split("+++\nno end").body_start == 0

@@ -24,6 +24,14 @@ def test_the_graph_holds_resolved_links_once_and_without_loops(read):
     }
 
 
+def test_links_in_properties_are_links(read):
+    vault = read(
+        {"a.md": '---\nup: "[[b|above]]"\nrelated:\n- "[[c#part]]"\n---\n', "b.md": "", "c.md": ""}
+    )
+
+    assert link_graph(vault, Identities(vault.notes))["a.md"] == ("b.md", "c.md")
+
+
 def test_three_notes_by_hand():
     # With damping 0.85, rank(c) = 0.05, rank(a) = 0.05 + 0.85 (rank(b) + rank(c)) = 18/37,
     # rank(b) = 0.05 + 0.85 rank(a) = 17.15/37.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.vault.identity import Collision, Identities, key, leaves_vault
+from gigamind.vault.identity import Collision, Found, Identities, Names, key, leaves_vault
 from gigamind.vault.markdown import Document, Link
 from gigamind.vault.notes import Note
 
@@ -30,6 +30,28 @@ def selected(identities, name, source=None):
 )  # fmt: skip
 def test_a_key_forgets_case_suffix_and_separators(name, expected):
     assert key(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("dir/a.md", False), ("dir\\a.md", False), ("/dir/a.md", False), ("./dir/a", False),
+        ("Dir/A.md", True), ("dir%2Fa.md", True), ("dir/a%2Emd", True),
+    ],
+)  # fmt: skip
+def test_a_name_is_found_with_and_without_a_vault(read, written, folded):
+    identities = Identities(read({"dir/a.md": "", "b.md": ""}).notes)
+
+    assert identities.find(written) == Found("dir/a.md", is_folded=folded)
+    assert Names(["dir/a.md", "b.md"]).find(written) == Found("dir/a.md", is_folded=folded)
+
+
+def test_labels_of_the_same_name_in_another_unicode_form_are_found():
+    names = Names(["휴가.md", "C.md", "c.md"])
+
+    assert names.find(unicodedata.normalize("NFD", "휴가")) == Found("휴가.md")
+    assert names.find("c") == Found("c.md")
+    assert names.find("d") is None
 
 
 def test_names_of_nothing_but_separators_stay_apart():

@@ -82,13 +82,30 @@ def test_byte_order_mark_and_carriage_returns_stay_in_the_text(read):
     assert note.document.blocks[0].span.slice(note.text) == "line"
 
 
-def test_invalid_utf8_is_replaced_and_named(read):
-    vault = read({"policies/a.md": b"twelve bytes\xff\xfe end"})
+def test_damaged_utf8_is_replaced_and_named(read):
+    vault = read({"policies/a.md": "열두 바이트".encode() + b"\xff\xfe end"})
 
-    assert vault.notes[0].text == "twelve bytes\ufffd\ufffd end"
+    assert vault.notes[0].text == "열두 바이트\ufffd\ufffd end"
     [warning] = vault.warnings
     assert warning.values["place"] == "policies/a.md"
-    assert warning.values["reason"].values == {"byte": 12}
+    assert warning.values["reason"].values == {"byte": 16}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-16", "---\ntitle: 휴가\n---\n연차는 15일입니다.\n"),
+        ("cp949", "---\ntitle: 휴가\n---\n연차는 15일입니다.\n"),
+        ("cp1252", "---\ntitle: Café\n---\nThe café opens at “nine” – every day.\n"),
+    ],
+)
+def test_a_note_in_another_encoding_is_read_and_named(read, encoding, text):
+    vault = read({"a.md": text.encode(encoding)})
+
+    assert vault.notes[0].text == text
+    assert vault.notes[0].title in {"휴가", "Café"}
+    [warning] = vault.warnings
+    assert "encoding" in warning.values["reason"].values
 
 
 def test_broken_frontmatter_is_named_and_the_note_is_kept(read):
@@ -168,11 +185,19 @@ def public_vault() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("locked", ["sub/b.md", "sub"])
-def test_what_cannot_be_read_is_an_error_that_names_it(public_vault, locked):
+def test_what_cannot_be_read_is_skipped_and_named(public_vault, locked):
     (public_vault / locked).chmod(0)
 
-    with (
-        pytest.raises(NotesError, match=locked),
-        as_anyone(),
-    ):
+    with as_anyone():
+        vault = read_vault(public_vault)
+    assert [note.path for note in vault.notes] == ["a.md"]
+    [warning] = vault.warnings
+    assert locked in warning
+
+
+def test_a_vault_that_cannot_be_read_is_an_error(public_vault):
+    public_vault.chmod(0)
+
+    with as_anyone(), pytest.raises(NotesError, match=str(public_vault)):
         read_vault(public_vault)
+    public_vault.chmod(0o755)

@@ -11,7 +11,7 @@ from gigamind.datasets.check_answers import GivenNote
 from gigamind.evidence.again import find_again
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.spans import Utf16
-from gigamind.vault.identity import Identities, leaves_vault
+from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note
 
 
@@ -48,7 +48,7 @@ class ContextReader:
         return GivenNote(known.path, known.title, text or _part(known, context.place))
 
     def _known(self, name: str) -> Note | None:
-        resolution = None if leaves_vault(name) else self.identities.resolve(name)
+        resolution = self.identities.resolve(name)
         return resolution.note if resolution else None
 
 

@@ -17,7 +17,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
 from gigamind.systems.settle import settle
 from gigamind.vault.graph import link_graph
-from gigamind.vault.identity import Identities, leaves_vault
+from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault
 
 _FORM = '{"note": ..., "suggestions": [{"target": ..., "anchor": ..., "confidence": ...}]}'
@@ -105,7 +105,8 @@ class RunSuggester(Suggester):
         run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
         rankings: dict[str, Ranking[RankedNote]] = {}
         for name, links in run.responses.items():
-            rankings.setdefault(self._identify(name) or name, links)
+            found = identities.find(name)
+            rankings.setdefault(found.name if found else name, links)
         resolved = RunFile(run.path, rankings, run.problems, run.sha256)
         self.warnings = run_warnings(resolved, None if notes is None else frozenset(notes))
         self._rankings = rankings
@@ -124,10 +125,6 @@ class RunSuggester(Suggester):
     def oddities(self, note: Note) -> Mapping[Oddity, int]:
         return self._of(note)[1]
 
-    def _identify(self, name: str) -> str | None:
-        resolution = None if leaves_vault(name) else self._identities.resolve(name)
-        return resolution.note.path if resolution else None
-
     def _of(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
         if note.path not in self._settled:
             self._settled[note.path] = self._settle(note)
@@ -137,7 +134,7 @@ class RunSuggester(Suggester):
         ranking = self._rankings.get(note.path)
         if ranking is None:
             return [], {"not_in_run_file": 1}
-        settled = settle(ranking, sys.maxsize, self._identify)
+        settled = settle(ranking, sys.maxsize, self._identities.find)
         oddities: Counter[Oddity] = Counter(settled.oddities)
         units, suggestions = Utf16(note.text), list[Suggestion]()
         for link in settled.hits:

@@ -7,9 +7,8 @@ most query words; without a vault, none. A returned text that is not in the note
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from gigamind.evidence.again import find_again
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
@@ -24,7 +23,7 @@ from gigamind.systems.settle import settle
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import HitReport
 from gigamind.text import tokens
-from gigamind.vault.identity import leaves_vault
+from gigamind.vault.identity import Found, Names
 from gigamind.vault.notes import Note
 
 
@@ -58,16 +57,12 @@ class ForeignHits:
 
     prepared: Prepared
     engine: Engine | None  # keyword index of the vault; None without a vault
-    labelled: frozenset[str]  # the notes that labels name
+    labelled: Names  # the notes that labels name
 
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
         """Return a ranking with its passages."""
-        hits = tuple(replace(hit, note=self._plain(hit.note)) for hit in ranking.hits)
-        settled = settle(replace(ranking, hits=hits), self.prepared.options.topk, self._identify)
+        settled = settle(ranking, self.prepared.options.topk, self._identify)
         oddities: Counter[Oddity] = Counter(settled.oddities)
-        oddities["encoded_names"] = sum(
-            original.note != hit.note for original, hit in zip(ranking.hits, hits, strict=True)
-        )
         chunks, unplaced = self._chunks(query, settled.hits, oddities)
         passages = self.engine.evidence_in(query, chunks.values()) if self.engine else []
         evidence: dict[str, Evidence] = {**dict(zip(chunks, passages, strict=True)), **unplaced}
@@ -83,19 +78,10 @@ class ForeignHits:
             {name: count for name, count in oddities.items() if count},
         )
 
-    def _plain(self, name: str) -> str:
-        """Return a known name without percent-encoding, which TREC needs; a%2520b.md is the export of a%20b.md."""
-        plain = unquote(name) if "%" in name else name
-        if plain == name:
-            return name
-        known = self._identify(plain) if self.engine else plain in self.labelled
-        return plain if known else name
-
-    def _identify(self, name: str) -> str | None:
+    def _identify(self, name: str) -> Found | None:
         if self.engine is None:
-            return name
-        resolution = None if leaves_vault(name) else self.prepared.identities.resolve(name)
-        return resolution.note.path if resolution else None
+            return self.labelled.find(name) or Found(name)
+        return self.prepared.identities.find(name)
 
     def _chunks(
         self, query: str, hits: Sequence[RankedNote], oddities: Counter[Oddity]

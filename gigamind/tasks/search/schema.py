@@ -33,6 +33,7 @@ class HitReport(Report):
         base_score, final_score: Equal, and on its own scale, for another system; null if it returned none.
         chunk, evidence: Null without the note's text.
         text: Text of another system that is not in the note, or whose note is unknown; absent otherwise.
+        written: The name as the system wrote it, if it differs in more than separators and Unicode form; else absent.
         highlights: Ascending ranges `[start, end)` of the query's words in the evidence.
         centrality: Centrality in the link graph, used or not; null for another system.
     """
@@ -45,6 +46,7 @@ class HitReport(Report):
     chunk: schema.PassageReport | None
     evidence: schema.PassageReport | None
     text: str = Field(default="", exclude_if=lambda text: not text)
+    written: str = Field(default="", exclude_if=lambda written: not written)
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
     centrality: Share | None = None

@@ -40,6 +40,7 @@ from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_fre
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
+from gigamind.vault.identity import Names
 
 CROSS_LINGUAL_TAG = "cross-lingual"
 
@@ -293,7 +294,7 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        hits.ForeignHits(prepared, keywords, frozenset(labelled)).read,
+        hits.ForeignHits(prepared, keywords, Names(labelled)).read,
         free_judges(prepared.judge, None),
         None,
     )

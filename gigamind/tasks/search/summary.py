@@ -183,10 +183,12 @@ def _quality_warnings(
     total = len(results)
     oddities = summary.system.oddities if summary.system else {}
     may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
+    items = [item for item in results if isinstance(item, ItemReport)]
+    hits = (hit for item in items for hit in item.ranking)
+    folded = next(((hit.written, hit.note) for hit in hits if hit.written), ("", ""))
     for name, count in oddities.items():
         if not (may_lack and name in _OPTIONAL):
-            yield _oddity_texts(count, total)[name]
-    items = [item for item in results if isinstance(item, ItemReport)]
+            yield _oddity_texts(count, total, folded)[name]
     mismatch = name_mismatch(items, has_vault=prepared.options.notes is not None)
     if mismatch:
         yield _(
@@ -222,8 +224,8 @@ def _quality_warnings(
         )
 
 
-def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
-    """Return the warning for each kind of data-quality problem."""
+def _oddity_texts(count: int, total: int, folded: tuple[str, str]) -> dict[Oddity, Text]:
+    """Return the warning for each kind of data-quality problem; `folded` is a name as written, and what it means."""
     values = {"count": count, "total": total}
     return {
         "not_in_run_file": _(
@@ -242,10 +244,12 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             "{count:,} of {total:,} rankings contain notes that are not in the vault. These notes keep their ranks.",
             **values,
         ),
-        "encoded_names": _(
-            "{count:,} of {total:,} rankings have percent-encoded names, which TREC runs need for spaces; they are"
-            " decoded.",
+        "folded_names": _(
+            "{count:,} of {total:,} rankings have names that match a note only without case, spaces or"
+            " percent-encoding, such as {written} for {note}; they count as that note.",
             **values,
+            written=folded[0],
+            note=folded[1],
         ),
         "no_scores": _(
             "{count:,} of {total:,} rankings have no scores. Check the path of `score` in --system-config, or"

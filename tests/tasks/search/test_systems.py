@@ -74,10 +74,10 @@ def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
     assert [items[name]["metrics"]["mrr"] for name in ("first", "second", "korean", "across")] == [
         1.0,
         0.5,
-        0.5,  # two names of one note are two notes where there is no vault
+        1.0,  # the name without .md
         0.5,
     ]
-    assert summary.overall.search["mrr"] == pytest.approx(0.625)
+    assert summary.overall.search["mrr"] == pytest.approx(0.75)
     assert summary.overall.search["span_recall"] is None
     assert summary.overall.search["latency_p50_ms"] is None
     assert summary.counts.notes is None

@@ -56,5 +56,5 @@ def test_an_exported_run_gives_the_very_same_rankings_and_figures(options, tmp_p
         name: first.overall.search[name] for name in of_ranks
     }
     warnings = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
-    assert any("percent-encoded names" in one for one in warnings)
+    assert any("50%20off.md" in one for one in warnings)
     assert not any("the dataset lacks" in one for one in warnings)
