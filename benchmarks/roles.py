@@ -14,7 +14,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from gigamind.judges.search_qa.roles import Roles, is_abstention
+from gigamind.judges.search_qa.abstention import is_abstention
+from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.prompting.fences import Source
 
@@ -70,7 +71,7 @@ def attacked(asked: dict[str, str], facts: dict[str, dict[str, list[str]]]) -> t
 def is_let_off(text: str, role: str, asked: str, facts: list[str], behind: str = "") -> bool:
     claims = claims_of(pieces_of(text + behind))
     notes = (Source("", ". ".join(facts)),)
-    return Roles(asked, notes, claims).veto(claims[0], role, claims[0].piece.text) is None
+    return Roles(asked, notes, claims).veto(claims[0], role) is None
 
 
 def is_entailed(claim: dict[str, Any]) -> bool:

@@ -244,15 +244,21 @@ class ScriptedJudge:
         )
 
     def confirms(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
-        """Return its yes or no in a second check, about a row with a statement of the answer and other texts."""
+        """Return its yes or no in a second check; the honest one reads whether the text has the labelled quote."""
         if self.knows_pairs and (pair := known_pair(row)):
             return pair.said
-        true = {
-            comparable(answer.sentences[number - 1].piece.text)
+        if not self.is_honest:
+            return True
+        text = str(row["text"])
+        written = "\n".join(note.text for note in answer.case.notes)
+        if not all(line.strip() in written for line in text.splitlines()):
+            return False  # changed by code
+        return any(
+            label.verdict == "supported"
+            and comparable(answer.sentences[number - 1].piece.text) == comparable(row["statement"])
+            and set(tokens(label.quote or "")) <= set(tokens(text))
             for number, label in answer.claim_labels.items()
-            if label.verdict == "supported"
-        }
-        return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
+        )
 
     def respond(
         self, answer: LabelledAnswer, response_format: Mapping[str, Any], prompt: str

@@ -29,6 +29,7 @@ from gigamind.evidence.result import (
 )
 from gigamind.evidence.sites import choose, exact_sites, folded_sites
 from gigamind.evidence.source import NormalLevel, Source
+from gigamind.evidence.stated import why_unstated
 from gigamind.i18n import _
 from gigamind.spans import Span
 
@@ -235,7 +236,8 @@ def _most_similar(
 def _aligned(
     quote: Quote, source: Source, match: _Match, used: Collection[Span], config: AlignConfig
 ) -> Aligned:
-    span, ambiguous = choose(match.sites, source.text, quote, used)
+    proving = [site for site in match.sites if not why_unstated(source.text, site)]
+    span, ambiguous = choose(proving or match.sites, source.text, quote, used)
     matched = _checked(span, match, source)
     changes = critical.differences(match.form, matched) if match.method == "fuzzy" else ()
     is_fuzzy = match.method == "fuzzy"

@@ -17,6 +17,7 @@ from gigamind.evidence import critical
 from gigamind.evidence.clause import context_loss
 from gigamind.evidence.normalize import Folding, foldings, foldings_of_quote
 from gigamind.evidence.result import Doubt, Unproven
+from gigamind.evidence.stated import stated, why_unstated
 from gigamind.evidence.words import (
     ELLIPSIS,
     Word,
@@ -52,6 +53,8 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
 
     A fuzzy window is also tried four words longer: the window with the fewest edits may end before "지 않았다".
     """
+    if unstated := why_unstated(source, span):
+        return Unproven(unstated)
     start, end = _region(span, source)
     # The mark in front keeps the start of the region from being read as the start of a line.
     mark = "" if start == 0 or source[start - 1] == "\n" else "\0"
@@ -154,7 +157,7 @@ class _Comparison:
             return Unproven("question")
         if self._loses_unit(last):
             return Unproven("cut_word", original[-1].whole, self.around[last].whole)
-        loss = context_loss(self.source, span)
+        loss = context_loss(stated(self.source), span)
         return Unproven(loss) if loss else None
 
     def _loses_unit(self, last: int) -> bool:

@@ -14,7 +14,8 @@ from gigamind.spans import Span
 LEAST_FUZZY = 0.80  # lower thresholds accept unrelated passages
 _LEAST_SEARCH = 0.5  # with lower thresholds, more than half of the quote may be missing
 Loss = Literal["cut_negation", "cut_limit", "question"]
-Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss
+Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
+Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from gigamind.evidence.normalize import fold_unit
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned, Alignment, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
+from gigamind.evidence.stated import why_unstated
 from gigamind.prompting.fences import speaks_to_judge
 from gigamind.spans import Span
 
-Weakness = Literal["quote_changed", "quote_too_short", "quote_cut", "speaks_to_judge"]
+Weakness = Literal["quote_changed", "quote_too_short", "quote_cut", "not_stated", "speaks_to_judge"]
 
 _MAX_SITES = 50  # of one quote that are checked
 _FEWEST = 2  # letters and digits, even of a whole line; a single one occurs in every note
@@ -83,6 +84,8 @@ def is_too_short(
 def _weakness(
     place: Aligned, text: str, min_chars: int, *, statement: str | None, marks: bool
 ) -> Weakness | None:
+    if why_unstated(text, place.span):
+        return "not_stated"
     if place.unproven and not place.unproven.is_cut:
         return "quote_changed"
     if is_too_short(place.span, text, min_chars, statement=statement, marks=marks):

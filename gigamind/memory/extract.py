@@ -41,7 +41,7 @@ class Statement(ModelReply, frozen=True):
     """One statement worth remembering."""
 
     text: Annotated[Encodable, Most(600)] = Field(
-        min_length=1, description="The statement, in one sentence."
+        min_length=1, description="The statement, in one sentence, in the words of its quotes."
     )
     evidence: Annotated[list[StatementEvidence], Most(20)] = Field(
         description="Quotes that prove the statement."

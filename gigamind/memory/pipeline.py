@@ -3,12 +3,21 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
-from gigamind.evidence.result import DEFAULT, AlignConfig, Aligned, Alignment, AlignResult, Quote
+from gigamind.evidence.result import (
+    DEFAULT,
+    AlignConfig,
+    Aligned,
+    Alignment,
+    AlignResult,
+    Quote,
+    Unstated,
+)
 from gigamind.evidence.source import text_hash
+from gigamind.evidence.stated import stated
 from gigamind.memory.events import Event, EventLog
 from gigamind.memory.schema import ExtractedEntry, Extraction, Session
 
@@ -106,8 +115,22 @@ def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
     return "; ".join(sorted({_doubt(outcome) for outcome in doubtful})), doubtful
 
 
+def unsupported(text: str, evidence: AlignResult, sources: Sequence[str]) -> str:
+    """Return why quotes that are sufficient proof do not state the text of their entry; "" if they do."""
+    # Imported here because the rules of a judge are compiled when they are imported.
+    from gigamind.judges.search_qa.by_words import why_unsupported
+    from gigamind.judges.search_qa.passage import passage_of
+
+    whole = {place: stated(sources[place.quote.source_index]) for place in evidence.aligned}
+    passages = [passage_of(place.span, source) for place, source in whole.items()]
+    doubt = why_unsupported(text, passages)
+    return f"the text says more or other than its quotes ({doubt})" if doubt else ""
+
+
 def _doubt(aligned: Aligned) -> str:
     why = aligned.unproven
+    if why and why.reason in get_args(Unstated):
+        return f"a quote is of text that states nothing ({why.reason})"
     if why is None:
         return "a quote that only resembles its source is too short to prove anything"
     if why.is_cut:
@@ -143,7 +166,13 @@ def graduate(
     ]
     result = align_all(quotes, sources, config=config)
     aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
-    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
+    decisions: list[Event] = []
+    for entry in entries:
+        evidence = result.of_entry(entry.entry_id)
+        reason, failed = refusal(evidence)
+        if not reason and (reason := unsupported(entry.text, evidence, sources)):
+            failed = evidence.outcomes
+        decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
     return list(Entries([extracted, aligned, *decisions]))
 
 
@@ -174,10 +203,14 @@ def _aligned(
 
 
 def _decision(
-    extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
+    extracted: Event,
+    aligned: Event,
+    entry: ExtractedEntry,
+    refused: tuple[str, Sequence[Alignment]],
+    log: EventLog,
 ) -> Event:
     """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
-    reason, failed = refusal(result.of_entry(entry.entry_id))
+    reason, failed = refused
     content: dict[str, object] = {
         "source_event_id": aligned.event_id,
         "extraction_id": extracted.event_id,

@@ -320,11 +320,15 @@ class SecondLookReport(Report):
 
     Attributes:
         said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs.
-        believed: whether it recognised enough pairs for its checks to count.
+        canaries: false statements that code made of the notes judged, and how many it accepted.
+        canary_interval: 95 % Wilson interval of the share accepted; null without canaries.
+        believed: whether it recognised enough pairs, and refused enough canaries, for its checks to count.
     """
 
     model: str
     language: str
     stated: Annotated[tuple[Count, Count], Field(alias="said")]
     unstated: Annotated[tuple[Count, Count], Field(alias="unsaid")]
+    canaries: tuple[Count, Count] = (0, 0)
+    canary_interval: tuple[Share, Share] | None = None
     believed: bool

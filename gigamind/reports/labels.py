@@ -31,10 +31,14 @@ LABELS: Mapping[str, Message] = {
     "quote_too_short": _("the quote is too short"),
     "quote_changed": _("the quote changes a word of the note"),
     "quote_cut": _("the quote is cut inside a word, or before a limit or negation"),
+    "not_stated": _(
+        "the quoted text is struck out, commented out, marked as outdated or a placeholder"
+    ),
     "speaks_to_judge": _(
         "the quote is from text that looks like instructions to the judge (prompt injection)"
     ),
     "contradiction": _("the source sentence may contradict the claim"),
+    "sources_differ": _("another sentence of the notes says otherwise"),
     "little_in_common": _("the source sentence has few words of the claim"),
     "new_name": _("the claim has a name that is not in the note"),
     "new_number": _("the claim has a number that is not in the source sentence"),

@@ -104,10 +104,10 @@ def mask_comments(text: str) -> str:
     """
     if "%%" not in text:
         return text
-    return spliced(text, ((span, _blank(text, span)) for span in _comments(text)))
+    return spliced(text, ((span, _blank(text, span)) for span in comments(text)))
 
 
-def _comments(text: str) -> Iterator[Span]:
+def comments(text: str) -> Iterator[Span]:
     """Yield the ranges of comments, including the `%%` marks.
 
     A comment that opens inside a line must end in the same block: a stray "100%%" must not swallow the next section.

@@ -14,7 +14,7 @@ EXTRACTED = {
     "entries": [
         {
             "entryId": "good",
-            "text": "JSONB를 버린다.",
+            "text": "JSONB를 JSON으로 변경한다.",
             "evidence": [{"messageIndex": 0, "quote": "JSONB를 JSON으로"}],
         },
         {

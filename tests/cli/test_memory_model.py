@@ -167,7 +167,7 @@ def test_a_bad_option_is_refused_by_its_name(graduate, option, told):
 def test_a_session_whose_entries_are_in_a_file_loads_nothing_that_speaks_to_a_model(case):
     message = {"role": "user", "content": KEPT}
     (case / "s.jsonl").write_text(json.dumps(message))
-    extracted = {"entries": [{"entryId": "x", **entry("t", 0, KEPT)}]}
+    extracted = {"entries": [{"entryId": "x", **entry("30일 보관한다.", 0, KEPT)}]}
     (case / "e.json").write_text(json.dumps(extracted))
     code = (
         "import sys\nfrom gigamind.cli.main import main\ntry:\n    main(sys.argv[1:])\nfinally:\n"

@@ -14,7 +14,7 @@ from webhook import Webhook, listening
 
 from gigamind.assurance.deceptive_judges import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.judges.search_qa.segments.claims import Claim, comparable
+from gigamind.judges.search_qa.segments.claims import Claim
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,12 +36,10 @@ class LabelledAnswers:
         paths = ("--dataset", examples / "answers.jsonl", "--notes", examples / "vault")
         kept = ("--store-mode", "off", "--cache-dir", self.folder / "cache", "--out", out)
         looks_asked = Counter[str]()
-        true = {
-            comparable(one["text"])
-            for row in self.rows
-            for one in row["labels"]["claims"]
-            if one["verdict"] == "supported"
-        }
+        answers = read_labelled_answers(None, None).answers
+
+        def reads(row: dict[str, Any]) -> bool:
+            return any(HONEST.confirms(answer, row) for answer in answers)
 
         def respond(body: dict[str, Any]) -> dict[str, Any] | None:
             """Second looks, as people labelled the claims."""
@@ -49,7 +47,7 @@ class LabelledAnswers:
             if not is_second_look(text):
                 return None
             looks_asked["all"] += 1
-            return looks(text, lambda statement: comparable(statement) in true)
+            return looks(text, reads=reads)
 
         with running() as server:
             server.script.extend(replies)

@@ -41,7 +41,7 @@ def test_just_the_claims_that_people_doubt_are_not_believed_in_both_languages(ro
             assert (claim["verdict"] == "supported") == (label["verdict"] == "supported")
             doubts[row["language"]][claim["doubt"]] += 1
     # Some are stopped by the sentence around the quote, some by who looks again, in each language.
-    assert all(set(found) == {None, "contradiction", "not_confirmed"} for found in doubts.values())
+    assert all({None, "contradiction", "not_confirmed"} <= set(found) for found in doubts.values())
     assert sum(found.total() - found[None] for found in doubts.values()) == 19
 
 

@@ -32,7 +32,7 @@ def options(tmp_path: Path) -> FolderOptions:
     folder.mkdir()
     message = {"role": "user", "content": "Let's ship the release on Friday."}
     for name, evidence in (("회의", BAD), ("standup", GOOD)):
-        entry = {"entryId": "e", "text": "A plan.", "evidence": [evidence]}
+        entry = {"entryId": "e", "text": "We ship the release on Friday.", "evidence": [evidence]}
         (folder / f"{name}.jsonl").write_text(json.dumps(message))
         (folder / f"{name}.extracted.json").write_text(json.dumps({"entries": [entry]}))
     return FolderOptions(folder=folder, log=tmp_path / "memory.db")

@@ -19,7 +19,10 @@ def session():
 def extraction():
     """One good entry, one misquoted, one with a flipped number, one without evidence."""
     entries = {
-        "good": ("JSONB를 버린다.", [(0, "JSONB를 JSON으로 변경하자"), (1, "휴지통에 30일 동안")]),
+        "good": (
+            "JSONB를 JSON으로 변경한다.",
+            [(0, "JSONB를 JSON으로 변경하자"), (1, "휴지통에 30일 동안")],
+        ),
         "misquoted": ("벡터를 쓴다.", [(0, "JSONB를 JSON으로"), (0, "벡터 검색을 도입하자")]),
         "flipped": ("90일 보관한다.", [(1, FLIPPED)]),
         "empty": ("근거가 없다.", []),

@@ -107,9 +107,9 @@ def test_what_the_model_proves_is_verified_with_spans_that_it_never_gave(graduat
     ],
 )  # fmt: skip
 def test_evidence_that_proves_nothing_blocks_its_entry_alone(graduated, session, quotes, reason):
-    entries = graduated(session, reply(("good", [(1, KEPT)]), ("bad", quotes)))
+    entries = graduated(session, reply(("30일 보관한다.", [(1, KEPT)]), ("bad", quotes)))
 
-    assert entries["good"].stage == "verified"
+    assert entries["30일 보관한다."].stage == "verified"
     assert entries["bad"].stage == "candidate"
     assert entries["bad"].promotion_blocked
     assert entries["bad"].promotion_block_reason.startswith("Evidence alignment failed")

@@ -14,7 +14,11 @@ MESSAGE = {"role": "user", "content": "DuckDB의 JSONB를 JSON으로 변경하�
 
 def reply(*quotes, entry_id="e"):
     evidence = [{"messageIndex": 0, "quote": quote} for quote in quotes]
-    return {"entries": [{"entryId": entry_id, "text": "JSONB를 버린다.", "evidence": evidence}]}
+    return {
+        "entries": [
+            {"entryId": entry_id, "text": "JSONB를 JSON으로 변경한다.", "evidence": evidence}
+        ]
+    }
 
 
 @pytest.fixture

@@ -48,7 +48,11 @@ def lay_out(folder: Path) -> None:
         [{"role": "user", "content": f"We ship {n}."} for n in range(SESSIONS)],
     )
     entries = [
-        {"entryId": f"e{n}", "text": "a", "evidence": [{"messageIndex": n, "quote": f"ship {n}"}]}
+        {
+            "entryId": f"e{n}",
+            "text": f"We ship {n}.",
+            "evidence": [{"messageIndex": n, "quote": f"ship {n}"}],
+        }
         for n in range(SESSIONS)
     ]
     (folder / "extracted.json").write_text(json.dumps({"entries": entries}), encoding="utf-8")

@@ -13,12 +13,19 @@ def is_second_look(text: str) -> bool:
 
 
 def looks(
-    text: str, says: Callable[[str], bool | None], *, able: bool = True
+    text: str,
+    says: Callable[[str], bool | None] = lambda _: True,
+    *,
+    reads: Callable[[dict[str, Any]], bool] | None = None,
+    able: bool = True,
+    passage: str = "",
 ) -> dict[str, list[dict[str, Any]]]:
     """The reply to such a message.
 
     Args:
         says: whether the text of a statement says it; None where the model leaves it out.
+        reads: instead of `says`, whether a statement with its text is confirmed.
+        passage: the only text of which the model says so; empty for every text.
         able: whether the model tells the pairs apart; else it says yes to all of them.
     """
     start = text.index("[{")
@@ -26,7 +33,10 @@ def looks(
     found: list[dict[str, Any]] = []
     for one in statements:
         pair = known_pair(one)
-        said = says(one["statement"]) if pair is None else pair.said or not able
+        of_others = reads(one) if reads else says(one["statement"])
+        said = of_others if pair is None else pair.said or not able
+        if pair is None and passage and one["text"] != passage:
+            said = False
         if said is not None:
             found.append(
                 {"id": one["id"], "unsaid": "" if said else one["statement"], "said": said}

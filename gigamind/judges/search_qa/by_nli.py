@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.errors import InputError
-from gigamind.evidence.result import DEFAULT
+from gigamind.evidence.result import DEFAULT, Aligned
+from gigamind.evidence.stated import stated
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
@@ -233,6 +234,11 @@ class _Comparison:
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
         title = self._case.notes[(note or 1) - 1].title
+        place = judged.evidence
+        if isinstance(place, Aligned):  # without the parts that are not stated
+            quote = unwrapped(
+                place.span.slice(stated(self._case.notes[place.quote.source_index].text))
+            )
         parts = (title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))
         return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)

@@ -6,7 +6,6 @@ decides. It does not find paraphrased claims, and cannot tell how useful an answ
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import groupby
@@ -18,7 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judged import JudgedClaim
+from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
@@ -26,8 +25,8 @@ from gigamind.judges.search_qa.judgement import (
     judgement_of,
     verdict_of,
 )
-from gigamind.judges.search_qa.passage import HEADING, is_row
-from gigamind.judges.search_qa.question import Asked, sentences_of
+from gigamind.judges.search_qa.passage import Passage, is_row
+from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     RULES,
@@ -40,14 +39,14 @@ from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
-from gigamind.judges.search_qa.support import LEAST
+from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
 
 # Part of the fingerprint, like RULES of the judge with a model.
-RULES_OF_WORDS = 6
+RULES_OF_WORDS = 7
 
 
 class FittedScore(BaseModel):
@@ -197,31 +196,40 @@ def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
     return replace(claim, verdict="not_found", note=None, doubt=doubt) if doubt else claim
 
 
+def why_unsupported(text: str, passages: Sequence[Passage]) -> Doubt | Literal["added"] | None:
+    """Return why passages do not state a text on their own, by the rules of this judge; None if they do.
+
+    Stricter than for an answer, which is shown beside its notes: each content word must be in the passages.
+    """
+    said = "\n".join(dict.fromkeys(passage.text for passage in passages))
+    whole = Passage(passages[0].heading, said)
+    found = support(text, whole, note=said)
+    if found.contradictions:
+        return "contradiction"
+    if found.refusal or found.foreign or found.sparse:
+        return found.refusal or "little_in_common"
+    return None if Reading(text).content <= Reading(f"{whole.heading}\n{said}").content else "added"
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A sentence of a note that may serve as a quote; headings and questions state nothing.
-
-    `answered`: how many of the question's words it has, see `Asked`.
-    """
+    """A sentence of a note that may serve as a quote; `answered`: how many of the question's words it has."""
 
     note: int
-    text: str
-    content: AbstractSet[str]
-    is_korean: bool
-    states: bool
+    row: NoteSentence
     answered: float
 
 
-def _under_headers(lines: Sequence[_Line]) -> Iterator[_Line]:
-    """Yield lines for comparison: a table row includes the words of its header, which states nothing by itself."""
-    for table, group in groupby(lines, key=lambda line: is_row(line.text)):
+def _under_headers(rows: Sequence[NoteSentence]) -> Iterator[NoteSentence]:
+    """Yield sentences for comparison: a table row includes the words of its header, which states nothing by itself."""
+    for table, group in groupby(rows, key=lambda row: is_row(row.text)):
         if not table:
             yield from group
             continue
-        header, *rows = group
-        if not rows:
+        header, *below = group
+        if not below:
             yield header
-        for row in rows:
+        for row in below:
             is_korean = header.is_korean or row.is_korean
             yield replace(row, content=row.content | header.content, is_korean=is_korean)
 
@@ -233,20 +241,10 @@ class Lines:
         """Take the question for an answer of one sentence, which it may complete."""
         self._lines: list[_Line] = []
         for number, note in enumerate(notes, start=1):
-            lines = [
-                _Line(
-                    number,
-                    row.text,
-                    row.content,
-                    row.is_korean,
-                    not (HEADING.fullmatch(row.text) or is_question(row.text)),
-                    (question.answered(f"{note.title}\n{row.heading}\n{row.text}") or 0.0)
-                    if question
-                    else 0.0,
-                )
-                for row in sentences_of(note.text)
-            ]
-            self._lines += _under_headers(lines)
+            for row in _under_headers(sentences_of(note.text)):
+                around = f"{note.title}\n{row.heading}\n{row.text}"
+                answered = question.answered(around) if question else None
+                self._lines.append(_Line(number, row, answered or 0.0))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
@@ -258,14 +256,14 @@ class Lines:
         asks = is_question(claim.piece.text)
 
         def rank(line: _Line) -> tuple[bool, int, float, int, bool]:
-            shared = len(reading.content & line.content)
-            cited = line.note in claim.piece.cited
-            return line.states or asks, shared, line.answered, -len(line.content), cited
+            row, cited = line.row, line.note in claim.piece.cited
+            shared = len(reading.content & row.content)
+            return row.states or asks, shared, line.answered, -len(row.content), cited
 
         sharing = (
             line
             for line in self._lines
-            if not reading.content.isdisjoint(line.content)
-            and not reading.is_foreign_to(is_korean=line.is_korean)
+            if not reading.content.isdisjoint(line.row.content)
+            and not reading.is_foreign_to(is_korean=line.row.is_korean)
         )
-        return [(line.note, line.text) for line in nlargest(count, sharing, key=rank)]
+        return [(line.note, line.row.text) for line in nlargest(count, sharing, key=rank)]

@@ -40,7 +40,7 @@ from gigamind.judges.search_qa.judgement import (
 )
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reply import PartsReply, SearchQAReply
-from gigamind.judges.search_qa.second_look import Statement, Trial
+from gigamind.judges.search_qa.second_look import Trial, statement_of
 from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
     with_citations_blank,
@@ -77,7 +77,7 @@ async def judge_answer(
     # Aligning quotes with a long note takes time; a thread lets other requests continue.
     judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
     trial, confirmed = await _second_look(
-        judge, case.question, verifier.for_second_look(judged), asking, member
+        judge, case, verifier.for_second_look(judged), asking, member
     )
     heard = Heard(reply, findings, verifier.with_second_look(judged, confirmed), trial)
     return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
@@ -85,13 +85,13 @@ async def judge_answer(
 
 async def _second_look(
     judge: SearchQAJudge,
-    question: str,
+    case: AnswerCase,
     claims: Sequence[JudgedClaim],
     asking: Asking,
     member: PanelMember,
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
     statements = {
-        claim.claim.id: Statement(without_note_names(claim.stated), claim.passage, question)
+        claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
         for claim in claims
         if claim.passage
     }
@@ -186,7 +186,7 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
     says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
     reported_answerable = 2 * sum(says_answerable) >= len(judgements)
-    useful = utility(kind, reported, answerable=reported_answerable)
+    useful = utility(kind, reported, answerable=reported_answerable, correct=correct)
     answered = max(
         (own.answers_question for own in judgements if own.answers_question is not None),
         default=None,
@@ -305,10 +305,11 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             )
         if judge.second and questions.claims:
             doubtful = [
-                Statement(claim.piece.text, Passage("", claim.piece.text), case.question)
+                statement_of(claim.piece.text, Passage("", claim.piece.text), case)
                 for claim in questions.claims[: math.ceil(_DOUBTFUL * len(questions.claims))]
             ]
-            yield judge.second.planned(doubtful)
+            for rows in judge.second.batches(doubtful):
+                yield judge.second.planned([row for row, _control in rows])
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))

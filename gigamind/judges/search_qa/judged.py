@@ -19,6 +19,7 @@ Doubt = (
         "quote_of_another_note",
         "quote_changed",
         "contradiction",
+        "sources_differ",
         "little_in_common",
         "not_confirmed",
         "not_looked_at",

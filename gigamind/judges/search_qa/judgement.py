@@ -53,13 +53,20 @@ def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
     return "abstained" if any(sentence.untold for sentence in sentences) else "no_claims"
 
 
-def utility(kind: AnswerOutcome, reported: float, *, answerable: bool) -> float:
+UNPROVEN_UTILITY = 0.4
+"""The most useful that an answer without a proven claim is: below every threshold for a useful one."""
+
+
+def utility(
+    kind: AnswerOutcome, reported: float, *, answerable: bool, correct: float | None
+) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
-    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
+    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless,
+    and one of whose claims none is proven (`correct`) at most `UNPROVEN_UTILITY`, whatever the model reports.
     """
     if kind == "judged":
-        return reported
+        return reported if correct else min(reported, UNPROVEN_UTILITY)
     return float(kind == "abstained" and not answerable)
 
 
@@ -157,7 +164,7 @@ def judgement_of(
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
-    useful = utility(kind, reply.utility, answerable=reply.answerable)
+    useful = utility(kind, reply.utility, answerable=reply.answerable, correct=correct)
     answered = answers_question(claims, verifier.asked)
     return Judgement(
         outcome=kind,

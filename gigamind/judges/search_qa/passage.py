@@ -12,9 +12,9 @@ from gigamind.spans import Span
 Contradiction = Literal["number", "negation", "polarity", "limit", "roles", "question", "reported"]
 
 Refusal = Literal[
-    "new_name", "new_number", "other_limits", "other_word", "other_sentence", "other_question"
+    "new_name", "new_number", "other_word", "other_sentence", "other_limits", "other_question"
 ]
-"""Why the guard refuses a claim, apart from contradictions."""
+"""Why the guard refuses a claim, apart from contradictions; a second check may decide the last two."""
 
 HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")

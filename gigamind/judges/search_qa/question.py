@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gigamind.evidence.clause import is_question
-from gigamind.judges.search_qa.passage import HEADING
+from gigamind.evidence.stated import stated, unstated
+from gigamind.judges.search_qa.passage import HEADING, Passage
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.prompting.fences import Source
+from gigamind.spans import Span
 from gigamind.text import sentences, unwrapped
 
 LEAST_ANSWERED = 0.5
@@ -29,28 +31,55 @@ _AUXILIARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NoteSentence:
-    """A sentence of a note; `keys` include the words of the heading above it."""
+    """A sentence of a note; `keys` include the words of the heading above it.
 
+    Attributes:
+        span: in the note.
+        text: as written, on one line.
+        states: whether it may state something: no heading or question, and no text of `evidence.stated`.
+    """
+
+    span: Span
     text: str
     heading: str
     keys: AbstractSet[str]
     content: AbstractSet[str]
     is_korean: bool
+    states: bool
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it states something by itself, unlike a row or list item."""
+        return self.states and not Passage("", self.text).is_terse
 
 
 @lru_cache(maxsize=64)  # notes; each is compared with several answers
 def sentences_of(note: str) -> tuple[NoteSentence, ...]:
-    """Return the sentences of a note across line wraps, with headings."""
-    text, heading, found = unwrapped(note), "", list[NoteSentence]()
+    """Return the sentences of a note across line wraps, with headings, and at the end the parts that are not stated."""
+    text, written, heading, found = (
+        unwrapped(stated(note)),
+        unwrapped(note),
+        "",
+        list[NoteSentence](),
+    )
     for span in sentences(text):
         sentence = span.slice(text)
-        reading = Reading(sentence)
-        if HEADING.fullmatch(sentence):
+        if is_heading := bool(HEADING.fullmatch(sentence)):
             heading = sentence
-        keys = {*reading.keys, *(Reading(heading).keys if heading else ())}
-        row = NoteSentence(sentence, heading, keys, reading.content, reading.is_korean)
-        found.append(row)
+        states = not (is_heading or is_question(sentence))
+        found.append(_sentence(span, sentence, span.slice(written), heading, states=states))
+    for part, _why in unstated(note):
+        for span in sentences(part.slice(note)):
+            moved = Span(part.start + span.start, part.start + span.end)
+            sentence = moved.slice(written)
+            found.append(_sentence(moved, sentence, sentence, "", states=False))
     return tuple(found)
+
+
+def _sentence(span: Span, said: str, written: str, heading: str, *, states: bool) -> NoteSentence:
+    reading = Reading(said)
+    keys = {*reading.keys, *(Reading(heading).keys if heading else ())}
+    return NoteSentence(span, written, heading, keys, reading.content, reading.is_korean, states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +120,7 @@ def asked(question: str, notes: Sequence[Source]) -> Asked:
         row.keys | frozenset(Reading(note.title).keys)
         for note in notes
         for row in sentences_of(note.text)
-        if not (HEADING.fullmatch(row.text) or is_question(row.text))
+        if row.states
     ]
     counts = Counter(key for row in rows for key in row & reading.content)
     weights = {

@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gigamind.evidence.align import align
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
-from gigamind.judges.search_qa.abstention import denies_knowledge, is_abstention
+from gigamind.judges.search_qa.abstention import denies_knowledge, is_abstention, lacks_something
 from gigamind.judges.search_qa.judged import JudgedClaim, Veto
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, ReportedRole
@@ -31,6 +30,7 @@ from gigamind.judges.search_qa.words import (
     stems,
 )
 from gigamind.prompting.fences import Source
+from gigamind.text import sentences
 
 CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
@@ -50,7 +50,16 @@ _TOPIC = re.compile(
 )  # a clause that only names the topic
 _FEWEST_ASKED = 2  # minimum number of words of the question that make a statement
 _FEWEST_OF_CLAUSE = 3  # words; fewer after a comma, such as a country after its town, state nothing
-_MAX_BEYOND = 1  # words of an abstention beyond its own and the question's
+_MOST_NAMED = 3  # words of an abstention beyond its own and the question's
+_RETOLD, _FEWEST_RETOLD = (
+    0.6,
+    2,
+)  # share and number of a note sentence's words in an abstention that retells it
+_ANSWERS = re.compile(r"\W*(?:yes|no|네|예|아니요|아니오|아뇨)\b\s*[,.]", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:who|what|when|where|why|which|how)|누구|누가|무엇|무슨|뭐|언제|어디|몇|며칠|얼마|왜|어떻|어떤|어느",
+    re.IGNORECASE,
+)
 _SET_PHRASES = re.compile(r"\bfeel free\b", re.IGNORECASE)
 
 
@@ -59,46 +68,72 @@ class Roles:
 
     def __init__(self, question: str, notes: Sequence[Source], claims: Sequence[Claim]) -> None:
         self._claims = claims
-        self._texts = [note.text for note in notes]
+        self._is_open = bool(_OPEN.search(question))
         self._question = stems(question)
         self._numbers = known_numbers(question)
         titles = " ".join(note.title for note in notes)
         self._titles, self._numbers_of_titles = stems(titles), known_numbers(titles)
         self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
+        known = OF_ITSELF | self._question | self._titles
+        sentences_of = ((note.text, span) for note in notes for span in sentences(note.text))
+        self._said = [stems(span.slice(text)) - known for text, span in sentences_of]
 
     def by_form(self, claim: Claim) -> ReportedRole:
         """Return the role of a sentence by its form and words alone: a claim, unless all of it fits another role."""
         for role in _BY_FORM:
-            if self.veto(claim, role, claim.piece.text) is None:
+            if self.veto(claim, role) is None:
                 return role
         return "claim"
 
-    def veto(self, claim: Claim, role: Role, words: str) -> Veto | None:
-        """Return why a sentence is a claim although the model reports another role; None if it is no claim.
-
-        Args:
-            words: of an abstention: the words which state that the notes do not say something.
-        """
+    def veto(self, claim: Claim, role: Role) -> Veto | None:
+        """Return why a sentence is a claim although the model reports another role; None if it is no claim."""
         piece = claim.piece
         if not self._has_form(claim, role):
             return "form"
-        if piece.cited and role != "source":
+        # The note that an abstention cites may show that something is missing.
+        if piece.cited and role not in {"source", "abstention"}:
             return "citation"
         text = _SET_PHRASES.sub(" ", without_note_names(piece.text))
         if new_numbers(text, self._numbers_of_titles if role == "source" else self._numbers):
             return "number"
-        if role == "abstention" and not is_abstention(words, piece.text):
-            return "no_words"
+        if role == "abstention":
+            return self._veto_of_abstention(text)
         return self._veto_of_words(claim, role, text)
+
+    def _veto_of_abstention(self, text: str) -> Veto | None:
+        """Return why a sentence is no abstention: it says of nothing that it is missing, or states something else.
+
+        A clause that says so may name what is missing. The others may only list what the notes have.
+        """
+        if not self._is_open and _ANSWERS.match(text):
+            return "states"
+        own = OF_ITSELF | POLITE | ASKED_FOR
+        said, lacks = stems(text) - own - self._question - self._titles, False
+        for clause, loose in _clauses(text):
+            words = stems(clause) - own
+            beyond = words - self._question - self._titles
+            new = beyond - self._notes
+            lacking = lacks_something(clause, self._question)
+            if denies_knowledge(clause) or (self._is_open and len(new) <= 1 and lacking):
+                lacks = True
+                if len(new) > _MOST_NAMED:
+                    return "states"
+                continue
+            from_question = words & self._question
+            answers = (
+                len(from_question) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause)
+            )
+            if new or answers or (beyond and not lacking):
+                return "states"
+        if not lacks:
+            return "no_words"
+        retold = (len(one & said) >= max(_FEWEST_RETOLD, _RETOLD * len(one)) for one in self._said)
+        return "word_of_a_note" if len(said & self._notes) > _MOST_NAMED or any(retold) else None
 
     def _veto_of_words(self, claim: Claim, role: Role, text: str) -> Veto | None:
         if role in _OVER_OTHERS and NEGATION.search(text.casefold()):
             return "states"
         left = self._beyond(text, role, claim)
-        if role == "abstention" and len(left) <= _MAX_BEYOND:
-            places = (align(claim.piece.text, note) for note in self._texts)
-            copied = any(isinstance(place, Aligned) for place in places)
-            left = stems(text) if copied else self._of_facts(text)
         if left:
             return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
         alone = role == "courtesy" and COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
@@ -132,22 +167,6 @@ class Roles:
             later = (other.piece.text for other in self._claims if other.id > claim.id)
             allowed |= self._titles | stems(" ".join(later))
         return stems(text) - allowed
-
-    def _of_facts(self, text: str) -> frozenset[str]:
-        """Return the words of the clauses of an abstention that do not abstain themselves.
-
-        Words of the question alone also count, because they may answer a yes/no question.
-        """
-        fact_words: frozenset[str] = frozenset()
-        for clause, loose in _clauses(text):
-            if denies_knowledge(clause):
-                continue
-            words = stems(clause)
-            from_question = (words & self._question) - OF_ITSELF - ASKED_FOR
-            fact_words |= words - OF_ITSELF - POLITE - ASKED_FOR - self._question
-            if len(from_question) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause):
-                fact_words |= from_question
-        return fact_words
 
 
 def _clauses(text: str) -> list[tuple[str, bool]]:
@@ -185,7 +204,7 @@ def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> Judg
     if role == "claim":
         return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
     proven = sentence.verdict == "supported"  # it makes a statement, because a note does
-    veto = "proven" if proven else roles.veto(sentence.claim, role, finding.abstention_quote)
+    veto = "proven" if proven else roles.veto(sentence.claim, role)
     if veto is not None:
         return replace(sentence, reported_role=role, veto=veto)
     return JudgedClaim(

@@ -1,26 +1,35 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
-A model is believed only after it has classified the pairs of `judges/trials/second_look.jsonl`.
+A model is believed only after it has classified the pairs of `judges/trials/second_look.jsonl`, and only about an
+answer for which it also refuses what code made of the same notes: the claim with its sentence removed or changed, and
+canaries, which no text says.
 """
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import Annotated, Any
+from itertools import count
+from typing import Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
+from gigamind.evidence.stated import stated
 from gigamind.i18n import LANGUAGES, _
 from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.passage import Passage
+from gigamind.judges.search_qa.question import sentences_of
+from gigamind.judges.search_qa.words import stems
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.client import Asked, Message
+from gigamind.prompting.fences import looks_like_instructions
 from gigamind.prompting.prompts import Prompt
 from gigamind.prompting.replies import ModelReply, Most, Quotation
 
@@ -28,6 +37,10 @@ LEAST_BALANCED_ACCURACY = 0.9
 """On the pairs; models below it are not believed. A model of 1.5 billion parameters guesses."""
 _LEAST_TOKENS = 20  # minimum of the reply per statement
 _PAIRS_A_CALL = 12
+_STATEMENTS_A_CALL = 16
+_BESIDE = 2  # sentences of the note on either side of a passage
+_FEWEST_WORDS = 3  # of another sentence
+_CONTROLS = 1  # part of the fingerprint: how `rows_of` makes its controls
 _TOKENS = 80  # maximum of the reply per statement
 
 
@@ -49,11 +62,43 @@ class LooksReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The input of a second check: a claim, the passage that it rests on, and the question that it answers."""
+    """The input of a second check.
+
+    Attributes:
+        text: the claim, and `passage`, which it rests on.
+        question: that it answers.
+        topic: the heading of the passage or the title of its note.
+        rest: what its note says next to the passage; "" if nothing.
+        other: a sentence of the notes about something else; "" if there is none.
+    """
 
     text: str
     passage: Passage
     question: str = ""
+    topic: str = ""
+    rest: str = ""
+    other: str = ""
+
+
+def statement_of(text: str, passage: Passage, case: AnswerCase) -> Statement:
+    """Return the input of a second check, with what the notes say beside its passage."""
+    topic, rest, others = passage.heading, "", list[str]()
+    for note in case.notes:
+        source = stated(note.text)
+        start = source.find(passage.said)
+        end = start + len(passage.said) if start >= 0 else start
+        near: tuple[list[str], list[str]] = ([], [])
+        for row in sentences_of(note.text):
+            if row.is_prose and not start <= row.span.start < end:
+                near[row.span.start >= end].append(row.span.slice(source))
+        if start >= 0:
+            topic = topic or note.title
+            rest = "\n".join([*near[0][-_BESIDE:], *near[1][:_BESIDE]])
+        others += (one for part in near for one in part if len(stems(one)) >= _FEWEST_WORDS)
+    words = stems(f"{text} {passage.text}")
+    other = min(others, key=lambda one: len(words & stems(one)) / len(stems(one)), default="")
+    question = "" if looks_like_instructions(case.question) else case.question
+    return Statement(text, passage, question, topic, rest, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +110,16 @@ class Pair(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a model classified the pairs: the number of those that state the statement and of those recognised."""
+    """How a model classified the pairs: the number of those that state the statement and of those recognised.
+
+    `canaries`: the number of those among the claims of one answer, and of those that it accepted.
+    """
 
     model: str
     language: Language
     stated: tuple[int, int]
     unstated: tuple[int, int]
+    canaries: tuple[int, int] = (0, 0)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -79,7 +128,62 @@ class Trial:
 
     @property
     def is_passed(self) -> bool:
-        return self.balanced_accuracy >= LEAST_BALANCED_ACCURACY
+        return self.balanced_accuracy >= LEAST_BALANCED_ACCURACY and not self.canaries[1]
+
+
+Control = Literal["canary", "counterfactual"]
+_NUMBER = re.compile(r"(?<![\d.,])\d+")
+_NAME = re.compile(r"(?<=\w )[A-Z]\w{2,}")
+_OTHER_NAME = "Quarrington"
+_VAGUE: Mapping[Language, str] = {
+    "ko": "{topic}에는 경우에 따라 다르게 정하는 점이 있다.",
+    "en": "Several points about {topic} are settled case by case.",
+}
+
+
+def rows_of(
+    statements: Sequence[Statement], language: Language
+) -> Iterator[tuple[Statement, Control | None]]:
+    """Yield each statement, followed by those that code made of it or its passage and that no text says."""
+    for number, statement in enumerate(statements):
+        passage = statement.passage
+        yield statement, None
+        removed = Passage(passage.heading, statement.rest)
+        yield replace(statement, passage=_changed(statement) or removed), "counterfactual"
+        wrong = _with_other_number(statement.text, passage.text) or statement.other
+        if wrong:
+            yield replace(statement, text=wrong), "canary"
+        if number == 0 or not wrong:
+            vague = _VAGUE[language].format(topic=statement.topic)
+            yield replace(statement, text=vague, question=""), "canary"
+
+
+def _changed(statement: Statement) -> Passage | None:
+    """Return the passage with a number or a name of the claim changed; None if they share none."""
+    passage = statement.passage
+    for pattern in (_NUMBER, _NAME):
+        shared = set(pattern.findall(passage.text)).intersection(pattern.findall(statement.text))
+        for word in sorted(shared):
+            other = _other_number(word, passage.text) if word.isdigit() else _OTHER_NAME
+            texts = [_put(pattern, word, other, text) for text in (passage.said, passage.lead)]
+            if texts != [passage.said, passage.lead]:
+                return replace(passage, said=texts[0], lead=texts[1])
+    return None
+
+
+def _put(pattern: re.Pattern[str], word: str, other: str, text: str) -> str:
+    return pattern.sub(lambda match: other if match[0] == word else match[0], text)
+
+
+def _with_other_number(text: str, near: str) -> str:
+    """Return a text with another first number; "" if it has none."""
+    match = _NUMBER.search(text)
+    return _NUMBER.sub(_other_number(match[0], f"{near} {text}"), text, count=1) if match else ""
+
+
+def _other_number(digits: str, near: str) -> str:
+    numbers = (str(int(digits) + step) for step in count(7))
+    return next(number for number in numbers if number not in near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +213,30 @@ class SecondLook:
         for start in range(0, len(pairs), _PAIRS_A_CALL):
             yield pairs[start : start + _PAIRS_A_CALL]
 
-    def planned(self, statements: Sequence[Statement]) -> PlannedCall:
+    def planned(self, rows: Sequence[Statement]) -> PlannedCall:
         return PlannedCall(
-            counted(self.messages(statements), LooksReply.model_json_schema()),
-            _LEAST_TOKENS * len(statements),
-            _tokens_for(len(statements)),
+            counted(self.messages(rows), LooksReply.model_json_schema()),
+            _LEAST_TOKENS * len(rows),
+            _tokens_for(len(rows)),
             what=_("second check of doubtful claims in"),
             model=self.model,
             certain=False,
         )
 
+    def batches(
+        self, statements: Sequence[Statement]
+    ) -> Iterator[list[tuple[Statement, Control | None]]]:
+        """Yield the rows of each request about statements, with their controls; see `rows_of`."""
+        for start in range(0, len(statements), _STATEMENTS_A_CALL):
+            yield list(rows_of(statements[start : start + _STATEMENTS_A_CALL], self.language))
+
     async def look(
         self, statements: Sequence[Statement], asking: Asking, member: PanelMember
     ) -> tuple[Trial, Sequence[bool | None]]:
         """Return the trial of the model, and whether each text states its statement; None if not reliable.
+
+        A statement that addresses the judge is not sent. A confirmation counts only if the model refuses the
+        counterfactual of the statement and every canary of the answer.
 
         Raises:
             LlmError: the model gave no usable reply.
@@ -131,7 +245,23 @@ class SecondLook:
         trial = await self._trial(asking, looker.model)
         if not trial.is_passed:
             return trial, [None] * len(statements)
-        return trial, await self._answers(statements, asking, looker)
+        places = [at for at, one in enumerate(statements) if not looks_like_instructions(one.text)]
+        confirmed: list[bool | None] = [None] * len(statements)
+        canaries: list[bool] = []
+        following = iter(places)
+        for rows in self.batches([statements[at] for at in places]):
+            answers = await self._answers([row for row, _control in rows], asking, looker)
+            at = 0
+            for (_row, control), answer in zip(rows, answers, strict=True):
+                if control is None:
+                    at = next(following)
+                    confirmed[at] = answer
+                elif control == "canary":
+                    canaries.append(answer is True)
+                elif confirmed[at] and answer is not False:
+                    confirmed[at] = None if answer is None else False
+        trial = replace(trial, canaries=(len(canaries), sum(canaries)))
+        return trial, confirmed if trial.is_passed else [None] * len(statements)
 
     async def _answers(
         self, statements: Sequence[Statement], asking: Asking, member: PanelMember
@@ -185,7 +315,9 @@ def load_second_look(name: PromptName, language: Language, model: str) -> Second
     """Return the second check with this prompt; raises as `load_judge_prompt`."""
     prompt = load_judge_prompt(name, language, ("statements",))
     pairs = [asdict(pair) for pair in pairs_in(language)]
-    mark = json.dumps([prompt.fingerprint, language, pairs, LooksReply.model_json_schema()])
+    mark = json.dumps(
+        [prompt.fingerprint, language, pairs, LooksReply.model_json_schema(), _CONTROLS]
+    )
     return SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
 
 
@@ -201,7 +333,7 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
     own = (row for row in rows if row["language"] == language)
     passages = ((row, Passage(row["heading"], row["text"])) for row in own)
     return tuple(
-        Pair(row["statement"], passage, row.get("question", ""), row["said"])
+        Pair(row["statement"], passage, row.get("question", ""), said=row["said"])
         for row, passage in passages
     )
 

@@ -93,9 +93,9 @@ def support(
     refusals: dict[Refusal, object] = {
         "new_name": has_new_name(claim, around, note),
         "new_number": by_number == "new_number",
-        "other_limits": negates or limits_differ(claim, source, changes),
         "other_word": replaced,
         "other_sentence": _mixes_sentences(claim, {*source.keys, *context.keys}, passage.near),
+        "other_limits": negates or limits_differ(claim, source, changes),
         "other_question": asked
         and asked.is_left_open_by(claim.raw, f"{title}\n{passage.heading}\n{passage.text}"),
     }

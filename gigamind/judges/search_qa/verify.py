@@ -5,24 +5,34 @@ A quote of another note, a changed quote, and a quote that fails the rules of `q
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
+from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.quotes import is_too_short, strongest
 from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.passage import passage_of
-from gigamind.judges.search_qa.question import Asked, asked
+from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, passage_of
+from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sentences_of
+from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.substitution import substitution
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.prompting.fences import Source
+
+# Contradictions between two sentences with the same words otherwise.
+_DENYING: AbstractSet[Contradiction] = frozenset({"number", "negation", "polarity"})
+# Refusals of claims that may say the same in other words: code cannot tell.
+_UNDECIDED: AbstractSet[Refusal | None] = frozenset({"other_limits", "other_question"})
 
 
 class Verifier:
@@ -86,27 +96,60 @@ class Verifier:
         note, stated = self._notes[place.quote.source_index], judged.stated
         if not isinstance(place, Aligned):
             return judged
-        passage = passage_of(place.span, note.text)
+        note_text = stated_text(note.text)
+        passage = passage_of(place.span, note_text)
         backing = support(
             stated,
             passage,
             title=note.title,
             question=self._question,
-            note=note.text,
+            note=note_text,
             asked=alone,
         )
-        refused = backing.contradictions and self._rules.contradiction == "refuse"
+        doubt: Doubt | None = "contradiction" if backing.contradictions else None
+        if doubt is None and not backing.foreign and self._is_denied_elsewhere(stated, passage):
+            doubt = "sources_differ"
         return replace(
             judged,
             new_numbers=new_numbers(
                 without_note_names(stated),
-                known_numbers(f"{note.title}\n{note.text}\n{self._question}"),
+                known_numbers(f"{note.title}\n{note_text}\n{self._question}"),
             ),
             passage=passage,
             title=note.title,
             support=backing,
-            doubt="contradiction" if refused else None,
+            doubt=doubt if self._rules.contradiction == "refuse" else None,
         )
+
+    def _is_denied_elsewhere(self, stated: str, passage: Passage) -> bool:
+        """Return whether another sentence of the notes says the same with a number, negation or word changed.
+
+        Another word counts only if the passage has words around the claim: the two may be about two things.
+        """
+        claim = Reading(without_note_names(stated))
+        if len(claim.content) < _FEWEST_COMPARED:
+            return False
+        said = Reading(passage.said).content
+        for note, row in self._prose:
+            missing = {key for key in claim.content - row.content if key.isalpha()}
+            shared = {key for key in claim.content & row.content if key.isalpha() and len(key) > 1}
+            text = stated_text(note.text)
+            if not shared or len(missing) > 1 or row.span.slice(text) in passage.text:
+                continue
+            place = passage_of(row.span, text)
+            found = support(claim.raw, place, title=note.title, question=self._question)
+            denied = not _DENYING.isdisjoint(found.contradictions)
+            around = len(said - claim.content - row.content) >= _FEWEST_AROUND
+            other = substitution(claim, Reading(place.text)) if around and not denied else None
+            if (denied and not missing) or (other and missing <= Reading(other.in_claim).content):
+                return True
+        return False
+
+    @cached_property
+    def _prose(self) -> Sequence[tuple[Source, NoteSentence]]:
+        """The prose sentences of the notes; rows and items are parts of one whole."""
+        rows = ((note, row) for note in self._notes for row in sentences_of(note.text))
+        return [(note, row) for note, row in rows if row.is_prose]
 
     def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
         rule = self._rules.second_look
@@ -114,7 +157,8 @@ class Verifier:
         return [
             claim
             for claim in believed
-            if rule == "all" or (rule == "doubtful" and _is_doubtful(claim))
+            if _refusal(claim) is None
+            and (rule == "all" or (rule == "doubtful" and _is_doubtful(claim)))
         ]
 
     def with_second_look(
@@ -132,15 +176,17 @@ class Verifier:
     def _doubt_of_second_look(
         self, claim: JudgedClaim, confirmed: Mapping[int, bool | None]
     ) -> Doubt | None:
-        if claim.verdict != "supported" or confirmed.get(claim.claim.id):
+        if claim.verdict != "supported":
             return None
-        if confirmed.get(claim.claim.id) is False:
+        doubt, answer = _refusal(claim), confirmed.get(claim.claim.id)
+        if doubt or answer:
+            return doubt
+        if answer is False:
             return "not_confirmed"
-        if not _is_doubtful(claim) or claim.support is None:
-            return None
-        if self._rules.second_look != "never":
+        if _is_doubtful(claim) and self._rules.second_look != "never":
             return "not_looked_at"
-        return "little_in_common" if claim.support.sparse else None
+        is_sparse = claim.support is not None and claim.support.sparse
+        return "little_in_common" if is_sparse else None
 
     def _reason_not_located(self, place: Alignment) -> Doubt:
         quote = place.quote.text
@@ -152,10 +198,18 @@ class Verifier:
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
 
+def _refusal(claim: JudgedClaim) -> Doubt | None:
+    """Return why the guard refuses a claim, which no model may overrule; None if it does not."""
+    found = claim.support.refusal if claim.support else None
+    return None if found in _UNDECIDED else found
+
+
 def _is_doubtful(claim: JudgedClaim) -> bool:
     return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
 
 
+_FEWEST_COMPARED = 3  # content words of a claim; an answer with fewer is part of a sentence
+_FEWEST_AROUND = 2  # content words
 _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 

@@ -63,22 +63,29 @@ def labels_text(labels: CardLabels, count: int) -> Message:
 
 
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
-    """Return how a model for second checks solved its test pairs."""
+    """Return how a model for second checks solved its test pairs, and which canaries it accepted."""
     (positives, supported), (negatives, denied) = look.stated, look.unstated
+    (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
     values = {
         "model": look.model,
         "right": supported + denied,
         "pairs": positives + negatives,
         "language": LANGUAGES[look.language],
+        "accepted": accepted,
+        "made": made,
+        "low": low,
+        "high": high,
     }
     if look.believed:
         text = _(
-            "{model} solved {right} of {pairs} {language} test pairs, so its second checks count",
+            "{model} solved {right} of {pairs} {language} test pairs and accepted {accepted:,} of {made:,} false"
+            " statements about the notes (95% CI {low:.1%} to {high:.1%}), so its second checks count",
             **values,
         )
     else:
         text = _(
-            "{model} solved only {right} of {pairs} {language} test pairs, so its second checks do not count",
+            "Second checks of {model} do not count: it solved {right} of {pairs} {language} test pairs and accepted"
+            " {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to {high:.1%})",
             **values,
         )
     return translator(lang)(text)

@@ -33,6 +33,8 @@ export const DOUBTS = {
   too_long: _("The claim is too long for the entailment model."),
   quote_too_short: _("The quote is too short to be evidence."),
   quote_cut: _("The quote is only part of a sentence, and the omitted part changes its meaning."),
+  not_stated: _("The quoted text is struck out, commented out, marked as outdated or a placeholder."),
+  sources_differ: _("Another sentence of the notes says otherwise."),
   speaks_to_judge: _("The quote comes from text that looks like instructions to the evaluating model."),
 };
 // Why there is no evaluation or no answer, by the code of the service.

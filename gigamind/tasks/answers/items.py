@@ -1,6 +1,7 @@
 """Builds the lines of per_item.jsonl: the evaluation of an answer, panel votes and checks, or why there are none."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -13,11 +14,14 @@ from gigamind.i18n import Message, Text, _, translator
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judged import JudgedClaim
-from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
+from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, confidence, utility
+from gigamind.judges.search_qa.second_look import LEAST_BALANCED_ACCURACY, Trial
+from gigamind.metrics.grounding import share_given
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
+from gigamind.stats.estimate import Estimate
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
@@ -172,17 +176,89 @@ def stored_verdict(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, An
 
 
 def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.AnswerItemReport]:
-    """Return one line for each answer, in their order."""
+    """Return one line for each answer, in their order.
+
+    Second checks of a model that accepts too many canaries in the whole run confirm nothing.
+    """
     results = run.results
+    stored: list[SecondLookReport | None] = []
+    for result in results.values():
+        value: dict[str, Any] = result.value or {}
+        evaluation: dict[str, Any] = value.get("evaluation") or {}
+        stored.append(_read(SecondLookReport, evaluation.get("second_look")))
+    looks = second_looks(stored)
+    unbelieved = {
+        (look.model, look.language) for look in looks if look.canaries[1] and not look.believed
+    }
     return [
         answer_item(
             case,
             results.get(ItemKey(case.id)),
             results.get(ItemKey(case.id, GATE_ROLE)),
             results.get(ItemKey(case.id, SYSTEM_ROLE)),
+            unbelieved,
         )
         for case in cases
     ]
+
+
+def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLookReport]:
+    """Yield one report for each model and language: of a run, a model may accept few canaries, of an answer none."""
+    by_model: defaultdict[tuple[str, str], list[SecondLookReport]] = defaultdict(list)
+    for look in filter(None, looks):
+        by_model[look.model, look.language].append(look)
+    for _key, own in sorted(by_model.items()):
+        made, accepted = (sum(look.canaries[at] for look in own) for at in (0, 1))
+        share = Estimate.share(accepted, made)
+        ends = None if share.low is None or share.high is None else (share.low, share.high)
+        pairs = Trial(own[0].model, "en", own[0].stated, own[0].unstated)
+        believed = pairs.is_passed and (share.low or 0.0) <= 1 - LEAST_BALANCED_ACCURACY
+        changes = {"canaries": (made, accepted), "canary_interval": ends, "believed": believed}
+        yield own[0].model_copy(update=changes)
+
+
+def _without_second_check(
+    evaluation: schema.SearchQAEvaluation, language: str
+) -> schema.SearchQAEvaluation:
+    """Return an evaluation in which the second check confirms nothing."""
+    say = translator(language)
+    unconfirmed = {"verdict": "unverified", "note": None, "doubt": "not_looked_at"}
+    confirmed = [
+        claim for claim in evaluation.claims if claim.confirmed and claim.verdict == "supported"
+    ]
+    if not confirmed:
+        return evaluation
+    claims = [
+        claim.model_copy(update=unconfirmed) if claim in confirmed else claim
+        for claim in evaluation.claims
+    ]
+    supported = sum(claim.verdict == "supported" for claim in claims)
+    correct, answerable = supported / len(claims), bool(evaluation.reported_answerable)
+    useful = utility(
+        evaluation.outcome, evaluation.utility or 0.0, answerable=answerable, correct=correct
+    )
+    proven = sum(omission.doubt is None for omission in evaluation.omissions)
+    whole = evaluation.completeness
+    changes = {
+        "claims": tuple(claims),
+        "correctness": correct,
+        "utility": useful,
+        "confidence": confidence(correct, useful, evaluation.answers_question),
+        "completeness": whole and share_given(supported, proven, answerable=answerable),
+        "grounding_issues": (
+            *evaluation.grounding_issues,
+            *(
+                say(
+                    _(
+                        "“{claim}” — the quote given as evidence does not support this claim.",
+                        claim=claim.text,
+                    )
+                )
+                for claim in confirmed
+            ),
+        ),
+    }
+    return evaluation.model_copy(update=changes)
 
 
 def answer_item(
@@ -190,11 +266,18 @@ def answer_item(
     result: ItemResult | None,
     check: ItemResult | None = None,
     response: ItemResult | None = None,
+    unbelieved: Container[tuple[str, str]] = frozenset(),
 ) -> schema.AnswerItemReport:
-    """Return the line of one answer; a result is None if it was not run, or has no checklist or no system."""
+    """Return the line of one answer; a result is None if it was not run, or has no checklist or no system.
+
+    The second checks of `unbelieved` models confirm nothing; each has a name and a language.
+    """
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(schema.SearchQAEvaluation, value.get("evaluation"))
+    look = evaluation.second_look if evaluation else None
+    if evaluation and look and (look.model, look.language) in unbelieved:
+        evaluation = _without_second_check(evaluation, case.language)
     own = _read(VerdictReport, value.get("verdict"))
     texts, response_fields = [note.text for note in case.notes], dict[str, Any]()
     if details := case.response:

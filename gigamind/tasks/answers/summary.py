@@ -21,7 +21,7 @@ from gigamind.stats.slices import sliced
 from gigamind.systems.health import SystemHealth
 from gigamind.tasks.answers.case import SYSTEM_ROLE
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
-from gigamind.tasks.answers.items import answer_items, answer_panel, failures
+from gigamind.tasks.answers.items import answer_items, answer_panel, failures, second_looks
 from gigamind.tasks.answers.labels import agreement
 from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
@@ -70,11 +70,6 @@ def summarise_answers(
     seed = prepared.options.seed
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
-    looks = {
-        (look.model, look.language): look
-        for evaluation in judged
-        if (look := evaluation.second_look)
-    }
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
     measured = latency(times)
     return AnswerSummaryReport(
@@ -109,7 +104,7 @@ def summarise_answers(
             for claim in claims
             if claim.reported_verdict == "supported" and claim.verdict != "supported"
         ),
-        second_looks=tuple(looks[key] for key in sorted(looks)),
+        second_looks=tuple(second_looks(evaluation.second_look for evaluation in judged)),
         looked_at=sum(claim.confirmed is not None for claim in claims),
         loose=sum(
             claim.reported_verdict is None

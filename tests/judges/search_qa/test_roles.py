@@ -1,5 +1,8 @@
 """Which sentences of an answer are let off being claims, whatever a model says of them."""
 
+import json
+from pathlib import Path
+
 import pytest
 from time_limit import check_linear
 
@@ -23,11 +26,10 @@ GERMAN = (
 KO, EN = "연차는 며칠인가요?", "How long is parental leave?"
 
 
-def veto(text, role, words=None, *, question=EN, notes=(PARENTS,), behind=""):
-    """Why the first sentence of an answer is a claim; an abstention shows all of its words."""
+def veto(text, role, *, question=EN, notes=(PARENTS,), behind=""):
+    """Why the first sentence of an answer is a claim."""
     claims = claims_of(pieces_of(text + behind))
-    shown = claims[0].piece.text if words is None else words
-    return Roles(question, notes, claims).veto(claims[0], role, shown)
+    return Roles(question, notes, claims).veto(claims[0], role)
 
 
 @pytest.mark.each(
@@ -76,14 +78,13 @@ def test_what_states_nothing_in_korean_is_let_off(role, text):
         ("courtesy", "Yes.", "states"),
         ("courtesy", "Sure, it is 10 days.", "number"),
         ("courtesy", "Glad to help [Note 1].", "citation"),
-        ("abstention", "Parental leave is long.", "no_words"),
-        ("abstention", "Parental leave is not long.", "no_words"),
-        ("abstention", "The notes do not say more, but refunds are free.", "word_of_a_note"),
+        ("abstention", "Parental leave is long.", "states"),
+        ("abstention", "Parental leave is not long.", "states"),
+        ("abstention", "The notes do not say more, but refunds are free.", "states"),
         ("abstention", "The notes do not say more, but dogs are welcome.", "states"),
-        ("abstention", "Parental leave is long, and the notes do not say more.", "word_of_a_note"),
-        ("abstention", "The notes do not say more, but parental leave is long.", "word_of_a_note"),
+        ("abstention", "Parental leave is long, and the notes do not say more.", "states"),
+        ("abstention", "The notes do not say more, but parental leave is long.", "states"),
         ("abstention", "The notes do not mention the 90 days.", "number"),
-        ("abstention", "The notes do not say [Note 1].", "citation"),
         ("abstention", "The desk is closed without information.", "word_of_a_note"),
         ("question", "Did you know that refunds are free?", "word_of_a_note"),
         ("question", "Is it long.", "form"),
@@ -104,8 +105,8 @@ def test_what_could_be_a_fact_in_english_stays_a_claim(role, text, why):
         ("courtesy", "네.", "form"),
         ("courtesy", "물론입니다, 담당자는 김하나입니다.", "word_of_a_note"),
         ("courtesy", "감사합니다만 반차는 폐지되었습니다.", "states"),
-        ("abstention", "연차는 길다.", "no_words"),
-        ("abstention", "연차는 길지 않다.", "no_words"),
+        ("abstention", "연차는 길다.", "states"),
+        ("abstention", "연차는 길지 않다.", "states"),
         ("abstention", "노트에는 연차가 없다고 나와 있습니다.", "no_words"),
         ("abstention", "며칠인지는 노트에 없지만 담당자는 김하나입니다.", "word_of_a_note"),
         ("abstention", "노트에 없지만 반차는 무료로 제공됩니다.", "states"),
@@ -118,14 +119,6 @@ def test_what_could_be_a_fact_in_korean_stays_a_claim(role, text, why):
     assert veto(text, role, question=KO, notes=(LEAVE,)) == why
 
 
-def test_an_abstention_shows_words_of_its_own_that_say_so():
-    text = "The notes do not say how long parental leave is."
-    assert veto(text, "abstention", "The notes do not say") is None
-    assert veto(text, "abstention", "The notes say nothing") == "no_words"
-    assert veto(text, "abstention", "how long parental leave is") == "no_words"
-    assert veto(text, "abstention", "") == "no_words"
-
-
 def test_a_number_and_a_word_of_the_question_may_stand_in_an_abstention():
     asked = "What was the 2024 budget for refunds?"
     assert veto("The notes do not mention the 2024 budget.", "abstention", question=asked) is None
@@ -135,9 +128,26 @@ def test_a_number_and_a_word_of_the_question_may_stand_in_an_abstention():
     )
 
 
-def test_one_word_that_is_not_the_questions_may_stand_in_an_abstention_and_two_may_not():
-    assert veto("The notes do not mention a sabbatical.", "abstention") is None
-    assert veto("The notes do not mention a sabbatical bonus.", "abstention") == "states"
+def test_an_abstention_may_name_what_is_missing_in_three_words():
+    assert veto("The notes do not mention a sabbatical bonus.", "abstention") is None
+    many = "The notes do not mention sabbaticals, bonuses, lunches, cars."
+    assert veto(many, "abstention") == "states"
+
+
+def test_an_abstention_may_cite_a_note_as_evidence_of_absence():
+    assert veto("The notes do not say how long it is [Note 1].", "abstention") is None
+
+
+def test_a_yes_or_no_is_an_answer():
+    asked = "Is parental leave paid in full?"
+    text = "No, there is no evidence that parental leave is paid in full."
+    assert veto(text, "abstention", question=asked) == "states"
+    assert veto(text.removeprefix("No, "), "abstention", question=asked) is None
+
+
+def test_an_abstention_that_retells_a_note_states_it():
+    text = "The notes say nothing more, refunds being free."
+    assert veto(text, "abstention") in {"states", "word_of_a_note"}
 
 
 @pytest.mark.each(
@@ -171,7 +181,7 @@ def test_rows_and_codes_are_claims():
 def test_a_long_sentence_takes_linear_time(role, unit):
     def read(size):
         text = "The notes do not say " + unit * (size // len(unit)) + "b"
-        veto(text, role, "The notes do not say", behind="\n- b")
+        veto(text, role, behind="\n- b")
 
     check_linear(read, 32_000)
 
@@ -194,3 +204,17 @@ def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
 )  # fmt: skip
 def test_a_text_of_a_third_language_is_known_where_it_has_some_length(text, expected):
     assert is_of_another_language(text) is expected
+
+
+@pytest.mark.parametrize(("language", "least"), [("en", 16), ("ko", 18)])
+def test_abstentions_in_words_that_chose_no_rule_are_recognised(language, least):
+    table = Path(__file__).parents[2] / "data" / "abstentions.jsonl"
+    rows = [json.loads(line) for line in table.read_text("utf-8").splitlines()]
+    own = [row for row in rows if row["language"] == language]
+    notes = [(Source(row["note"].partition("\n")[0], row["note"]),) for row in own]
+    vetoes = [
+        veto(row["text"], "abstention", question=row["question"], notes=note)
+        for row, note in zip(own, notes, strict=True)
+    ]
+    assert len(vetoes) == 20
+    assert vetoes.count(None) >= least

@@ -52,7 +52,7 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripte
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
 def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
-    assert utility("abstained", 0.5, answerable=said) == expected
+    assert utility("abstained", 0.5, answerable=said, correct=None) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,10 @@ def test_an_answer_to_another_question_has_no_high_confidence(answers_question, 
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
     assert outcome(()) == "no_claims"
-    assert utility("no_claims", 1.0, answerable=False) == 0.0
-    assert utility("judged", 0.4, answerable=False) == 0.4
+    assert utility("no_claims", 1.0, answerable=False, correct=None) == 0.0
+    assert utility("judged", 0.9, answerable=False, correct=0.5) == 0.9
+
+
+def test_an_answer_without_a_proven_claim_is_hardly_useful_whatever_the_model_says():
+    assert utility("judged", 1.0, answerable=True, correct=0.0) == 0.4
+    assert utility("judged", 0.1, answerable=True, correct=0.0) == 0.1

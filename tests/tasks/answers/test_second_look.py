@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from second_looks import is_second_look, looks
 
 from gigamind.tasks import evaluate
@@ -18,7 +19,7 @@ def rows(*answers):
     ]  # fmt: skip
 
 
-def run_of(options, server, items, says=lambda _: True, *, able=True, **changes):
+def run_of(options, server, items, says=lambda said: "fifteen" in said, *, able=True, **changes):
     """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
     claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
     whole = {
@@ -29,7 +30,7 @@ def run_of(options, server, items, says=lambda _: True, *, able=True, **changes)
 
     def respond(body):
         text = str(body["messages"][-1]["content"])
-        return looks(text, says, able=able) if is_second_look(text) else whole
+        return looks(text, says, able=able, passage=LEAVE) if is_second_look(text) else whole
 
     server.respond = respond
     out = evaluate(options(items, **changes)).out
@@ -47,7 +48,8 @@ def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(op
     assert sum(row["call"] == "second look: pairs" for row in attempts) == 2
     assert summary["looked_at"] == 2
     assert summary["second_looks"] == [
-        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12], "believed": True}
+        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12],
+         "canaries": [2, 0], "canary_interval": [0.0, pytest.approx(0.6576, abs=1e-4)], "believed": True}
     ]  # fmt: skip
     claims = {name: line["evaluation"]["claims"][0] for name, line in lines.items()}
     assert {name: (one["verdict"], one["doubt"], one["said"]) for name, one in claims.items()} == {
@@ -57,6 +59,30 @@ def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(op
     }
     assert claims["a1"]["source"] == {"heading": "", "text": LEAVE}
     assert summary["doubts"] == {"not_confirmed": 1}
+
+
+def test_a_model_that_accepts_canaries_in_a_run_is_believed_about_no_answer(options, server):
+    """Of the second note it confirms whatever is asked; the first answer alone would be confirmed."""
+    items = [*rows("New hires get fifteen days."), *rows(*["New staff get fifteen days."] * 4)]
+    items = [one | {"id": f"b{number}"} for number, one in enumerate(items)]
+    for one in items[1:]:
+        one["context_notes"] = [{"title": "사원 휴가", "text": LEAVE}]
+    says = lambda said: "fifteen" in said or "사원" in said  # noqa: E731
+    summary, lines, _attempts = run_of(options, server, items, says)
+    (look,) = summary["second_looks"]
+    assert (look["canaries"], look["believed"]) == ([5, 4], False)
+    first = lines["b0"]["evaluation"]
+    assert (first["second_look"]["canaries"], first["second_look"]["believed"]) == ([1, 0], True)
+    (claim,) = first["claims"]
+    assert (claim["verdict"], claim["note"], claim["doubt"]) == (
+        "unverified",
+        None,
+        "not_looked_at",
+    )
+    assert (first["correctness"], first["utility"], first["confidence"]) == (0.0, 0.4, "low")
+    assert (first["completeness"], lines["b0"]["metrics"]["correctness"]) == (0.0, 0.0)
+    assert len(first["grounding_issues"]) == 1
+    assert summary["verdicts"] == {"unverified": 5}
 
 
 def test_another_model_may_look_and_is_booked_by_its_name(options, server, tmp_path):
