@@ -15,7 +15,7 @@ from gigamind.vault.markdown import Block, marks
 from gigamind.vault.notes import Note
 
 # Part of the name of every index, so that changed rules never meet an old index.
-CHUNKING_VERSION = 1
+CHUNKING_VERSION = 2
 _BLANK = " \t\r\n\ufeff"
 _SMALL = 0.3  # share of a chunk: a shorter section is merged with the next, because one line is hard to find
 _WHOLE = frozenset({"code", "table", "math"})
@@ -36,10 +36,12 @@ def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
         if text:
             start = span.start + len(piece) - len(piece.lstrip(_BLANK))
             passage = Passage(note.path, text, Span(start, start + len(text)))
-            chunks.append(Chunk(passage, " › ".join((note.title, *headings))))
+            names = (*note.aliases, note.title) if not chunks else (note.title,)
+            chunks.append(Chunk(passage, " › ".join((*names, *headings))))
     if not chunks:
         start = note.document.body_start
-        chunks.append(Chunk(Passage(note.path, "", Span(start, start)), note.title))
+        passage = Passage(note.path, "", Span(start, start))
+        chunks.append(Chunk(passage, " › ".join((*note.aliases, note.title))))
     return chunks
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -27,6 +28,14 @@ def test_a_short_note_is_one_chunk():
     assert pieces("# Title\n\nOne paragraph.\n\nAnother.\n") == [
         "# Title\n\nOne paragraph.\n\nAnother."
     ]
+
+
+def test_the_first_chunk_carries_the_aliases():
+    own = replace(note(f"# One\n\n{words(900)}\n\n# Two\n\n{words(900)}"), aliases=("k8s",))
+    contexts = [chunk.context for chunk in chunk_note(own)]
+    assert contexts[0].split(" › ") == ["k8s", "Note"]
+    assert len(contexts) > 1
+    assert not any("k8s" in context for context in contexts[1:])
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "---\ntitle: T\n---\n", "\ufeff\r\n"])
