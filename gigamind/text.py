@@ -24,6 +24,8 @@ _CJK_FIRST = re.compile(rf"[{_CJK}]")
 _OTHER = rf"[^\W_{_CJK}]+"
 _RUN = re.compile(rf"([{_CJK}]+)|({_OTHER})")
 _ANY_RUN = re.compile(rf"[{_CJK}]+|{_OTHER}")
+# Names that differ from another word by a sign alone: C++, C#, F#, .NET.
+_SIGNED = re.compile(r"(?<![a-z0-9_])(?:[a-z](?:\+\+|#)(?![a-z_+#])|\.[a-z]{2,}(?![a-z0-9_.]))")
 
 
 _UNPRINTABLE = re.compile(
@@ -45,10 +47,12 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 def tokens(text: str) -> list[str]:
     """Return the keyword tokens in the order of the text, with repetitions.
 
-    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character is one token.
+    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character is one token. A word with
+    a sign, such as C++ or .NET, is one token more, at the end.
     """
-    runs = _ANY_RUN.findall(unicodedata.normalize("NFC", text).lower())
-    return [token for run in runs for token in _tokens_of(run)]
+    lowered = unicodedata.normalize("NFC", text).lower()
+    words = [token for run in _ANY_RUN.findall(lowered) for token in _tokens_of(run)]
+    return words + _SIGNED.findall(lowered)
 
 
 def _tokens_of(run: str) -> list[str]:

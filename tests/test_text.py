@@ -201,3 +201,9 @@ def test_jaccard_is_shared_words_over_all_words(left, right, expected):
 )
 def test_words_of_one_syllable_are_known_before_particles(text, expected):
     assert short_words(text) == expected
+
+
+def test_a_sign_that_makes_a_name_is_a_token_more():
+    assert tokens("은C++와 C#, C") == ["은", "c", "와", "c", "c", "c++", "c#"]
+    assert tokens(".NET 8, x.py") == ["net", "8", "x", "py", ".net"]
+    assert tokens("issue#12 a+b C++17") == ["issue", "12", "a", "b", "c", "17", "c++"]
