@@ -47,8 +47,8 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 def tokens(text: str) -> list[str]:
     """Return the keyword tokens in the order of the text, with repetitions.
 
-    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character is one token. A word with
-    a sign, such as C++ or .NET, is one token more, at the end.
+    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character is one token.
+    A word with a sign, such as C++ or .NET, is one token more, at the end.
     """
     lowered = unicodedata.normalize("NFC", text).lower()
     words = [token for run in _ANY_RUN.findall(lowered) for token in _tokens_of(run)]
