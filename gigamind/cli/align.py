@@ -113,7 +113,7 @@ _MARKS = (">>", "<<")  # around a passage that cannot be highlighted
 _PIPE_WIDTH = 200  # columns without a terminal
 
 _REASONS = {
-    "empty_quote": _("the quote is empty"),
+    "empty_quote": _("the quote has no letter and no digit"),
     "quote_too_long": _("the quote has over {limit:,} characters", limit=DEFAULT.max_quote_chars),
     "source_index_out_of_range": _("no source has the source_index of this quote"),
     "quote_too_short_for_fuzzy": _(

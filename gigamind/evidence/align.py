@@ -127,7 +127,7 @@ def align_all(
 
 def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
     forms = Forms.of(quote.text[: config.max_quote_chars])
-    if not forms.n1:
+    if not any(char.isalnum() for char in forms.n1):
         return Failed(quote, source.sha256, "empty_quote")
     if len(quote.text) > config.max_quote_chars:
         return Failed(quote, source.sha256, "quote_too_long")
@@ -158,11 +158,13 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
                 continue
             if level == "N2" and _is_n1(variant, source):
                 continue
-            # Perhaps inside a unit; this avoids building N3 in vain.
-            if form not in (source.spaceless if level == "N3" else source.level(level).text):
-                continue
-            if sites := folded_sites(form, source.level(level)):
-                return _Match("normalized", level, sites, form)
+            # A quote as a reader sees it may have signs that would be markers in the source.
+            for own in dict.fromkeys((form, variant.n1) if level == "N2" else (form,)):
+                # Perhaps inside a unit; this avoids building N3 in vain.
+                if own not in (source.spaceless if level == "N3" else source.level(level).text):
+                    continue
+                if sites := folded_sites(own, source.level(level)):
+                    return _Match("normalized", level, sites, own)
     return None
 
 

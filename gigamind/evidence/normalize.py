@@ -1,9 +1,10 @@
-"""Normalises text for comparison and maps it back: N1 folds characters, N2 drops Markdown, N3 drops spaces.
+"""Normalises text for comparison and maps it back: N1 folds characters, N2 is as rendered, N3 drops spaces.
 
 Plain NFKC is never used: it joins "ㅋㅏ" into "카" and turns "10²" into "102". The compatibility fold handles one
 character at a time and leaves compatibility jamo, super- and subscripts and fractions alone.
 """
 
+import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -37,6 +38,10 @@ _STARTERS_THAT_COMPOSE = frozenset(
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
 )
 _HALFWIDTH_VOICING = "\uff9e\uff9f"
+_ENTITY = r"&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+_TAG = r"</?(?P<tag>[A-Za-z][A-Za-z0-9]*)(?:[ /][^<>\n]*+)?>"
+_ENTITY_OR_TAG = re.compile(f"{_ENTITY}|{_TAG}")
+_LONGEST = 200  # characters of a tag that are looked at
 
 
 @lru_cache(maxsize=4096)
@@ -50,8 +55,16 @@ def composes_backwards(char: str) -> bool:
 
 
 def is_boundary(text: str, offset: int) -> bool:
-    """Return whether `offset` separates two characters of `text` that never compose; true at both ends of the text."""
-    return offset in {0, len(text)} or not composes_backwards(text[offset])
+    """Return whether `offset` is between two characters that never compose, outside entities and tags, or at an end."""
+    if offset in {0, len(text)}:
+        return True
+    return not composes_backwards(text[offset]) and not _is_inside_markup(text, offset)
+
+
+def _is_inside_markup(text: str, offset: int) -> bool:
+    starts = (text.rfind(sign, max(0, offset - _LONGEST), offset) for sign in "&<")
+    found = (_ENTITY_OR_TAG.match(text, start) for start in starts if start >= 0)
+    return any(match is not None and match.end() > offset for match in found)
 
 
 @lru_cache(maxsize=16384)
@@ -208,15 +221,19 @@ _INLINE = r"""
   | \]\]
   | !?\[(?=[^\[\]\n]*+\]\()                             # the opening of a link
   | \]\((?:<[^<>\n]*+>|[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*)(?:[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)
+  | \[\^[^\[\]\s]++\](?!:)                              # a footnote mark
   | `+
+  | \\(?P<escaped>[!-/:-@\[-`{-~])
   | (?P<emphasis>\*+|_+|~~|==)
 """
+_INLINE += f"| (?P<entity>{_ENTITY}) | {_TAG}"
+_SEPARATING = frozenset({"br", "p", "div", "li", "td", "th", "tr"})  # tags that show as white space
 
 
 def _compiled(prefix: str) -> re.Pattern[str]:
     line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
     # The lookahead at the first character halves the time.
-    inline = rf"(?=[!\[\]`*_~=])(?:{_INLINE})"
+    inline = rf"(?=[!\[\]`*_~=\\&<])(?:{_INLINE})"
     return re.compile(f"{line}|{inline}", re.MULTILINE | re.VERBOSE)
 
 
@@ -225,12 +242,18 @@ _MARKERS = _compiled(_BULLET)
 _MARKERS_AND_NUMBERS = _compiled(f"{_BULLET}|{_ORDERED}")
 
 
-def markers(text: str, *, ordered_lists: bool) -> Iterator[Span]:
-    """Yield the spans of Markdown markers in order; numbers of lists count only with `ordered_lists`."""
+def markers(text: str, *, ordered_lists: bool) -> Iterator[tuple[Span, str]]:
+    """Yield the spans of Markdown and HTML markers in order, each with the text that a reader sees instead.
+
+    Numbers of lists count only with `ordered_lists`.
+    """
     pattern = _MARKERS_AND_NUMBERS if ordered_lists else _MARKERS
     for match in pattern.finditer(text):
         if match["emphasis"] is None or _emphasises(text, match.start(), match.end()):
-            yield Span(match.start(), match.end())
+            shown = match["escaped"] or html.unescape(match["entity"] or "")
+            if match["tag"] and match["tag"].lower() in _SEPARATING:
+                shown = " "
+            yield Span(match.start(), match.end()), shown
 
 
 def _emphasises(text: str, start: int, end: int) -> bool:
@@ -266,8 +289,8 @@ def visible(text: str) -> Folding:
 
 def unmarked(text: str, n1: Folding, *, is_quote: bool) -> Folding:
     """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
-    dropped = list(markers(text, ordered_lists=not is_quote))
-    return _fold(text, dropped) if dropped else n1
+    replaced = list(markers(text, ordered_lists=not is_quote))
+    return _fold(text, replaced) if replaced else n1
 
 
 def foldings(text: str) -> tuple[Folding, Folding, Folding]:
@@ -310,11 +333,15 @@ def _without(folding: Folding, dropped: re.Pattern[str]) -> Folding:
     return builder.finish()
 
 
-def _fold(text: str, dropped: Iterable[Span]) -> Folding:
+def _fold(text: str, replaced: Iterable[tuple[Span, str]]) -> Folding:
     builder = FoldingBuilder()
     start = 0
-    for span in dropped:
+    for span, shown in replaced:
         _fold_between(builder, text, start, span.start)
+        if shown.isspace():
+            builder.space(span.start, span.end)
+        else:
+            builder.unit("".join(map(fold_unit, shown)), span.start, span.end)
         start = span.end
     _fold_between(builder, text, start, len(text))
     return builder.finish()

@@ -54,7 +54,7 @@ def decomposed(text):
 
 
 @pytest.mark.parametrize("transform", [decomposed, zero_width, hard_spaces, full_width])
-@given(before=WORDS, quote=WORDS.filter(str.strip), after=WORDS)
+@given(before=WORDS, quote=WORDS.filter(lambda text: any(map(str.isalnum, text))), after=WORDS)
 def test_a_span_survives_what_a_source_does_to_its_text(transform, before, quote, after):
     source = f"{transform(before)}|{transform(quote)}|{transform(after)}"
     found = align(f"|{quote}|", source)
@@ -74,15 +74,36 @@ def test_nothing_is_aligned_that_its_source_does_not_hold(left, quote, right, th
         assert found.confidence >= lowest[found.method]
 
 
-@pytest.mark.parametrize("quote", ["", " \n\t", "\u200b\ufeff", "\u3164"])
-def test_a_quote_without_a_visible_character_is_empty(quote):
+EMPTY = ["", " \n\t", "\u200b\ufeff", "\u3164", "**", '""', ".", "…", "- "]
+
+
+@pytest.mark.parametrize("quote", EMPTY)
+def test_a_quote_without_a_letter_or_digit_is_empty(quote):
     assert align(quote, f"a{quote}b").reason == "empty_quote"
 
 
-@pytest.mark.parametrize("quote", ["**", '""', "...", "- "])
-def test_a_quote_of_nothing_but_markers_matches_only_verbatim(quote):
-    assert align(quote, "본문").reason == "quote_too_short_for_fuzzy"
-    assert align(quote, f"본문 {quote} 본문").method == "exact"
+@pytest.mark.each(
+    "quote, source, passage",
+    [
+        ("R&D 예산", "올해 R&amp;D 예산은", "R&amp;D 예산"),
+        ("5* and [sic] a_b", "is 5\\* and \\[sic\\] a\\_b.", "5\\* and \\[sic\\] a\\_b"),
+        ("H2O boils", "H<sub>2</sub>O boils", "H<sub>2</sub>O boils"),
+        ("a b", "x a&nbsp;b", "a&nbsp;b"),
+        ("first second", "first<br>second", "first<br>second"),
+        ("the rate is 5%", "So the rate[^1] is 5%", "the rate[^1] is 5%"),
+        ("List<String> x", "a List<String> x", "List<String> x"),
+    ],
+)
+def test_a_quote_of_the_rendered_text_is_found_whole(quote, source, passage):
+    assert align(quote, source).span.slice(source) == passage
+
+
+def test_no_span_begins_or_ends_inside_an_entity_or_a_tag():
+    assert not is_boundary("R&amp;D", 3)
+    assert not is_boundary('a <i class="x">b', 6)
+    assert is_boundary("R&amp;D", 6)
+    assert is_boundary("a & b; c", 4)
+    assert is_boundary("a < b and c > d", 6)
 
 
 def test_a_quote_of_500_characters_is_taken_and_of_501_refused():
@@ -248,7 +269,7 @@ def test_the_source_hash_is_the_sha256_of_its_utf8():
 
 def test_lone_surrogates_and_binary_junk_are_text_like_any_other():
     source = "앞 \ud800\udfff\x00\x07 끝"
-    assert align("\ud800\udfff\x00", source).span == Span(2, 5)
+    assert align("앞 \ud800\udfff\x00", source).span == Span(0, 5)
     assert isinstance(align("\udc00" * 20, source), Failed)
 
 
