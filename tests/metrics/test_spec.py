@@ -12,6 +12,7 @@ from gigamind.metrics.links import LinkedNote, terms
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import (
+    about,
     in_order,
     is_lower_better,
     keys_in,
@@ -187,3 +188,11 @@ def test_a_fault_of_an_own_metric_names_it(of, said):
             measure_ranking(["a", "b"], {"a": 1}, 2)
     finally:
         del OWN_METRICS[metric.key]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("name", ["hit", "recall"])
+def test_a_metric_of_the_first_result_is_explained_without_a_cut_off(name, language):
+    first, deep = (about(f"search.{name}_at_{k}", language) for k in (1, 10))
+    assert "10" in deep
+    assert not any(character.isdigit() for character in first)
