@@ -78,7 +78,7 @@ def test_a_metric_is_shown_with_its_interval():
     )
     figure = figure_of(part, "search.misses_at_1")
     assert (figure.value, figure.interval.low, figure.interval.high) == (0.5, 0.1, 0.9)
-    assert (figure.label("en"), figure.label("ko")) == ("misses@1", "빗나감@1")
+    assert (label(figure.key, "en"), label(figure.key, "ko")) == ("misses@1", "빗나감@1")
 
 
 def test_a_metric_that_was_taken_back_is_unknown():

@@ -232,13 +232,6 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
                 " --min-score was set for that scale."
             )
         )
-    if not record.summary.counts.queries_unanswerable:
-        yield Prose(
-            _(
-                "No unanswerable query was evaluated, so recall, F1 and the false-answer rate (FAR) of the judge are"
-                " undefined."
-            )
-        )
     if judge is None or not any(astuple(counts)):
         return
     used = _("{judge} (used in this run)", judge=judge.kind)
