@@ -57,7 +57,6 @@ class EvalKeywords(TypedDict, total=False):
     judge_card: File
     format: Literal["json", "md", "both"]
     lang: LanguageChoice
-    figures: Literal["svg"]
     save_snapshot: bool
     junit: File
     comment: File
@@ -346,7 +345,7 @@ def _name_of(system: object) -> str:
     return f"python:{type(system).__module__}:{type(system).__qualname__}"
 
 
-_OUT_OPTIONS = ("format", "lang", "figures", "save_snapshot", "junit", "comment", "resume")
+_OUT_OPTIONS = ("format", "lang", "save_snapshot", "junit", "comment", "resume")
 
 
 def _evaluate(

@@ -547,5 +547,5 @@ def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
     from gigamind.reports.terminal import show
 
     say = translator(lang)
-    show(card_document(card, say, out), plain_console(), say)
+    show(card_document(card, out), plain_console(), say)
     click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))

@@ -215,7 +215,7 @@ def _write(
             address = served_at(out)
             link = Step(_("Open the report"), url=f"{address}{HTML_FILE}")
             page = page.linked(link) if address else page
-    files |= task.view.files(record) | _figures(task, record, options)
+    files |= task.view.files(record)
     write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(
@@ -225,17 +225,6 @@ def _write(
         verdict, options, page, refused, options.language, bounds=bounds, status=record.run.status
     )
     return verdict, refused, page
-
-
-def _figures(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], options: EvalOptions
-) -> dict[str, str]:
-    if not options.figures or not record.items:
-        return {}
-    from gigamind.reports.charts import svg_file
-
-    charts = task.view.charts(record)
-    return {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
 
 
 def bounds_of(

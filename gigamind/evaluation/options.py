@@ -3,11 +3,22 @@
 A task adds its own options to `EvalOptions`; a task that uses models also to `ModelRunOptions`.
 """
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Literal,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import to_jsonable_python
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
@@ -63,7 +74,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("sample", "seed", "deterministic"),
     ),
     "where": (
-        *("out", "lang", "format", "figures", "save_snapshot"),
+        *("out", "lang", "format", "save_snapshot"),
         *("junit", "comment", "resume", "cache_dir"),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
     ),
@@ -147,9 +158,6 @@ class EvalOptions(ReleaseOptions, Determinism):
     )
     lang: LanguageChoice = Field(
         "auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG"
-    )
-    figures: Literal["svg"] | None = Field(
-        None, description="also write the charts of the report as SVG files, in the folder figures"
     )
     seed: int = Field(
         42, ge=0, description="random seed for sampling and bootstrap confidence intervals"
@@ -249,6 +257,49 @@ class EvalOptions(ReleaseOptions, Determinism):
         """Return the options as JSON values for run.json, without task and config."""
         resolved = self.model_copy(update={"lang": self.language})
         return resolved.model_dump(mode="json", exclude={"task", "config"})
+
+
+_NOT_REPEATED = frozenset(
+    (
+        *("task", "out", "format", "lang", "save_snapshot", "cache_dir", "resume", "dry_run"),
+        *("compare", "changed", "fail_on_regression", "junit", "comment"),
+    )
+)
+
+
+def given_options(
+    kind: type[EvalOptions],
+    shown: Mapping[str, object],
+    always: Collection[str] = (),
+    /,
+    **changes: object,
+) -> dict[str, object]:
+    """Return the options of a run.json that differ from their defaults, by flag, with some changed.
+
+    Options about the output and the baseline are left out.
+    """
+    values = {**shown, **changes}
+    return {
+        name.replace("_", "-"): values[name]
+        for name, field in kind.model_fields.items()
+        if name in values
+        and name not in _NOT_REPEATED
+        and (name in always or values[name] != to_jsonable_python(field.default, fallback=str))
+    }
+
+
+def eval_command(task: str, values: Mapping[str, object]) -> str:
+    """Return the command of an evaluation with these options."""
+    typed = (word for name, value in values.items() for word in _typed(f"--{name}", value))
+    return f"gigamind eval {task} {shlex.join(typed)}"
+
+
+def _typed(flag: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [flag if value else f"--no-{flag.removeprefix('--')}"]
+    if isinstance(value, list):
+        return [word for part in cast("list[object]", value) for word in (flag, str(part))]
+    return [flag, str(value)]
 
 
 class ContextOptions(BaseModel):

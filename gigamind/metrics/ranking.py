@@ -128,7 +128,10 @@ METRICS = (
         "hit_at_{k}",
         _("hit@{k}", k="{k}"),
         Use(gate=True, main=1, first=True, page=1, summary=1),
-    ).described(_("share of the queries with an expected note at rank k or better")),
+    ).described(
+        _("share of the queries with an expected note among the first k results"),
+        _("share of the queries with an expected note as the first result"),
+    ),
     _metric(reciprocal_rank, "mrr", _("MRR"), SHOWN).described(
         _(
             "mean of 1 / rank of the first expected note; a query whose results have no expected note counts 0"
@@ -139,7 +142,10 @@ METRICS = (
     ).described(_("how close the order of the first k notes is to the ideal order; 1 is ideal")),
     _metric(
         recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(_("share of the expected notes at rank k or better")),
+    ).described(
+        _("share of the expected notes among the first k results"),
+        _("share of the expected notes that are the first result"),
+    ),
     _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)

@@ -71,7 +71,7 @@ class Metric:
         of: computes its value for one item; None if the value comes from elsewhere, such as a judge.
         name: as in summary.json; "{k}" is the cut-off, "{item}" an item of a checklist.
         label: its name on pages; `plain` replaces the English one on the terminal and in summary.md.
-        about: its explanation beside a main figure.
+        about: its explanation beside a main figure; `about_first` replaces it at the cut-off 1.
     """
 
     block: str
@@ -82,6 +82,7 @@ class Metric:
     about: Text | Message | None = None
     plain: str = ""
     use: Use = Use()
+    about_first: Message | None = None
 
     def __post_init__(self) -> None:
         if self.block not in BLOCKS:
@@ -116,9 +117,9 @@ class Metric:
         use = Use(gate=True, lower=lower, main=1)
         return cls("answers", None, None, name, label, about, use=use)
 
-    def described(self, about: Message) -> "Metric":
-        """Return the metric with an explanation."""
-        return replace(self, about=about)
+    def described(self, about: Message, first: Message | None = None) -> "Metric":
+        """Return the metric with an explanation; `first` is that of the cut-off 1."""
+        return replace(self, about=about, about_first=first)
 
     @property
     def key(self) -> str:

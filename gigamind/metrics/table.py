@@ -117,11 +117,9 @@ def about(key: str, language: str) -> str:
     metric = metric_of(key)
     if not metric or not metric.about:
         return ""
-    text, match = (
-        in_language(metric.about, language),
-        metric.pattern.fullmatch(key.partition(".")[2]),
-    )
+    match = metric.pattern.fullmatch(key.partition(".")[2])
     k = match.groupdict().get("k") if match else None
+    text = in_language((k == "1" and metric.about_first) or metric.about, language)
     return re.sub(r"(?<![A-Za-z])k(?![A-Za-z])", k, text) if k else text
 
 

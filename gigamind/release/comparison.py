@@ -101,11 +101,6 @@ class MetricChange(Report):
         return self.low, self.high
 
     @property
-    def shown_p(self) -> float | None:
-        """Return the adjusted p-value if the interval is shown, else None: no test could find a difference."""
-        return self.p_adjusted if self.interval else None
-
-    @property
     def is_better(self) -> bool | None:
         """Return whether the metric is significantly better (True) or worse (False); None if neither or undirected."""
         if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:

@@ -16,6 +16,7 @@ from gigamind.release.policy import (
     COVERAGE,
     PASSAGES,
     VERDICTS,
+    Comparable,
     GateResult,
     GateVerdict,
     Policy,
@@ -135,16 +136,27 @@ def judge_release(
     relaxed: tuple[Relaxable, ...] = tuple(
         entry.relaxed_by for entry in differing if entry.relaxed_by
     )
-    refusals = [
-        entry.meaning
+    barred = [
+        entry
         for entry in comparison.mismatches
         if entry.severity == "refuse"
         or (entry.severity == "no-verdict" and entry.relaxed_by not in relaxed)
     ]
+    refusals = [entry.meaning for entry in barred]
+    keys: tuple[Relaxable, ...] = tuple(e.relaxed_by for e in barred if e.relaxed_by)
+    then: tuple[RuleResult, ...] = ()
+    if barred and comparison.shared and len(keys) == len(barred):
+        opened = policy.model_copy(update={"comparable": Comparable(relax=allowed + keys)})
+        then = judge_release(
+            comparison, opened, phase, languages=languages, judge=judge, card=card
+        ).failed
     if not comparison.shared:
         refusals.append(_("The runs have no item in common. Create a new baseline."))
     if refusals:
-        return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=tuple(refusals))
+        reasons = tuple(refusals)
+        return GateResult(
+            phase=phase, verdict="not-comparable", rules=(), reasons=reasons, then=then
+        )
     checked = checked_card(card, policy, phase, comparison.task, languages) if card else None
     rules = [
         *_quality_rules(comparison, policy, phase, judge),
@@ -276,6 +288,7 @@ def _quality(
         "weight": f"{1 / max(1, change.n):.4f}",
         "units": comparison.task,
         "needed": str(needed),
+        **({"below": str(policy.small_sample.below)} if is_small else {}),
     }
     remarks = (*small, *apart, *remark)
     return _rule(

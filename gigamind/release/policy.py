@@ -404,7 +404,11 @@ GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-compara
 
 
 class GateResult(BaseModel):
-    """The verdict; its reasons are the deciding rules, missing values first, then the `relaxed` differences."""
+    """The verdict; its reasons are the deciding rules, missing values first, then the `relaxed` differences.
+
+    Attributes:
+        then: of runs that are not comparable, the rules that fail if `--changed` allows the differences.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -413,6 +417,7 @@ class GateResult(BaseModel):
     rules: tuple[RuleResult, ...]
     reasons: tuple[Text, ...]
     relaxed: tuple[Relaxable, ...] = ()
+    then: tuple[RuleResult, ...] = Field(default=(), exclude_if=lambda rules: not rules)
 
     @property
     def is_refused(self) -> bool:

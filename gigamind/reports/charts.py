@@ -11,7 +11,6 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share
-from gigamind.reports.figures import Figure
 from gigamind.reports.text import upright
 from gigamind.text import columns
 
@@ -31,12 +30,9 @@ FONTS = (
     "NanumGothic, sans-serif"
 )
 _DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
-_QUARTERS = {0.0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1.0: "1"}
 _VARIABLES = {name: f"var(--{name})" for name in INK}
 _COLUMN = 6.3  # width of a half-width letter of size 11, on average
-_LABEL_COLUMNS = 24
 _LABEL_GAP = 12  # between a label and the lowest value, so that the dot does not cover it
-_ROW = 21
 _LEGEND_Y = 38
 _COURSE = 58  # height of a metric's band
 _LEAST_SPAN = 0.1  # of a band, so that noise does not look like a change
@@ -116,42 +112,6 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a forest plot."""
-
-    label: str
-    now: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """Metrics with their intervals on [0, 1]."""
-
-    title: str
-    rows: Sequence[Row]
-
-    def draw(self, sheet: Sheet) -> None:
-        labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in self.rows]
-        top = 32
-        bottom = top + _ROW * len(labels)
-        x = Scale(0, 1, MARGIN + _LABEL_GAP + _COLUMN * max(map(columns, labels)), WIDTH - 50)
-        for tick, number in _QUARTERS.items():
-            sheet.line((x(tick), x(tick)), (top, bottom + 3.5))
-            sheet.text(x(tick), bottom + 15, number, 10, fill="muted", text_anchor="middle")
-        sheet.line((x.start, x.end), (bottom, bottom))
-        for place, (row, label) in enumerate(zip(self.rows, labels, strict=True)):
-            y, value, interval = top + _ROW * (place + 0.5), row.now.value, row.now.interval
-            sheet.text(x.start - _LABEL_GAP, y + 4, label, text_anchor="end")
-            sheet.text(x.end + 10, y + 4, share(value))
-            if interval.low is not None and interval.high is not None:
-                ends = x(interval.low), x(interval.high)
-                sheet.line(ends, (y, y), Pen("accent", width=1.3))
-            if value is not None:
-                sheet.dot(x(value), y, hollow=False)
-        sheet.height = bottom + 24
-
-
-@dataclass(frozen=True, slots=True)
 class Course:
     """One metric from run to run, None where missing; `before` is the baseline, `changes` indexes of runs from 0."""
 
@@ -168,7 +128,6 @@ class Trend:
     Attributes:
         alike: by run, whether it was measured like the last one; the others are hollow.
         legend: labels of a dot, a hollow dot and the line of the baseline.
-        title: "" also leaves out the legend, which the chart beside it has.
         change: label of the lines at change points; "" draws none.
     """
 
@@ -189,8 +148,7 @@ class Trend:
         )
         names = (*self.legend, self.change)
         entries = zip(names, (False, True, _BASELINE, _CHANGE), strict=True)
-        if self.title:
-            sheet.legend(entry for entry, is_used in zip(entries, used, strict=True) if is_used)
+        sheet.legend(entry for entry, is_used in zip(entries, used, strict=True) if is_used)
         top = 58.0
         for course in self.courses:
             self._draw_course(sheet, course, x, top)
@@ -224,24 +182,7 @@ class Trend:
             sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
 
 
-Chart = Forest | Trend
-Shown = Mapping[str, Figure | None]
-"""Metrics by row label; None for one that was not measured."""
-
-
-def drawn(**figures: Chart | None) -> dict[str, Chart]:
-    """Return the charts with data, by name."""
-    return {name: chart for name, chart in figures.items() if chart}
-
-
-def forest(title: str, now: Shown) -> Forest | None:
-    """Return the measured metrics as a forest plot; None if there are none."""
-    known = ((label, figure) for label, figure in now.items() if figure)
-    rows = [Row(label, figure) for label, figure in known if figure.value is not None]
-    return Forest(title, rows) if rows else None
-
-
-def inline_svg(chart: Chart, label: str) -> str:
+def inline_svg(chart: Trend, label: str) -> str:
     """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
     sheet = _drawn(chart, _VARIABLES, label)
     # The page has its own margins: without that of the chart, its title aligns with the text.
@@ -249,7 +190,7 @@ def inline_svg(chart: Chart, label: str) -> str:
     return ET.tostring(sheet.root, encoding="unicode")
 
 
-def svg_file(chart: Chart) -> str:
+def svg_file(chart: Trend) -> str:
     """Return a self-contained SVG file in the colours of a white page."""
     sheet = _drawn(chart, INK, chart.title)
     size = {"width": str(WIDTH), "height": f"{sheet.height:g}"}
@@ -259,7 +200,7 @@ def svg_file(chart: Chart) -> str:
     return ET.tostring(sheet.root, encoding="unicode") + "\n"
 
 
-def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> Sheet:
+def _drawn(chart: Trend, inks: Mapping[str, str], label: str) -> Sheet:
     sheet = Sheet(inks, label)
     sheet.text(MARGIN, 18, chart.title, 12.5, font_weight="bold")
     chart.draw(sheet)

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from gigamind.formats import points
-from gigamind.i18n import Message, Text, _, n_
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
@@ -39,12 +40,11 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
 from gigamind.reports.verdict import (
-    FALSE_ANSWERS,
-    REFUSALS,
     STATE_OF,
     TASKS,
     bad_metric,
     release_verdict,
+    rule_order,
     rule_text,
     state_of,
     worst_first,
@@ -70,7 +70,8 @@ def next_steps(
     """Yield what to do next: repair first, then what accepts the result.
 
     Args:
-        release: None for a run without a baseline, which `before` would improve.
+        release: None for a run without a baseline.
+        before: what improves the run, if it has no baseline or passes although it is bad.
         run, baseline: the folders of the current run and the baseline.
         items, errors: URLs of the lists of all items and errors; "" if there is none.
         waivable: the folder with the failed gate; "" if it is in none.
@@ -78,7 +79,7 @@ def next_steps(
     if release is None:
         yield from before
         label = _("Make this run the baseline of later runs")
-        if DETECT in before:
+        if any(step.label == DETECT.label for step in before):
             label = _("Or, without an LLM, make this run the baseline")
         yield Step(label, f"gigamind baseline promote {run}")
         return
@@ -111,21 +112,21 @@ def next_steps(
             )
         )
     if bad := bad_metric(release):
-        yield Step(_IMPROVE.get(bad.metric) or _("Improve {metric}", metric=rule_label(bad.metric)))
+        improve = _(
+            "Improve {metric}; the report of the run compares judges and thresholds",
+            metric=rule_label(bad.metric),
+        )
+        yield from before or (Step(improve),)
     if items and comparison.changes and (waiver or not gate.failed):
         yield Step(_("See every changed item"), url=items)
     if waiver is None:
-        yield from _accepting(release, run, baseline, waivable)
+        detect = before or ((DETECT,) if comparison.task == "search" else ())
+        yield from _accepting(release, run, baseline, waivable, detect)
 
 
-_IMPROVE = {
-    REFUSALS: _(
-        "Refuse fewer answerable queries: lower `--min-score`, or use another `--unanswerable-mode`, such as `llm`"
-    ),
-    FALSE_ANSWERS: _(
-        "Detect more unanswerable queries: raise `--min-score`, or use another `--unanswerable-mode`, such as `llm`"
-    ),
-}
+def _also(others: int) -> list[Message]:
+    text = n_("{n} other gate fails, too.", "{n} other gates fail, too.", n=others)
+    return [text] if others else []
 
 
 def _restoring(comparison: Comparison, *, stops: bool) -> Message:
@@ -145,7 +146,9 @@ def _differ_in(what: str, comparison: Comparison) -> bool:
     return any(mismatch.what == what for mismatch in comparison.mismatches)
 
 
-def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iterator[Step]:
+def _accepting(
+    release: Release, run: str, baseline: str, waivable: str, detect: Sequence[Step]
+) -> Iterator[Step]:
     """Yield the commands that accept a result."""
     comparison, gate, promote = release.comparison, release.gate, f"gigamind baseline promote {run}"
     if gate.is_refused:
@@ -154,10 +157,12 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
         refused = any(m.severity == "refuse" for m in known)
         if keys and not refused:
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
-            yield Step(
-                _("If the change is intentional, allow it and compare again"),
-                f"gigamind compare {baseline} {run} {changed}",
-            )
+            label: Text = _("If the change is intentional, allow it and compare again")
+            if gate.then:
+                worst = min(gate.then, key=partial(rule_order, comparison))
+                found = joined([rule_text(worst, comparison), *_also(len(gate.then) - 1)], " ")
+                label = _("{step}. The gates then fail: {reason}", step=label, reason=found)
+            yield Step(label, f"gigamind compare {baseline} {run} {changed}")
         else:
             yield Step(_("Make this run the new baseline"), f"{promote} --force")
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
@@ -183,7 +188,7 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
             _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
         )
     elif any(rule.why == "worst" for rule in gate.rules):
-        yield DETECT
+        yield from detect
     elif bad_metric(release):
         yield Step(_("Or accept this quality and make this run the new baseline"), promote)
     else:
@@ -191,10 +196,8 @@ def _accepting(release: Release, run: str, baseline: str, waivable: str) -> Iter
 
 
 DETECT = Step(
-    _(
-        "To detect unanswerable queries, evaluate with `--unanswerable-mode llm --model MODEL` and make that run the"
-        " baseline"
-    )
+    _("To detect unanswerable queries, evaluate with an LLM judge and make that run the baseline"),
+    "gigamind eval search --dataset DATASET --notes NOTES --unanswerable-mode llm --model MODEL",
 )
 _WORST = _(
     "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
@@ -205,9 +208,11 @@ _WORST = _(
 def gate_conditions(release: Release) -> Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release.comparison, release.gate
-    if gate.is_refused:
-        reasons = (Condition("not-comparable", reason) for reason in gate.reasons)
-        return Conditions(tuple(reasons))
+    if gate.is_refused:  # the verdict names the differences, and the steps what allows them
+        open_to = {mismatch.meaning for mismatch in comparison.mismatches if mismatch.relaxed_by}
+        return Conditions(
+            tuple(Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
+        )
     shown = [rule for rule in worst_first(release) if rule.status not in {"passed", "skipped"}]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
         (
@@ -260,7 +265,27 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     if not rules:  # the runs are not comparable: there are no limits and no results
         return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
     gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
-    return Table(columns, (Group(gates, _("Gated")), Group(changes, _("Informational"))))
+    groups = Group(gates, _("Gated")), Group(changes, _("Informational"))
+    return Table(columns, groups, "" if every else _limit_text(release))
+
+
+def _limit_text(release: Release) -> Text:
+    """Return where the limit of drops comes from."""
+    drops = [rule for rule in release.gate.rules if rule.why == "drop"]
+    if not drops:
+        return ""
+    values = {
+        "limit": points(drops[0].limit or 0.0, signed=False),
+        "phase": release.gate.phase,
+        "units": units_of(release.comparison.task),
+    }
+    if below := drops[0].values.get("below"):
+        return _(
+            "Metrics may drop by {limit}, because the run has fewer than {below} {units} (small_sample in gates.toml).",
+            below=below,
+            **values,
+        )
+    return _("Metrics may drop by {limit} (phase {phase} in gates.toml).", **values)
 
 
 def distinct_in(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
@@ -397,20 +422,17 @@ def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ..
 
 
 def noise_text(release: Release) -> Text:
-    """Return the smallest difference of the worst metric that these items usually show; "" if unknown or in vain."""
-    comparison = release.comparison
-    if state_of(release) == "passed" or not comparison.changes:
-        return ""
-    changes = [comparison.metric(rule.metric) for rule in worst_first(release)]
-    known = [x for x in changes or comparison.metrics if x and x.detectable is not None]
-    if not known:
+    """Return the smallest difference of the verdict's metric that these items usually show; "" if it is unknown."""
+    comparison, rules = release.comparison, worst_first(release)
+    change = comparison.metric(rules[0].metric) if rules else None
+    if state_of(release) == "passed" or not change or not change.changed or not change.detectable:
         return ""
     return _(
         "With {n:,} shared {units}, changes of “{metric}” smaller than about {size} usually go unnoticed.",
         n=comparison.shared,
         units=units_of(comparison.task),
-        metric=rule_label(known[0].metric),
-        size=points(known[0].detectable or 0.0, signed=False),
+        metric=rule_label(change.metric),
+        size=points(change.detectable, signed=False),
     )
 
 
@@ -478,7 +500,6 @@ def release_document(
 def _changed_items(comparison: Comparison) -> Iterator[Section]:
     kinds = (
         (_("Got worse"), [example_of(change) for change in comparison.changed("worse")], ""),
-        (_("Got better"), [example_of(change) for change in comparison.changed("improved")], ""),
         (
             _("Items that could not be evaluated"),
             [_gone_example(item, _("not evaluated")) for item in comparison.lost],

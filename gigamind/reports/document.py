@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gigamind.formats import moment, percent, points, share
+from gigamind.formats import moment, points, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
-from gigamind.reports.charts import Chart
+from gigamind.reports.charts import Trend
 
 State = Literal[
     "passed",
@@ -56,13 +56,6 @@ class Proportion:
             yield _("{n:,} items", n=self.n)
         if self.ceiling is not None:
             yield _("highest possible {value}", value=share(self.ceiling))
-
-
-@dataclass(frozen=True, slots=True)
-class Percent:
-    """A share in [0, 1], shown as a percentage."""
-
-    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +137,14 @@ class Result:
 
 
 Cell = (
-    Proportion | Percent | Interval | Difference | Count | Time | Moment | Money | Code | Link
+    Proportion | Interval | Difference | Count | Time | Moment | Money | Code | Link
     | Result | str | None
 )  # fmt: skip
-NUMBERS = Proportion, Percent, Interval, Difference, Count, Time, Money
+NUMBERS = Proportion, Interval, Difference, Count, Time, Money
 """Types of cells that are aligned to the right."""
 
 
-def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR0912  one case a type
+def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one case a type
     """Return a cell as plain text: the one format of each type of value."""
     match cell:
         case None:
@@ -159,8 +152,6 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911, PLR09
         case Proportion(value):
             notes = ", ".join(map(say, cell.notes()))
             return f"{share(value)} ({notes})" if notes else share(value)
-        case Percent(value):
-            return percent(value)
         case Interval(low, high):
             return "–" if low is None else f"{share(low)} – {share(high)}"
         case Difference():
@@ -337,7 +328,7 @@ class KeyFigures:
 class Plot:
     """A chart; the caption is also its text alternative. Only HTML and Prefect's page show it."""
 
-    chart: Chart
+    chart: Trend
     caption: Text
 
 

@@ -131,7 +131,6 @@ def experiment_document(
             Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
-            _certainty(experiment),
             _listing(experiment, runs, say),
         ),
         version=experiment.runs[-1].run.app_version,
@@ -294,7 +293,12 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
                 )
                 row += [own, difference_of(change)]
         rows.append(tuple(row))
-    caption = _("The intervals are wider than between two runs, because several runs are compared.")
+    caption = _(
+        '"better" and "worse" mean a significant difference: its 95% confidence interval excludes 0, and its p-value,'
+        " adjusted for all metrics and runs (Holm), is below 0.05. The intervals are adjusted for {runs} comparisons"
+        " (Bonferroni).",
+        runs=len(experiment.comparisons),
+    )
     return Table(tuple(columns), (Group(tuple(rows)),), caption)
 
 
@@ -369,32 +373,6 @@ def _slice_cell(change: MetricChange | None, items: int) -> Cell:
     if change.n == items or difference.low is not None:
         return difference
     return replace(difference, note=_("N = {n}", n=change.n))
-
-
-SIGNIFICANT = _(
-    '"Significant" means that the 95% confidence interval (CI) of the difference excludes 0 and the Holm-adjusted'
-    " p-value is below 0.05. No CI is shown if fewer than 6 items changed."
-)
-
-
-def _certainty(experiment: Experiment) -> Section:
-    compared, texts = len(experiment.comparisons), [SIGNIFICANT]
-    if compared > 1:
-        several = _(
-            "All differences are measured on the same items. {compared} runs are compared with one reference run,"
-            " so each CI has a confidence level of {each}% (Bonferroni). All {compared} CIs of a metric then"
-            " contain the true differences in at least 95% of experiments, although the runs share the reference."
-            " The p-values are adjusted for testing all metrics and runs (Holm).",
-            compared=compared,
-            each=f"{100 * experiment.correction.confidence:.4g}",
-        )
-        texts.insert(0, several)
-    return Section(
-        "certainty",
-        _("How certain the differences are"),
-        (Prose(joined(texts, " ")),),
-        folded=True,
-    )
 
 
 _WAYS = {"improved": 1, "worse": -1}

@@ -4,10 +4,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from gigamind.i18n import Language
 from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import OWN
-from gigamind.metrics.table import label, metric_of
+from gigamind.metrics.table import metric_of
 from gigamind.records.schema import IntervalReport
 
 
@@ -35,10 +34,6 @@ class Figure:
     def key(self) -> str:
         """Return its name in `SliceReport.intervals`: "search.mrr"."""
         return f"{self.block}.{self.name}"
-
-    def label(self, language: Language) -> str:
-        """Return its label."""
-        return label(self.key, language)
 
 
 def figure_of(part: Part, key: str) -> Figure | None:

@@ -1,10 +1,10 @@
 """The metrics of all runs in a folder over time, and their change points: history.json and its page."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gigamind.formats import moment, points, share
+from gigamind.formats import moment, points
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.history import PastRun, conditions, differing, histories
@@ -32,10 +32,10 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.experiment import setting_name, value_text
 from gigamind.reports.verdict import NO_RELEASE, TASKS
-from gigamind.stats.changes import LevelChange, level_changes
+from gigamind.stats.changes import level_changes
 
 ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
-_LEAST_ROWS = 3  # of a chart
+_COURSES = 4  # metrics in the chart; the table of runs has all
 
 
 class MetricLevel(Report):
@@ -51,13 +51,13 @@ class LevelShift(Report):
 
     Attributes:
         run: index of the first run after it, from 0, among all runs of the history.
-        p_value: share of shuffled histories that differ as much, over all metrics and places.
+        p_value: share of shuffled histories that differ as much, over all metrics and places; null if not significant.
         metrics: the most significant first.
         cause: settings that differ from the previous comparable run, old and new value, by name.
     """
 
     run: int
-    p_value: float
+    p_value: float | None
     metrics: tuple[MetricLevel, ...]
     cause: dict[str, tuple[str, str]]
 
@@ -74,13 +74,19 @@ class HistoryRun(Report):
 
 
 class RunHistory(Report):
-    """The runs of one task over one dataset and vault, oldest first; metrics `lacking` in some are not searched."""
+    """The runs of one task over one dataset and vault, oldest first.
+
+    Attributes:
+        drop: without change points, the largest drop that no later run made up for; its means start at the run before.
+        lacking: metrics that some comparable run lacks; they are not searched for changes.
+    """
 
     task: str
     dataset: str
     notes: str
     runs: tuple[HistoryRun, ...]
     changes: tuple[LevelShift, ...]
+    drop: LevelShift | None
     lacking: tuple[str, ...]
 
     @property
@@ -120,6 +126,7 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
         if all(name in runs[at].figures for at in alike)
     }
     changes = level_changes(series, seed=seed)
+    drop = None if changes else _largest_drop(series)
     ends = [0, *(change.at for change in changes), len(alike)]
     task, dataset, notes = runs[-1].source
     return RunHistory(
@@ -140,25 +147,46 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
             LevelShift(
                 run=alike[change.at],
                 p_value=change.p_value,
-                metrics=_levels(change, series, ends[place], ends[place + 2]),
+                metrics=_levels(change.series, change.at, series, ends[place], ends[place + 2]),
                 cause=_cause(*(runs[alike[at]].run for at in (change.at - 1, change.at))),
             )
             for place, change in enumerate(changes)
+        ),
+        drop=drop
+        and LevelShift(
+            run=alike[drop[0]],
+            p_value=None,
+            metrics=_levels(drop[1], drop[0], series, drop[0] - 1, len(alike)),
+            cause=_cause(*(runs[alike[at]].run for at in (drop[0] - 1, drop[0]))),
         ),
         lacking=tuple(name for name in names if name not in series),
     )
 
 
+def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str, ...]] | None:
+    """Return the place of the largest lasting drop of a main metric, and all metrics that dropped there."""
+    kept: dict[int, dict[str, float]] = {}
+    for name in main_keys(list(series)):
+        values = [-value if is_lower_better(name) else value for value in series[name]]
+        for at in range(1, 1 if has_no_direction(name) else len(values)):
+            if (size := round(values[at - 1] - max(values[at:]), 3)) > 0:
+                kept.setdefault(at, {})[name] = size
+    if not kept:
+        return None
+    at = max(kept, key=lambda place: max(kept[place].values()))
+    return at, tuple(kept[at])
+
+
 def _levels(
-    change: LevelChange, series: dict[str, list[float]], start: int, end: int
+    names: Iterable[str], at: int, series: Mapping[str, Sequence[float]], start: int, end: int
 ) -> tuple[MetricLevel, ...]:
     return tuple(
         MetricLevel(
             metric=name,
-            before=_mean(series[name][start : change.at]),
-            after=_mean(series[name][change.at : end]),
+            before=_mean(series[name][start:at]),
+            after=_mean(series[name][at:end]),
         )
-        for name in change.series
+        for name in names
     )
 
 
@@ -185,9 +213,9 @@ def history_document(histories: Histories, say: Translator) -> Document:
         last=days[-1],
     )
     several = len(histories.histories) > 1
-    shifts = [(history, change) for history in histories.histories for change in history.changes]
+    shifts = [(history, change) for history in histories.histories for change in _shifts(history)]
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
-    columns = (_("since"), _("metric"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
+    columns = (_("metric"), _("since"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
     groups = tuple(
         Group(tuple(_shift_rows(history)), _subject(history) if several else "")
         for history in histories.histories
@@ -208,6 +236,10 @@ def history_document(histories: Histories, say: Translator) -> Document:
     )
 
 
+def _shifts(history: RunHistory) -> Sequence[LevelShift]:
+    return history.changes or ((history.drop,) if history.drop else ())
+
+
 def _subject(history: RunHistory) -> Message:
     """Return the task, the dataset and the notes of a history, in a line."""
     places = (Path(place).name for place in (history.dataset, history.notes) if place)
@@ -215,28 +247,48 @@ def _subject(history: RunHistory) -> Message:
 
 
 def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
-    results = [
-        _("{subject}: {result}", subject=_subject(history), result=_result(history))
-        for history in histories.histories
+    results = [_result(history) for history in histories.histories]
+    leads: list[Text] = [
+        _("{subject}: {result}", subject=_subject(history), result=result)
+        for history, result in zip(histories.histories, results, strict=True)
     ]
-    distinct = {str(_result(history)) for history in histories.histories}
-    leads = (*(results if len(distinct) > 1 else ()), NO_RELEASE)
+    longest = max(histories.histories, key=lambda history: history.comparable)
+    if len(set(map(str, results))) == 1:
+        leads = [] if longest.changes or not shifts else [_result(longest)]
     if not shifts:
-        longest = max(histories.histories, key=lambda history: history.comparable)
-        enough = longest.comparable >= ENOUGH
-        return Verdict("measured" if enough else "inconclusive", _result(longest), leads)
+        state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
+        return Verdict(state, _result(longest), (*leads, NO_RELEASE))
     history, change = shifts[0]
-    run, levels = history.runs[change.run], _shown_levels(history, change)
-    level = max(levels, key=_drop)
-    sentence = _(
-        "Latest change: {metric} {size} since run {run} of {created}. Changed settings: {cause}.",
-        metric=rule_label(level.metric),
-        size=points(level.after - level.before),
-        run=run.folder,
-        created=moment(run.created_at),
-        cause=_cause_text(change),
-    )
-    return Verdict("warning" if _drop(level) > 0 else "measured", sentence, leads)
+    since = [run for run in history.runs[change.run :] if run.alike]
+    level = max(_shown_levels(history, change), key=_drop)
+    values: dict[str, object] = {
+        "metric": rule_label(level.metric),
+        "run": since[0].folder,
+        "before": _before(history, change).folder,
+    }
+    if change.p_value is None:
+        sentence = n_(
+            "{metric} is {size} worse in the last run, {run}, than in {before} before it.",
+            "{metric} is {size} worse in the last {n} runs, since {run}, than in {before} before them.",
+            n=len(since),
+            size=points(_drop(level), signed=False),
+            **values,
+        )
+    else:
+        sentence = _(
+            "Latest change: {metric} {size} since run {run} of {created}.",
+            size=points(level.after - level.before),
+            created=moment(since[0].created_at),
+            **values,
+        )
+    state = "warning" if _drop(level) > 0 else "measured"
+    cause = _("Changed settings: {cause}.", cause=_cause_text(change))
+    return Verdict(state, sentence, (cause, *leads, NO_RELEASE))
+
+
+def _before(history: RunHistory, change: LevelShift) -> HistoryRun:
+    """Return the last comparable run before a change."""
+    return next(run for run in reversed(history.runs[: change.run]) if run.alike)
 
 
 def _drop(level: MetricLevel) -> float:
@@ -248,39 +300,13 @@ def _drop(level: MetricLevel) -> float:
 def _result(history: RunHistory) -> Message:
     if history.changes:
         return n_("{n} change point.", "{n} change points.", n=len(history.changes))
-    result = _("No change point detected.")
     if history.comparable < ENOUGH:
-        result = _(
+        return _(
             "Change detection needs at least {enough} comparable runs; this history has {runs}.",
             enough=ENOUGH,
             runs=history.comparable,
         )
-    best, level = _best_run(history)
-    if round(_drop(level), 3) <= 0:
-        return result
-    fall = _(
-        "The last run is {size} worse than the best run in {metric} ({last}; {best} {value}).",
-        size=points(abs(level.after - level.before), signed=False),
-        metric=rule_label(level.metric),
-        last=share(level.after),
-        best=best.folder,
-        value=share(level.before),
-    )
-    return joined([result, fall], " ")
-
-
-def _best_run(history: RunHistory) -> tuple[HistoryRun, MetricLevel]:
-    """Return the run that the last one is furthest behind, and the main metric in which it is."""
-    runs = [run for run in history.runs if run.alike]
-    levels = [
-        (run, MetricLevel(metric=name, before=run.figures[name], after=after))
-        for name, after in runs[-1].figures.items()
-        if name in main_keys(list(runs[-1].figures)) and not has_no_direction(name)
-        for run in runs
-        if name in run.figures
-    ]
-    none = runs[-1], MetricLevel(metric="", before=0.0, after=0.0)
-    return max(levels, key=lambda entry: round(_drop(entry[1]), 3), default=none)
+    return _("No change point detected.")
 
 
 def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLevel]:
@@ -290,18 +316,18 @@ def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLev
 
 
 def _shift_rows(history: RunHistory) -> Iterator[tuple[Cell, ...]]:
-    for change in reversed(history.changes):
-        for level in _shown_levels(history, change):
+    for change in reversed(_shifts(history)):
+        for place, level in enumerate(_shown_levels(history, change)):
             yield (
-                history.runs[change.run].folder,
                 rule_label(level.metric),
+                history.runs[change.run].folder,
                 Proportion(level.before),
                 Proportion(level.after),
                 Difference(
                     level.after - level.before,
                     better=None if has_no_direction(level.metric) else _drop(level) < 0,
                 ),
-                _cause_text(change),
+                _cause_text(change) if place == 0 else "",
             )
 
 
@@ -347,21 +373,16 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
 
 
 def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
-    """Yield the comparison across the latest change, of the last run with the best one, or of the last two."""
+    """Yield the comparison across the latest change, or of the last two runs."""
     if shifts:
         history, change = shifts[0]
-        before = next(run for run in reversed(history.runs[: change.run]) if run.alike)
-        runs, label = (
-            [before, history.runs[change.run]],
-            _("Compare the runs before and after the change"),
-        )
+        label = _("Compare the runs before and after the change")
+        runs = [_before(history, change), history.runs[change.run]]
     else:
         longest = max(histories.histories, key=lambda history: history.comparable)
-        runs, (best, level) = [run for run in longest.runs if run.alike][-2:], _best_run(longest)
         label = _("Compare the last two comparable runs")
-        if round(_drop(level), 3) > 0:
-            runs, label = [best, runs[-1]], _("Compare the last run with the best one")
-    if len(runs) == 2:  # noqa: PLR2004
+        runs = [run for run in longest.runs if run.alike][-2:]
+    if len(runs) > 1:
         paths = (shlex.quote(str(Path(histories.folder, run.folder))) for run in runs)
         yield Step(label, " ".join(("gigamind compare", *paths)))
 
@@ -379,14 +400,33 @@ def _sections(
         return _("{title}: {subject}", title=text, subject=_subject(history))
 
     lead = _(
-        "At a change point, the metrics of the later runs differ from the metrics of the earlier runs. The"
-        " difference is larger than in 97% of random orderings of the runs, over all metrics together (Pettitt's"
-        " statistic). At most 5% of histories without a change show a change point. If each run depends on the"
-        " previous run, false change points are more frequent."
+        "Change points: the level before and after differs more than in 97% of random orderings of the runs"
+        " (Pettitt's statistic)."
     )
-    yield Section(
-        f"trend-{place}", title(_("Trend")), (*_charts(history, main, say), Prose(lead, faint=True))
+    shown = (level for change in _shifts(history) for level in _shown_levels(history, change))
+    moving = [level.metric for level in shown]
+    courses = [
+        Course(
+            say(rule_label(name)),
+            [run.figures.get(name) for run in history.runs],
+            changes=[
+                change.run
+                for change in history.changes
+                if name in {level.metric for level in change.metrics}
+            ],
+        )
+        for name in list(dict.fromkeys((*moving, *main)))[:_COURSES]
+    ]
+    chart = Trend(
+        say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
+        courses,
+        [run.alike for run in history.runs],
+        (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
+        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
+        say(_("change point")),
     )
+    trend = Plot(chart, _("Metrics by run.")), Prose(lead, faint=True)
+    yield Section(f"trend-{place}", title(_("Trend")), trend)
     remarks = [] if history.comparable == len(history.runs) else [_("remark")]
     rows = [
         (
@@ -399,30 +439,3 @@ def _sections(
     ]
     heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
     yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
-
-
-def _charts(history: RunHistory, names: Sequence[str], say: Translator) -> Iterator[Plot]:
-    half = max(_LEAST_ROWS, -(-len(names) // 2))
-    title = n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))
-    for start in range(0, len(names), half):
-        courses = [
-            Course(
-                say(rule_label(name)),
-                [run.figures.get(name) for run in history.runs],
-                changes=[
-                    change.run
-                    for change in history.changes
-                    if name in {level.metric for level in change.metrics}
-                ],
-            )
-            for name in names[start : start + half]
-        ]
-        chart = Trend(
-            "" if start else say(title),
-            courses,
-            [run.alike for run in history.runs],
-            (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
-            (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
-            say(_("change point")),
-        )
-        yield Plot(chart, _("Metrics by run."))

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from gigamind.formats import share
 from gigamind.i18n import Translator, script_messages
-from gigamind.reports.charts import Chart, inline_svg
+from gigamind.reports.charts import Trend, inline_svg
 from gigamind.reports.document import (
     NUMBERS,
     STATES,
@@ -95,7 +95,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
     def text(given: object) -> Markup:
         return coded(say(given) if isinstance(given, str) else str(given))
 
-    def drawn(chart: Chart, caption: str) -> Markup:
+    def drawn(chart: Trend, caption: str) -> Markup:
         return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
 
     def type_of(cell: Cell) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gigamind.formats import percent, share
 from gigamind.i18n import Message, Text, _, joined, n_
-from gigamind.metrics.table import label_text
 from gigamind.records.judged import (
     CoverageReport,
     FlipReport,
@@ -18,12 +17,10 @@ from gigamind.reports.document import (
     Cell,
     Count,
     Money,
-    Proportion,
     Prose,
     Table,
     table,
 )
-from gigamind.stats.krippendorff import reading
 
 _FEW = 0.8  # of the items, as --min-coverage has it
 
@@ -39,18 +36,7 @@ def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
         unread_text(llm),
         repaired_text(llm) if llm.repaired else "",
     )
-    blocks: list[Block] = [Prose(text) for text in texts if text]
-    if llm.rates:
-        names = list(next(iter(llm.rates.values())))
-        heads = (
-            _("rule for accepting a verdict"),
-            *(label_text(f"unanswerable.{name}") for name in names),
-        )
-        rows = [
-            (_RULES[rule], *map(Proportion, rates.values())) for rule, rates in llm.rates.items()
-        ]
-        blocks.append(table(heads, rows, _("Metrics by rule for accepting a verdict")))
-    return (*blocks, cost_table(llm))
+    return (*map(Prose, filter(None, texts)), cost_table(llm))
 
 
 def coverage_banner(llm: LlmReport) -> Text:
@@ -139,10 +125,6 @@ _ROLES: Mapping[str, Message] = {
     "unanswerable": _("unanswerable"),
     "probe": _("speed test"),
 }
-_RULES: Mapping[str, Message] = {
-    "as_told": _("accept all verdicts of the model"),
-    "only_with_quotes": _("accept an answer only if its quote is in the note"),
-}
 _OUTCOMES: Mapping[str, Message] = {
     "scored": _("judged"),
     "unscored": _("the model gave no usable reply"),
@@ -183,15 +165,13 @@ def _coverage(llm: LlmReport) -> Iterator[Message]:
         lost = _lost(part)
         return joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
 
-    if llm.checks is None:
-        text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
-        yield with_lost(text, llm)
-        return
-    text = _("Answers with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
+    text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
     yield with_lost(text, llm)
-    checks = llm.checks
-    text = _("Answers with a checklist result: {judged} of {items} ({share}).", **values(checks))
-    yield with_lost(text, checks)
+    if checks := llm.checks:
+        text = _(
+            "Answers with a checklist result: {judged} of {items} ({share}).", **values(checks)
+        )
+        yield with_lost(text, checks)
 
 
 def _lost(part: LlmReport | CoverageReport) -> list[Message]:
@@ -204,15 +184,9 @@ def _lost(part: LlmReport | CoverageReport) -> list[Message]:
 
 def _flips(llm: LlmReport) -> Iterator[Message]:
     checked = llm.checks.flips if llm.checks else None
-    if llm.flips and llm.checks is None:
+    if llm.flips:
         yield _(
             "When the model judged items a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
-            " {low} – {high}).",
-            **_flip_values(llm.flips),
-        )
-    elif llm.flips:
-        yield _(
-            "When the model evaluated answers a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
             " {low} – {high}).",
             **_flip_values(llm.flips),
         )
@@ -276,14 +250,6 @@ def _panel(panel: PanelReport) -> Iterator[Message]:
         )
 
 
-_READINGS: Mapping[str, Message] = {
-    "reliable": _("The panel members agree well (agreement is not accuracy)"),
-    "tentative": _("The panel members agree well enough for tentative conclusions"),
-    "unreliable": _("The panel members agree too little for reliable verdicts"),
-    "chance": _("The panel members agree no more than by chance"),
-}
-
-
 def _alpha(panel: PanelReport) -> Message:
     if panel.alone:
         return _(
@@ -298,11 +264,10 @@ def _alpha(panel: PanelReport) -> Message:
     alpha, low, high = (share(value).replace("-", "−") for value in values)
     return _(
         "Agreement of the panel members (Krippendorff's alpha): {alpha} (95% CI {low} – {high}; 1 is full"
-        " agreement, 0 is chance). {reading}.",
+        " agreement, 0 is chance).",
         alpha=alpha,
         low=low,
         high=high,
-        reading=_READINGS[reading(panel.alpha)],
     )
 
 

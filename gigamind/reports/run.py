@@ -4,7 +4,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from gigamind.reports.document import (
     Interval,
     KeyFigure,
     KeyFigures,
-    Moment,
     Plot,
     Proportion,
     Prose,
@@ -52,7 +51,13 @@ from gigamind.reports.document import (
 from gigamind.reports.figures import Figure, distinct, measured
 from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.text import embedder_text
-from gigamind.reports.verdict import TASKS, bounds_verdict, changed_text, release_verdict
+from gigamind.reports.verdict import (
+    TASKS,
+    bad_metric,
+    bounds_verdict,
+    changed_text,
+    release_verdict,
+)
 from gigamind.reports.views import View
 from gigamind.version import build_name
 
@@ -95,6 +100,9 @@ def run_document(
     comparison = release.comparison if release else None
     llm = view.llm(record.summary)
     verdict = _verdict(view, record, outcome, llm)
+    bad = bad_metric(release) if release else None
+    if isinstance(verdict, Verdict) and verdict.state == "passed" and release and not bad:
+        verdict = replace(verdict, leads=(view.result(record), *verdict.leads))
     return shaped(
         TASKS[run.task],
         _subject(record, comparison),
@@ -112,7 +120,7 @@ def run_document(
             items="#list" if items else "",
             errors="#errors" if record.errors else "",
             baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
-            before=tuple(view.steps(record)),
+            before=tuple(view.steps(record, bad.metric if bad else "")),
         ),
         figures=None if release else key_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
@@ -339,8 +347,6 @@ def _details(record: Record[Any, Any], say: Translator) -> Section:
 
 def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
     environment, hardware = run.environment, run.hardware
-    yield _("run"), run.run_id
-    yield _("created"), Moment(run.created_at)
     yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
         values = {"notes": run.notes, "hash": run.notes_hash[:12]}
@@ -360,12 +366,10 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
     else:
         yield _("embedding model"), embedder_text(run, say)
     yield _("gigamind version"), build_name(environment.app_version, environment.git_commit)
-    yield "Python", environment.python_version
     yield (
         _("hardware"),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield _("package versions"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
     yield _("run options"), Code(json.dumps(run.options, ensure_ascii=False))
 
 

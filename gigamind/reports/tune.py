@@ -14,7 +14,6 @@ from gigamind.reports.document import (
     Difference,
     Document,
     Examples,
-    Percent,
     Proportion,
     Prose,
     Section,
@@ -25,7 +24,7 @@ from gigamind.reports.document import (
     shaped,
     table,
 )
-from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.reports.tuning import SearchSetting, Tuning
 from gigamind.reports.verdict import NO_RELEASE, items_text
 
 _WORSE_SHOWN = 3
@@ -36,7 +35,6 @@ def tuning_document(
     *,
     comparison: Comparison | None = None,
     warnings: Iterable[Text] = (),
-    sections: Iterable[Section | None] = (),
     report: str = "",
     current: str = "",
     lines: str = "",
@@ -46,7 +44,7 @@ def tuning_document(
 
     Args:
         comparison: of the run with the recommended setting with that of the current one; None if it is kept.
-        warnings, sections: what is known about judges.
+        warnings: what is known about judges.
         report, current: URLs of the page of that comparison, and of the report of the current setting; "" if missing.
         lines: the recommended options as lines of gigamind.toml.
         run: the folder of a run with these options, for commands.
@@ -68,7 +66,7 @@ def tuning_document(
         steps=filter(None, steps),
         table=_before_and_after(tuning, comparison) if comparison else None,
         examples=_examples(comparison) if comparison else None,
-        sections=(_settings(tuning), *sections),
+        sections=(_settings(tuning),),
         version=tuning.app_version,
     )
 
@@ -84,7 +82,7 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
     }
     if tuning.is_switch:
         switch = _(
-            "Switch to {setting}: {metric} {gain} in cross-validation (95% CI {low} to {high}).",
+            "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}, cross-validated).",
             setting=setting_name(tuning.reported.setting, tuning),
             **values,
         )
@@ -164,12 +162,21 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
             Proportion(change.current),
             Difference(change.difference, better=change.is_better),
         )
+        if change.metric != tuning.metric
+        else (
+            rule_label(change.metric),
+            Proportion(change.baseline),
+            Proportion((change.baseline or 0.0) + tuning.gain),
+            Difference(tuning.gain, tuning.low, tuning.high, better=True),
+        )
         for change in changes
         if change and (change.metric == tuning.metric or change.is_better is not None)
     ]
     heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
     caption = _(
-        "Both settings on the queries that chose the setting. On new queries, expect the cross-validated gain."
+        "{metric} is cross-validated: what to expect on new queries. Other metrics are measured on the queries that"
+        " chose the setting, so they are too optimistic.",
+        metric=rule_label(tuning.metric),
     )
     return table(heads, rows, caption)
 
@@ -231,39 +238,21 @@ def _settings(tuning: Tuning) -> Section:
             (
                 name,
                 Proportion(tuned.figures[tuning.metric]),
-                Difference(tuned.gain, tuned.low, tuned.high, better=_is_better(tuned, tuning))
-                if place
-                else Difference(None),
-                Percent(tuned.picked or None),
-                Difference(tuned.out_of_fold if place and tuned.picked else None),
                 *(Proportion(tuned.figures.get(key)) for key in shown),
             )
         )
     heads = (
         _("setting"),
         rule_label(tuning.metric),
-        _("difference (95% CI)"),
-        _("share of cross-validation folds where this setting was best"),
-        _("cross-validated"),
         *map(rule_label, shown),
     )
     lead = _(
-        "Settings with the highest value come first. The same queries chose the best setting and measured it, so its"
-        ' value is too optimistic. "Cross-validated" shows the gain on queries that were not used to choose the'
-        " setting."
-    )
-    method = _(
-        "The method is nested cross-validation with {folds} folds, repeated {partitions} times. White's reality"
-        " check across all settings, at the {level}% significance level, decides whether to switch.",
+        "The same queries chose the best setting and measured it, so the highest value is too optimistic. The"
+        " cross-validated gain ({folds} folds, repeated {partitions} times) corrects this. White's reality check across"
+        " all settings, at the {level}% significance level, decides whether to switch.",
         folds=tuning.folds,
         partitions=tuning.partitions,
         level=f"{100 * tuning.level:g}",
     )
-    blocks = (Prose(lead, faint=True), table(heads, rows), Prose(method, faint=True))
+    blocks = (Prose(lead, faint=True), table(heads, rows))
     return Section("settings", _("All settings ({n:,})", n=len(rows)), blocks, folded=True)
-
-
-def _is_better(tuned: TunedSetting, tuning: Tuning) -> bool | None:
-    if tuned.p_value <= tuning.level and tuned.gain > 0:
-        return True
-    return False if tuned.high < 0 else None

@@ -5,6 +5,7 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -201,9 +202,12 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     if worst.why == "worst":  # of several such metrics, none is the worst one
         alike = [rule for rule in (worst, *others) if rule.why == "worst"]
         others = [rule for rule in others if rule.why != "worst"]
+        changes = {rule.metric: comparison.metric(rule.metric) for rule in alike}
+        sizes = [bad_text(x) for x in (changes.get(FALSE_ANSWERS), *changes.values()) if x]
         text = _(
-            "{metrics} cannot get worse, because the baseline already has the worst value.",
+            "{metrics} cannot get worse: {size}, as in the baseline.",
             metrics=[rule_label(rule.metric) for rule in alike],
+            size=sizes[0],
         )
     reason = joined([text, items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
@@ -216,18 +220,19 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
 
 def worst_first(release: Release) -> list[RuleResult]:
     """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
+    return sorted(release.gate.rules, key=partial(rule_order, release.comparison))
 
-    def order(rule: RuleResult) -> tuple[int, int, float]:
-        place, change = _ORDER.index(rule.status), release.comparison.metric(rule.metric)
-        if rule.status in {"passed", "skipped"}:
-            return place, 0, 0.0
-        if rule.metric in LOST:
-            return place, 0, rule.current or 0.0
-        if rule.why == "drop" and change and change.drop is not None:
-            return place, 1, (rule.limit or 0.0) - change.drop
-        return place, 2, rule.current or 0.0
 
-    return sorted(release.gate.rules, key=order)
+def rule_order(comparison: Comparison, rule: RuleResult) -> tuple[int, int, float]:
+    """Return the sort key of a rule, for the worst first."""
+    place, change = _ORDER.index(rule.status), comparison.metric(rule.metric)
+    if rule.status in {"passed", "skipped"}:
+        return place, 0, 0.0
+    if rule.metric in LOST:
+        return place, 0, rule.current or 0.0
+    if rule.why == "drop" and change and change.drop is not None:
+        return place, 1, (rule.limit or 0.0) - change.drop
+    return place, 2, rule.current or 0.0
 
 
 def rule_text(rule: RuleResult, comparison: Comparison) -> Text:

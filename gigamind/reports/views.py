@@ -1,7 +1,7 @@
 """What each task defines to show a run, as parts of its document."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -13,7 +13,6 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
-from gigamind.reports.charts import Chart
 from gigamind.reports.document import Examples, Section, Step
 from gigamind.reports.figures import Figure, figures_of
 
@@ -24,10 +23,6 @@ Baseline = TypeVar("Baseline", bound=EvalSnapshot[Any, Any])
 
 class View(ABC, Generic[Summary, Line, Baseline]):
     """One task."""
-
-    @abstractmethod
-    def charts(self, record: Record[Summary, Line]) -> Mapping[str, Chart]:
-        """Return the charts of a run by name, for --figures."""
 
     def files(self, record: Record[Summary, Line]) -> dict[str, str]:
         """Return further files for the out folder: texts by name."""
@@ -54,9 +49,9 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del record
         return iter(())
 
-    def steps(self, record: Record[Summary, Line]) -> Iterator[Step]:
-        """Yield what improves a run without a baseline, the most useful first."""
-        del record
+    def steps(self, record: Record[Summary, Line], bad: str = "") -> Iterator[Step]:
+        """Yield what improves a run, the most useful first; `bad` is a metric that is bad although the run passed."""
+        del record, bad
         return iter(())
 
     def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[Section]:

@@ -1,7 +1,7 @@
 """Krippendorff's alpha: chance-corrected agreement of any number of raters, with missing values.
 
 alpha = 1 - observed / expected disagreement over all pairs of values within items; 1 is perfect, 0 is chance.  After
-Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, and Content Analysis, 2004, chapter 11.
+Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011.
 """
 
 from typing import Literal
@@ -12,8 +12,6 @@ from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
 from gigamind.stats.intervals import Matrix
 
 Level = Literal["nominal", "interval"]
-Reading = Literal["reliable", "tentative", "unreliable", "chance"]
-_RELIABLE, _TENTATIVE = 0.8, 0.667  # Content Analysis, 2004, chapter 11.4
 _NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
@@ -30,15 +28,6 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
     rows, figure = (_nominal if level == "nominal" else _interval)(pairable)
     everything = np.ones(len(pairable), dtype=np.bool_)
     return estimates(rows, {"alpha": (figure, everything)}, seed=seed, label=label)["alpha"]
-
-
-def reading(alpha: float) -> Reading:
-    """Return Krippendorff's interpretation of an alpha; raters who agree may all be wrong."""
-    if alpha >= _RELIABLE:
-        return "reliable"
-    if alpha >= _TENTATIVE:
-        return "tentative"
-    return "unreliable" if alpha > 0 else "chance"
 
 
 def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:

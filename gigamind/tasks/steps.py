@@ -32,7 +32,7 @@ def write_card(options: CertifyOptions) -> CardResult:
     """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     card, out = certify.write_card(options, judged_kinds())
     say = translator(language_of(options.lang))
-    document = card_document(card, say, out)
+    document = card_document(card, out)
     return {
         "out": str(out),
         "subject": say(document.subject),

@@ -150,11 +150,9 @@ def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
 
 
 def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):
-    links("ko", "--lang", "ko", "--figures", "svg")
+    links("ko", "--lang", "ko")
     page = (tmp_path / "ko" / "report.html").read_text("utf-8")
     assert "<title>링크 평가" in page
-    names = {file.name for file in (tmp_path / "ko" / "figures").iterdir()}
-    assert names == {"metrics.svg", "slices.svg"}
 
 
 def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):

@@ -42,7 +42,6 @@ def test_every_option_reaches_the_run(case, search):
     changes = {
         "format": "json",
         "lang": "ko",
-        "figures": "svg",
         "seed": 7,
         "sample": "2",
         "warmup": 1,

@@ -12,6 +12,7 @@ from gigamind.metrics.links import LinkedNote, terms
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import (
+    about,
     in_order,
     is_lower_better,
     keys_in,
@@ -77,7 +78,7 @@ def test_a_metric_is_shown_with_its_interval():
     )
     figure = figure_of(part, "search.misses_at_1")
     assert (figure.value, figure.interval.low, figure.interval.high) == (0.5, 0.1, 0.9)
-    assert (figure.label("en"), figure.label("ko")) == ("misses@1", "빗나감@1")
+    assert (label(figure.key, "en"), label(figure.key, "ko")) == ("misses@1", "빗나감@1")
 
 
 def test_a_metric_that_was_taken_back_is_unknown():
@@ -187,3 +188,11 @@ def test_a_fault_of_an_own_metric_names_it(of, said):
             measure_ranking(["a", "b"], {"a": 1}, 2)
     finally:
         del OWN_METRICS[metric.key]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("name", ["hit", "recall"])
+def test_a_metric_of_the_first_result_is_explained_without_a_cut_off(name, language):
+    first, deep = (about(f"search.{name}_at_{k}", language) for k in (1, 10))
+    assert "10" in deep
+    assert not any(character.isdigit() for character in first)

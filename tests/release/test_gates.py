@@ -111,11 +111,14 @@ def test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_p
     refused = verdict(*runs, policy())
     assert (refused.verdict, refused.rules, refused.relaxed) == ("not-comparable", (), ())
     assert "gigamind baseline promote" in refused.reasons[0]
+    assert [rule.status for rule in refused.then] == ["failed"]  # what follows if it is allowed
     told = verdict(*runs, policy(relaxing(key)))
     assert (told.verdict, told.relaxed) == ("failed", (key,))
     assert f"--changed {key} or [comparable]" in told.reasons[-1]
     better = verdict(snapshot({"a": 1}), snapshot({"a": 1}, **changed), policy(relaxing(key)))
     assert (better.verdict, len(better.reasons)) == ("passed", 1)  # even where it passed
+    same = verdict(snapshot({"a": 1}), snapshot({"a": 1}, **changed), policy())
+    assert (same.verdict, same.then) == ("not-comparable", ())
 
 
 def measuring(snapshot, names):

@@ -10,14 +10,22 @@ from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import read_policy, rule_label
 from gigamind.release.waiver import Attempt, Release, Waiver
-from gigamind.reports.comparison import metric_table, next_steps, release_document, worst_examples
+from gigamind.reports.comparison import (
+    gate_conditions,
+    metric_table,
+    next_steps,
+    noise_text,
+    release_document,
+    worst_examples,
+)
 from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.verdict import release_verdict
+from gigamind.reports.verdict import release_verdict, worst_first
 from gigamind.tasks.search.compare import SearchComparison
 
+EN = translator("en")
 HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100
 
 
@@ -123,6 +131,7 @@ def test_metrics_at_their_worst_value_are_one_warning_that_says_so(judged):
     verdict = release_verdict(release.model_copy(update={"gate": gate}))
     assert verdict.state == "warning"
     assert "F1 (unanswerable), wrongly answered (FAR)" in verdict.sentence
+    assert _numbers(verdict.sentence).count("158") == 2  # 158 of 158
     assert len(verdict.leads) == 1  # no other rule has a warning
 
 
@@ -148,6 +157,42 @@ def test_incomparable_runs_say_how_many_items_got_worse_and_how_to_go_on(judged)
     assert "other notes" in verdict.sentence
     assert {"20", "40"} <= set(_numbers(verdict.sentence))
     assert any("promote" in step.command for step in next_steps(refused, "out/run"))
+
+
+def test_an_allowed_change_is_the_only_remedy_and_names_what_fails_then(judged):
+    release = judged(lost=20)
+    notes = Mismatch(what="notes", severity="no-verdict", meaning="other notes", relaxed_by="notes")
+    comparison = release.comparison.model_copy(update={"mismatches": (notes,)})
+    gate = release.gate.model_copy(
+        update={"verdict": "not-comparable", "rules": (), "reasons": ("other notes",)}
+    )
+    refused = Release(comparison=comparison, gate=gate)
+    then = refused.model_copy(
+        update={"gate": gate.model_copy(update={"then": release.gate.failed})}
+    )
+    *_others, step = next_steps(refused, "out/run", baseline="base")
+    *_others, failing = next_steps(then, "out/run", baseline="base")
+    assert failing.command == step.command == "gigamind compare base out/run --changed notes"
+    assert {"50.0", str(len(release.gate.failed) - 1)} <= set(_numbers(failing.label))
+    assert gate_conditions(then).items == ()
+
+
+def test_the_noise_is_that_of_the_metric_in_the_verdict(judged):
+    release = judged(lost=20, won=3)
+    worst = worst_first(release)[0].metric
+    assert str(noise_text(release).values["metric"]) == str(rule_label(worst))
+    others = (
+        change.model_copy(update={"detectable": None}) if change.metric == worst else change
+        for change in release.comparison.metrics
+    )
+    unknown = release.comparison.model_copy(update={"metrics": tuple(others)})
+    assert noise_text(release.model_copy(update={"comparison": unknown})) == ""
+
+
+def test_the_limit_says_where_it_comes_from(judged):
+    small, large = (metric_table(judged(lost=20, n=n)).caption.values for n in (40, 400))
+    assert (EN(small["limit"]), small["below"]) == ("3.0 pp", "200")
+    assert (EN(large["limit"]), large["phase"]) == ("2.0 pp", "mvp")
 
 
 def _waiver(release, **changes):

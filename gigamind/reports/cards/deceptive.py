@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gigamind.formats import share
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Message, _
 from gigamind.records.card import CardLiars
 from gigamind.reports.document import Count, Proportion, Prose, Table, table
 
@@ -28,29 +28,18 @@ _BEHAVIOURS: Mapping[str, Message] = {
 
 def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
     """Return the results of the deceptive judges; unknown ones keep their names."""
-    lead = [
-        _(
-            "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}. A model"
-            " that makes the same errors gets the same result. According to human labels, {unsupported} of the"
-            " {claims} claims are unsupported, correctness is {correctness}, and utility is {utility}.",
-            answers=liars.answers,
-            dataset=liars.dataset,
-            unsupported=liars.unsupported,
-            claims=liars.claims,
-            correctness=share(liars.correctness),
-            utility=share(liars.utility),
-        ),
-        _(
-            "A quote proves that its words are in the note. It does not prove that they support the claim."
-        ),
-    ]
-    if liars.unlabelled:
-        left_out = n_(
-            "The test left out {n} answer without labels or notes.",
-            "The test left out {n:,} answers without labels or notes.",
-            n=liars.unlabelled,
-        )
-        lead.append(left_out)
+    lead = _(
+        "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}; {unlabelled} more"
+        " were left out for lack of labels or notes. According to human labels, {unsupported} of the {claims} claims"
+        " are unsupported, correctness is {correctness}, and utility is {utility}.",
+        answers=liars.answers,
+        dataset=liars.dataset,
+        unlabelled=liars.unlabelled,
+        unsupported=liars.unsupported,
+        claims=liars.claims,
+        correctness=share(liars.correctness),
+        utility=share(liars.utility),
+    )
     heads = (
         *(_("judge"), _("correctness"), _("unsupported claims that the judge accepted")),
         *(_("claims that the judge did not count as claims"), _("utility"), _("no verdict")),
@@ -66,4 +55,4 @@ def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
         )
         for judge in liars.liars
     )
-    return Prose(joined(lead, " ")), table(heads, rows)
+    return Prose(lead), table(heads, rows)

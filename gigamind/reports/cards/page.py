@@ -1,15 +1,14 @@
 """The judge report as a document: whether a judge may gate a release, and on which evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 
 from gigamind.formats import share
-from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
 from gigamind.records.card import (
     FILE,
     CardFigure,
-    CardGroup,
     CardMiss,
     CardScale,
     CheckedCard,
@@ -30,7 +29,7 @@ from gigamind.release.shortfall import (
     shortfalls,
 )
 from gigamind.reports.cards.deceptive import deceptive_blocks
-from gigamind.reports.cards.line import NO_MODEL, labels_text, tried
+from gigamind.reports.cards.line import NO_MODEL, labels_text
 from gigamind.reports.comparison import EXAMPLES
 from gigamind.reports.document import (
     Block,
@@ -69,7 +68,7 @@ _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap int
 def card_files(card: JudgeCard, out: Path | None = None, lang: Language = "en") -> dict[str, str]:
     """Return all files of a certification, by name; `out` is their folder."""
     say = translator(lang)
-    document = card_document(card, say, out)
+    document = card_document(card, out)
     return {
         FILE: as_json(card, indent=2) + "\n",
         "judge_card.md": render_markdown(document, say),
@@ -77,8 +76,8 @@ def card_files(card: JudgeCard, out: Path | None = None, lang: Language = "en") 
     }
 
 
-def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> Document:
-    """Return the judge report; `say` gives the texts inside charts, `out` is its folder for commands."""
+def card_document(card: JudgeCard, out: Path | None = None) -> Document:
+    """Return the judge report; `out` is its folder for commands."""
     checked = check_alone(card)
     missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
     scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
@@ -95,7 +94,7 @@ def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> 
         joined(subject, " · "),
         verdict=_verdict(checked, missing),
         warnings=_warnings(card),
-        steps=_steps(missing, out),
+        steps=_steps(card, missing, out),
         table=_requirements(checked, scales, missing),
         examples=_examples(misses[:EXAMPLES], missed),
         conditions=Conditions(tuple(others)),
@@ -105,7 +104,6 @@ def card_document(card: JudgeCard, say: Translator, out: Path | None = None) -> 
                 _scale_section(place, scale, shows_misses=len(misses) > EXAMPLES)
                 for place, scale in enumerate(scales, 1)
             ),
-            _second_checks(card, say),
             Section("liars", _("Deceptive judges"), deceptive_blocks(card.liars), folded=True)
             if card.liars
             else None,
@@ -144,24 +142,24 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
     state, weakest = _state(missing), checked.weakest()
     if weakest and not missing:
         text = _(
-            "Passed: this judge is reliable enough for release gates. Its lowest agreement is on {scale}: {kappa}.",
+            "The judge passed: it is reliable enough for release gates. Its lowest agreement is on {scale}: {kappa}.",
             scale=scale_name(weakest[0].name),
             kappa=kappa_text(weakest[0].overall),
         )
     elif state == "failed":
         text = _(
-            "Failed: do not use this judge in release gates ({reason}).",
+            "The judge failed: do not use it in release gates ({reason}).",
             reason=missing[0].text,
         )
     else:
         text = _(
-            "Inconclusive: too little evidence to use this judge in release gates ({reason}).",
+            "The judge is unproven: too little evidence to use it in release gates ({reason}).",
             reason=missing[0].text,
         )
     return Verdict(state, text, tuple(leads))
 
 
-def _steps(missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
+def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
     if not missing:
         if out:
             command = f"gigamind compare BASELINE RUN --judge-card {out}"
@@ -169,6 +167,10 @@ def _steps(missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
         return
     if not missing[0].failed and any(shortfall.rule == "agreement" for shortfall in missing):
         text = _("Label more items of the run, and certify the judge again")
+        if all(scale.headline is None for scale in card.scales if scale.overall.items):
+            text = _(
+                "All judged items are labelled: evaluate more items, label them, and certify the judge again"
+            )
     else:
         text = _("Change the judge or its model, evaluate again, and certify the new run")
     yield Step(text)
@@ -263,10 +265,6 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
             "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
             " the same judge to gigamind judge certify."
         )
-    for scale, what, figure in classes:
-        # The interval says the same, but readers overlook it.
-        if figure.value == 1 and not _wrong(scale):
-            yield _all_right(what, figure)
     if card.short_panels:
         yield n_(
             "{n} verdict was decided although a panel member gave no vote (missing_seat in the judge file). The"
@@ -304,34 +302,12 @@ def _wrong(scale: CardScale) -> list[Message]:
 
 
 def _few(what: Message, figure: CardFigure) -> Message:
-    values = {"what": what, "n": figure.n, "clusters": figure.clusters, "least": _ENOUGH}
-    if figure.clusters is None:
-        return _(
-            "Only {n} labels have the value {what}, so their confidence intervals are imprecise. Label at least"
-            " {least}.",
-            **values,
-        )
     return _(
-        "The {n} labels with the value {what} come from only {clusters} answers, so their confidence intervals are"
-        " imprecise. Label claims of at least {least} answers.",
-        **values,
-    )
-
-
-def _all_right(what: Message, figure: CardFigure) -> Message:
-    """Return the largest error rate that is plausible without an error: the rule of three."""
-    most = min(1.0, 3 / size(figure))
-    values = {"what": what, "n": figure.n, "clusters": figure.clusters, "most": most}
-    if figure.clusters is None:
-        return _(
-            "{what}: the judge was right on all {n}. Its true error rate could still be as high as {most:.1%} (95%"
-            " confidence).",
-            **values,
-        )
-    return _(
-        "{what}: the judge was right on all {n}, from {clusters} answers. Its true error rate could still be as high as"
-        " {most:.1%} (95% confidence).",
-        **values,
+        "Only {n} labels or labelled answers have the value {what}, so their confidence intervals are imprecise. Label"
+        " at least {least}.",
+        what=what,
+        n=size(figure),
+        least=_ENOUGH,
     )
 
 
@@ -395,57 +371,16 @@ def _means(scales: Sequence[CardScale]) -> Section | None:
     )
 
 
-_ABOUT: Mapping[str, Message] = {
-    "accuracy": _("share of verdicts that match the label"),
-    "balanced_accuracy": _("mean of sensitivity and specificity"),
-    "sensitivity": _("share of the items with the label “yes” that the judge also judged “yes”"),
-    "specificity": _("share of the items with the label “no” that the judge also judged “no”"),
-    "cohen_kappa": _(
-        "agreement of verdicts and labels, corrected for chance; 1 is full agreement, 0 is chance"
-    ),
-    "quadratic_kappa": _(
-        "agreement of verdicts and labels, corrected for chance; large differences weigh more"
-    ),
-    "mean_absolute_error": _("mean distance between verdict and label; lower is better"),
-    "mean_error": _("mean of verdict − label; above 0, the judge is too lenient"),
-    "brier": _("mean squared error of the judge's stated confidence; lower is better"),
-    "calibration_error": _(
-        "mean distance between the judge's stated confidence and its accuracy; lower is better"
-    ),
-}
-
-
 def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> Section | None:
     if not scale.overall.items:
         return None
-    blocks = [
-        *_confusion(scale.overall),
-        *_metrics(scale),
-    ]
+    blocks = list(_metrics(scale))
     if not scale.misses:
         blocks.append(Prose(_("No verdict is far from its label.")))
     elif shows_misses:
         blocks.append(_examples([(scale, miss) for miss in scale.misses], scale.missed))
     title = _("Agreement: {scale}", scale=scale_name(scale.name))
     return Section(f"scale-{place}", title, tuple(blocks), folded=True)
-
-
-def _confusion(group: CardGroup) -> Iterator[Block]:
-    """Yield the labels against the verdicts of a binary scale."""
-    if group.positive is None:
-        return
-    sizes = group.positive, group.items - group.positive
-    right = (
-        round((group.figures[name].value or 0.0) * n)
-        for name, n in zip(("sensitivity", "specificity"), sizes, strict=True)
-    )
-    yes, no = (Count(n) for n in right)
-    rows = (
-        (ANSWERS["yes"], yes, Count(sizes[0] - (yes.n or 0))),
-        (ANSWERS["no"], Count(sizes[1] - (no.n or 0)), no),
-    )
-    heads = _("label"), _("verdict: yes"), _("verdict: no")
-    yield table(heads, rows, _("Confusion matrix"))
 
 
 def _metrics(scale: CardScale) -> Iterator[Block]:
@@ -458,10 +393,8 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
         " intervals are computed by resampling whole answers.",
         clusters=clusters,
     )
-    rows = (
-        (FIGURES[name], *_cells(figure, every), _ABOUT[name]) for name, figure in figures.items()
-    )
-    yield table((*heads, _("meaning")), rows, "" if clusters is None else caption)
+    rows = ((FIGURES[name], *_cells(figure, every)) for name, figure in figures.items())
+    yield table(heads, rows, "" if clusters is None else caption)
     if len(scale.by_language) > 1:
         groups = (
             Group(
@@ -475,17 +408,6 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
             for language, group in scale.by_language.items()
         )
         yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
-
-
-def _second_checks(card: JudgeCard, say: Translator) -> Section | None:
-    if not card.second_looks:
-        return None
-    text = _(
-        "If the source sentence has few words of a claim, a model checks again whether the sentence supports"
-        " the claim. Its result counts only if the model solves enough test pairs with known answers: {models}.",
-        models=joined((tried(look, say.language) for look in card.second_looks), "; "),
-    )
-    return Section("second-checks", _("Second check of claims"), (Prose(text),), folded=True)
 
 
 def _details(card: JudgeCard) -> Section:

@@ -1,17 +1,16 @@
 """Shows answer runs: what their pages add to the pages of all tasks. `page` makes the list of answers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from gigamind.formats import share
-from gigamind.i18n import Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.metrics.table import label_text
 from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
 from gigamind.records.schema import IntervalReport
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import tried
-from gigamind.reports.charts import Chart, drawn, forest
 from gigamind.reports.comparison import EXAMPLES, WORDS_BLIND, main_figures
 from gigamind.reports.document import (
     Block,
@@ -22,7 +21,6 @@ from gigamind.reports.document import (
     Facts,
     Interval,
     Listing,
-    Plot,
     Proportion,
     Prose,
     Section,
@@ -33,7 +31,7 @@ from gigamind.reports.document import (
     Time,
     table,
 )
-from gigamind.reports.figures import Figure, figure_of
+from gigamind.reports.figures import Figure
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
@@ -41,7 +39,6 @@ from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data, reasons
 from gigamind.tasks.answers.quality import QualitySummaryReport
 from gigamind.tasks.answers.schema import (
-    AgreementReport,
     AnswerItemReport,
     AnswerRunRecord,
     AnswerSliceReport,
@@ -51,7 +48,6 @@ from gigamind.tasks.answers.schema import (
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15
-_WORST = 10  # answers that are listed beside the list, which only HTML has
 _WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 
 
@@ -94,21 +90,22 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         if summary.reported_verdicts:
             return _(
                 "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are not proven by a quote from a"
-                " note; correctness is the mean per answer.",
+                " note.",
                 **values,
             )
         return _(
             "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match no sentence of the notes (by"
-            " words); correctness is the mean per answer.",
+            " words).",
             **values,
         )
 
-    def steps(self, record: AnswerRunRecord) -> Iterator[Step]:
+    def steps(self, record: AnswerRunRecord, bad: str = "") -> Iterator[Step]:
+        del bad
         counts = record.summary.counts
-        if bad := counts.claims - record.summary.verdicts.get("supported", 0):
+        if unsupported := counts.claims - record.summary.verdicts.get("supported", 0):
             check = _(
                 "Check the worst answers first: {bad:,} of {claims:,} claims are not supported",
-                bad=bad,
+                bad=unsupported,
                 claims=counts.claims,
             )
             yield Step(check, url="#list")
@@ -147,27 +144,20 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             )
 
     def examples(self, record: AnswerRunRecord) -> Examples:
-        return _worst(record, EXAMPLES)
+        return _worst(record)
 
     def sections(self, record: AnswerRunRecord, say: Translator) -> Iterator[Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):
             yield Section("refusals", _("Answered or refused"), (refusals,))
-        if (worst := _worst(record, _WORST)).of > EXAMPLES:
-            yield Section("worst", _("More answers with problems"), (worst,), folded=True)
         if summary.counts.answers_evaluated and not _own(judge):
             yield Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
         if summary.quality:
             checklist = _checklist(summary.quality, say)
             yield Section("checklist", _("Checklist"), checklist, folded=True)
-        chart = _charts(record, say).get("slices")
-        if len(slices := _slices(summary)) > 1 and chart:
-            plot = Plot(chart, _("The main metric by slice, with 95% CIs."))
-            blocks = (_slice_table(slices), plot)
+        if len(slices := _slices(summary)) > 1 and main_figures(summary.overall):
+            blocks = (_slice_table(slices),)
             yield Section("slices", _("Results by slice"), blocks, folded=True)
-        if summary.agreement:
-            agreement = _agreement(summary.agreement)
-            yield Section("agreement", _("Agreement with human verdicts"), agreement, folded=True)
         if times := summary.performance.system:
             rows = (
                 ("p50", Time(times.p50_ms)),
@@ -191,9 +181,6 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
         )
         return Section("list", _("Answers"), (Listing("answer_item.js", data, no_script),))
 
-    def charts(self, record: AnswerRunRecord) -> Mapping[str, Chart]:
-        return _charts(record, translator("en"))
-
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
 
@@ -206,14 +193,14 @@ def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
     return judge.metrics if judge else ()
 
 
-def _worst(record: AnswerRunRecord, most: int) -> Examples:
+def _worst(record: AnswerRunRecord) -> Examples:
     """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
     if own := _own(record.run.judge):
         examples = _worst_by(own[0], record.items)
     else:
         bad = [item for item in record.items if item.left_out or _failing(item)]
         examples = [_example(item) for item in sorted(bad, key=_goodness)]
-    return Examples(_("Worst answers"), tuple(examples[:most]), len(examples))
+    return Examples(_("Worst answers"), tuple(examples[:EXAMPLES]), len(examples))
 
 
 def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
@@ -321,18 +308,14 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
         faint=True,
     )
     tables = (
-        (_("claims"), summary.verdicts, ""),
-        (_("Why a quote does not prove its claim"), summary.doubts, ""),
-        (_("answers by confidence"), summary.confidence if told else {}, ""),
-        (_("sentences by role"), summary.roles, "role_"),
-        (_("Why sentences count as claims although the model gave them another role"), summary.vetoes, "veto_"),
-    )  # fmt: skip
-    for head, numbers, prefix in tables:
+        (_("claims"), summary.verdicts),
+        (_("Why a quote does not prove its claim"), summary.doubts),
+    )
+    for head, numbers in tables:
         most_first = sorted(numbers.items(), key=lambda pair: -pair[1])
         if numbers:
-            rows = [(LABELS[f"{prefix}{name}"], Count(n)) for name, n in most_first]
-            yield table((head, _("count")), rows)
-    yield from (Prose(text) for text in _findings(summary, say) if text)
+            yield table((head, _("count")), [(LABELS[name], Count(n)) for name, n in most_first])
+    yield from (Prose(x) for x in (rejected_support(summary), second_look(summary, say)) if x)
     yield Facts(
         (
             (_("evaluated answers"), Count(counts.answers_evaluated, counts.answers_total)),
@@ -340,42 +323,6 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
             (_("other answers without claims"), Count(counts.without_claims)),
         )
     )
-
-
-def _findings(summary: AnswerSummaryReport, say: Translator) -> Iterator[Text]:
-    """Yield how far verdicts, quotes, roles and omissions of the judge can be trusted."""
-    yield rejected_support(summary)
-    yield second_look(summary, say)
-    correlation, quotes = summary.correlation, summary.quotes
-    if summary.reported_verdicts and correlation.r is not None:
-        values = {"answers": correlation.n, "r": f"{correlation.r:.2f}".replace("-", "−")}
-        yield (
-            _(
-                "Correctness and utility measure different things (r = {r}, {answers:,} answers).",
-                **values,
-            )
-            if correlation.separate
-            else _(
-                "Correctness and utility measure almost the same thing on this data (r = {r}, {answers:,} answers).",
-                **values,
-            )
-        )
-    if summary.reported_verdicts and quotes:
-        yield _(
-            "Of the {quotes:,} quotes, {exact:.1%} are verbatim in their note, {normalized:.1%} match after"
-            " normalization of spelling, {fuzzy:.1%} match with a few edits, and {failed:.1%} are not in the note.",
-            quotes=quotes.quotes,
-            exact=quotes.exact,
-            normalized=quotes.normalized,
-            fuzzy=quotes.fuzzy,
-            failed=quotes.failed,
-        )
-    if summary.facts_unbacked:
-        yield n_(
-            "{n} fact labelled by people is in no note, so completeness does not count it.",
-            "{n:,} facts labelled by people are in no note, so completeness does not count them.",
-            n=summary.facts_unbacked,
-        )
 
 
 def rejected_support(summary: AnswerSummaryReport) -> Text:
@@ -467,50 +414,3 @@ def _slice_table(slices: list[tuple[Text, AnswerSliceReport]]) -> Table:
     caption = _("Slices with fewer than {n} answers are unreliable.", n=_FEW) if few else ""
     heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in names))
     return table(heads, rows, caption)
-
-
-def _charts(record: AnswerRunRecord, say: Translator) -> dict[str, Chart]:
-    """Return the charts: the main metrics, and the first one by slice."""
-    own = _own(record.run.judge)
-    sliced = f"answers.{own[0].name if own else 'correctness'}"
-    metrics = {x.label(say.language): x for x in main_figures(record.summary.overall)}
-    slices = {say(name): figure_of(part, sliced) for name, part in _slices(record.summary)}
-    title = _("{metric} by slice", metric=label_text(sliced))
-    return drawn(
-        metrics=forest(say(_("Metrics with 95% CIs")), metrics), slices=forest(say(title), slices)
-    )
-
-
-def _agreement(agreement: AgreementReport) -> tuple[Block, ...]:
-    rows = (
-        (
-            _("claims where judge and people agree (share)"),
-            agreement.claim_accuracy,
-            agreement.claims,
-        ),
-        (
-            _("answers where judge and people agree on abstention (share)"),
-            agreement.abstention_accuracy,
-            agreement.abstentions,
-        ),
-        (
-            _("mean difference in correctness between judge and people"),
-            agreement.correctness_error,
-            agreement.correctness_n,
-        ),
-        (
-            _("mean difference in utility between judge and people"),
-            agreement.utility_error,
-            agreement.utility_n,
-        ),
-    )
-    known = [(name, Proportion(value), Count(n)) for name, value, n in rows if value is not None]
-    blocks: list[Block] = [table((_("metric"), _("value"), _("items")), known)]
-    if agreement.claims_unmatched:
-        text = n_(
-            "{n} claim labelled by people matches no claim that the judge found, so it is not counted.",
-            "{n:,} claims labelled by people match no claim that the judge found, so they are not counted.",
-            n=agreement.claims_unmatched,
-        )
-        blocks.append(Prose(text))
-    return tuple(blocks)

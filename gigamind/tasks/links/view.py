@@ -1,26 +1,24 @@
 """The page of a link run: its result, worst notes, sections and charts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from gigamind.choices import SHOWN_CONFIDENCE
+from gigamind.evaluation.options import eval_command, given_options
 from gigamind.formats import between, share
-from gigamind.i18n import Message, Text, Translator, _, n_, translator
+from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label, label_text
+from gigamind.metrics.table import keys_in, label_text
 from gigamind.release.comparison import Comparison
-from gigamind.reports import charts
-from gigamind.reports.comparison import EXAMPLES, main_figures
+from gigamind.reports.comparison import EXAMPLES
 from gigamind.reports.document import (
-    Block,
     Column,
     Count,
     Example,
     Examples,
     Group,
     Listing,
-    Plot,
     Proportion,
     Prose,
     Section,
@@ -37,12 +35,12 @@ from gigamind.reports.labels import CAUSES
 from gigamind.reports.views import View
 from gigamind.tasks.links.compare import LinkSnapshot
 from gigamind.tasks.links.listing import notes_json
+from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import (
     LinkItemReport,
     LinkRunRecord,
     LinkSliceReport,
     LinkSummaryReport,
-    MissCause,
 )
 
 _FEW_NOTES = 30  # below it, a slice is unreliable
@@ -64,18 +62,46 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 "No links were suggested, so none of {expected:,} removed links was found.",
                 expected=expected,
             )
-        return _(
-            "{recalled:,} of {expected:,} removed links were suggested again. {right:,} of {suggested:,} suggestions"
-            " are right.",
-            recalled=recalled,
-            expected=expected,
-            right=right,
-            suggested=suggested,
-        )
+        missed, wrong = expected - recalled, suggested - right
+        failures = [
+            _(
+                "{wrong:,} of {suggested:,} suggestions are wrong.",
+                wrong=wrong,
+                suggested=suggested,
+            ),
+            _(
+                "{missed:,} of {expected:,} removed links are missed.",
+                missed=missed,
+                expected=expected,
+            ),
+        ]
+        if missed / expected > wrong / suggested:
+            failures.reverse()
+        if floor := _min_confidence(record):
+            failures.append(_("Confidence threshold: {floor:g}.", floor=floor))
+        return joined(failures, " ")
 
-    def steps(self, record: LinkRunRecord) -> Iterator[Step]:
-        if shown := default_view(record.summary):
-            yield Step(shown)
+    def steps(self, record: LinkRunRecord, bad: str = "") -> Iterator[Step]:
+        """Yield the confidence threshold that `suggest-links` uses by default, if it changes the result."""
+        del bad
+        points = {point.min_confidence: point for point in record.summary.sweep}
+        unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
+        if record.summary.system or not unfiltered or not shown:
+            return
+        if shown.suggested != unfiltered.suggested:
+            label = _(
+                "Evaluate again with the confidence threshold {floor:g} of suggest-links (this run: {own:g}): precision"
+                " {precision} (95% CI {interval}), recall {recall}",
+                floor=SHOWN_CONFIDENCE,
+                own=_min_confidence(record),
+                precision=share(shown.precision),
+                interval=between(shown),
+                recall=share(shown.recall),
+            )
+            options = given_options(
+                LinkEvalOptions, record.run.options, min_confidence=SHOWN_CONFIDENCE
+            )
+            yield Step(label, eval_command("links", options))
 
     def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
         if misfit := record.summary.counts.ranges_misfit:
@@ -94,8 +120,8 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         return Examples(title, tuple(map(_example, worst[:EXAMPLES])), len(worst))
 
     def sections(self, record: LinkRunRecord, say: Translator) -> Iterator[Section]:
-        parts = (_misses(record), _thresholds(record))
-        yield from filter(None, (*parts, _languages(record, say), _method(record)))
+        del say
+        yield from filter(None, (_misses(record), _thresholds(record), _languages(record)))
 
     def listing(
         self,
@@ -111,16 +137,6 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             "The list of notes needs JavaScript, which is disabled. per_item.jsonl has the same data."
         )
         return Section("list", _("Notes"), (Listing("link_item.js", data, no_script),))
-
-    def charts(self, record: LinkRunRecord) -> Mapping[str, charts.Chart]:
-        if not record.items:
-            return {}
-        say, overall = translator("en"), record.summary.overall
-        shown = {figure.label("en"): figure for figure in main_figures(overall)}
-        return charts.drawn(
-            metrics=charts.forest(say(_("Metrics with 95% CIs")), shown),
-            slices=_slices(record, say),
-        )
 
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run
@@ -139,22 +155,6 @@ def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
     """Return the sums of a metric's numerators and denominators over all notes."""
     terms = [item.terms.get(name, (0, 0)) for item in record.items]
     return sum(over for over, _under in terms), sum(under for _over, under in terms)
-
-
-def default_view(summary: LinkSummaryReport) -> Text:
-    """Return what `suggest-links` shows by default; "" if it shows all suggestions, or another tool made them."""
-    points = {point.min_confidence: point for point in summary.sweep}
-    unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
-    if summary.system or not unfiltered or not shown or shown.suggested == unfiltered.suggested:
-        return ""
-    return _(
-        "Evaluate again with `--min-confidence {floor:g}`, which suggest-links uses by default: precision {precision}"
-        " (95% CI {interval}), recall {recall}",
-        floor=SHOWN_CONFIDENCE,
-        precision=share(shown.precision),
-        interval=between(shown),
-        recall=share(shown.recall),
-    )
 
 
 def _link(anchor: str, target: str) -> str:
@@ -196,14 +196,9 @@ def _misses(record: LinkRunRecord) -> Section | None:
     """Return the missed links by cause, each cause with its count and its first links."""
     misses = [(item.note, row, miss) for item in record.items for row, miss in item.explained]
     groups: list[Group] = []
-    for cause, (count, meaning) in miss_causes(record).items():
+    for cause, count in record.summary.overall.misses.items():
         shown = [entry for entry in misses if entry[2].cause == cause][:_MISSES_SHOWN]
-        title = _(
-            "{cause} ({count}). {meaning}",
-            cause=CAUSES[cause],
-            count=more_text(len(shown), count),
-            meaning=meaning,
-        )
+        title = _("{cause} ({count})", cause=CAUSES[cause], count=more_text(len(shown), count))
         rows = (
             (
                 note,
@@ -219,7 +214,7 @@ def _misses(record: LinkRunRecord) -> Section | None:
             )
             for note, row, miss in shown
         )
-        groups.append(Group(tuple(rows), title))
+        groups += [Group(tuple(rows), title)] if count else []
     if not groups:
         return None
     names = _("note"), _("missed link"), _("rank"), _("confidence"), _("suggested instead")
@@ -233,30 +228,6 @@ def _misses(record: LinkRunRecord) -> Section | None:
         filled(Table(tuple(map(Column, names)), tuple(groups))),
     )
     return Section("misses", _("Missed links by cause"), blocks, folded=True)
-
-
-def miss_causes(record: LinkRunRecord) -> dict[MissCause, tuple[int, Message]]:
-    """Return the causes of misses, the number of links lost to each, and its meaning in this run."""
-    options, misses = record.run.options, record.summary.overall.misses
-    floor = _min_confidence(record)
-    meanings: dict[MissCause, Message] = {
-        "no_candidate": _("No suggestion links to this target."),
-        "ranked_too_low": _(
-            "The target is suggested, but not among the first {topk} suggestions.",
-            topk=options["topk"],
-        ),
-        "below_confidence": _(
-            "The target was found, but below the confidence threshold ({floor:g}, --min-confidence).",
-            floor=floor,
-        ),
-        "namesake": _(
-            "No suggestion links to this target. A suggestion links the same words to another note."
-        ),
-        "already_linked": _(
-            "The note already links to the target at another place, so --exclude-linked left the target out."
-        ),
-    }
-    return {cause: (count, meanings[cause]) for cause, count in misses.items() if count}
 
 
 def _thresholds(record: LinkRunRecord) -> Section | None:
@@ -277,13 +248,10 @@ def _thresholds(record: LinkRunRecord) -> Section | None:
     names = _("confidence threshold"), _("number of suggestions"), _("precision"), _("recall")
     caption = _(
         "Results with other values of `--min-confidence`, measured on the same links. Before you use another value,"
-        " check it on other links."
+        " check it on other links. Only links removed for the test count as right, so every other good suggestion"
+        " counts as wrong."
     )
-    text = _(
-        "Expected calibration error (mean gap between confidence and precision): {value}.",
-        value=share(record.summary.calibration_error),
-    )
-    blocks = table(names, rows, caption), Prose(text, faint=True)
+    blocks = (table(names, rows, caption),)
     return Section("thresholds", _("Results by threshold"), blocks, folded=True)
 
 
@@ -296,7 +264,7 @@ def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
     return {_("all notes"): summary.overall, **languages}
 
 
-def _languages(record: LinkRunRecord, say: Translator) -> Section | None:
+def _languages(record: LinkRunRecord) -> Section | None:
     """Return the metrics by language; None for one language, which is all notes."""
     parts = _parts(record.summary)
     if len(record.summary.by_language) < 2:  # noqa: PLR2004
@@ -316,38 +284,5 @@ def _languages(record: LinkRunRecord, say: Translator) -> Section | None:
     few = any(part.notes < _FEW_NOTES for part in parts.values())
     unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
     heads = (_("slice"), _("notes"), *map(label_text, keys))
-    blocks: list[Block] = [filled(table(heads, rows, unreliable if few else ""))]
-    if chart := _slices(record, say):
-        blocks.append(Plot(chart, _("Dots are the values, lines their 95% CIs.")))
-    return Section("slices", _("Results by language"), tuple(blocks), folded=True)
-
-
-def _slices(record: LinkRunRecord, say: Translator) -> charts.Forest | None:
-    key = f"links.recall_at_{_topk(record)}"
-    title = say(_("{metric} by language", metric=label(key, say.language)))
-    shown = {say(name): figure_of(part, key) for name, part in _parts(record.summary).items()}
-    return charts.forest(title, shown)
-
-
-def _method(record: LinkRunRecord) -> Section:
-    """Return what was measured and how."""
-    counts, topk = record.summary.counts, _topk(record)
-    expected = _sums(record, f"recall_at_{topk}")[1]
-    once = _(
-        " ({count:,} if several links from one note to the same target count as one)",
-        count=expected,
-    )
-    sizes = _(
-        "For the test, {links} links{once} were removed from {sources} of {notes} notes. Each note gets up to {topk}"
-        " suggestions.",
-        links=counts.links_total,
-        once=once if expected < counts.links_total else "",
-        sources=counts.source_notes,
-        notes=counts.notes,
-        topk=topk,
-    )
-    reading = _(
-        "Each metric is a ratio of two sums over all notes. CIs are computed by resampling whole notes. Only links"
-        " removed for the test count as right, so every other good suggestion counts as wrong."
-    )
-    return Section("method", _("How links are scored"), (Prose(sizes), Prose(reading)), folded=True)
+    blocks = (filled(table(heads, rows, unreliable if few else "")),)
+    return Section("slices", _("Results by language"), blocks, folded=True)

@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
+from gigamind.evaluation.options import eval_command
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare_with_first
 from gigamind.release.comparison import Comparison
 from gigamind.release.snapshot import read_run
-from gigamind.reports.document import Count, Document, Section, table
+from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
 from gigamind.reports.tune import tuning_document
@@ -27,7 +28,6 @@ from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import (
     config_lines,
-    eval_command,
     eval_values,
     tune_grid,
     with_setting,
@@ -75,7 +75,7 @@ def tune(
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
     advised = _recommended(known, judge)
     values = eval_values(chosen, advised)
-    tuning = tuning.model_copy(update={"command": eval_command(values)})
+    tuning = tuning.model_copy(update={"command": eval_command("search", values)})
     is_made = advised is None or advised.chosen  # else the run with that judge comes first
     say = translator(options.language)
     document = partial(
@@ -83,7 +83,6 @@ def tune(
         tuning,
         comparison=comparison,
         warnings=tuple(_judge_warnings(known)),
-        sections=[_judge_section(known)],
         lines=config_lines(values),
         run=str((best or current).out) if is_made else "eval/out",  # the latest run there
     )
@@ -133,23 +132,6 @@ def _recommended(known: Sequence[JudgeRates], current: JudgeRates | None) -> Jud
     ]
     best = min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
     return best if best and is_usable(best) else None
-
-
-def _judge_section(known: Sequence[JudgeRates]) -> Section | None:
-    """Return the errors of each free judge."""
-    rows = [
-        (
-            rates.kind,
-            Count(rates.refused, rates.answerable),
-            Count(rates.missed, rates.unanswerable),
-        )
-        for rates in known
-    ]
-    if not rows:
-        return None
-    heads = (_("judge"), _("answerable, wrongly refused"), _("unanswerable, wrongly answered"))
-    title = _("Judges of unanswerable queries")
-    return Section("judges", title, (table(heads, rows),), folded=True)
 
 
 def _judge_warnings(known: Sequence[JudgeRates]) -> Iterator[Text]:

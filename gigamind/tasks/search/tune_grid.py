@@ -1,17 +1,16 @@
 """Measures a grid of search settings over one dataset and selects one; writes only the cache of vectors."""
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import InputError
+from gigamind.evaluation.options import eval_command, given_options
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.i18n import _
 from gigamind.metrics.ranking import measure_rankings
@@ -105,7 +104,9 @@ def tune_grid(
         low=interval.low,
         high=interval.high,
         detectable=selection.detectable,
-        command=eval_command(eval_values(with_setting(options, current[selection.chosen]), None)),
+        command=eval_command(
+            "search", eval_values(with_setting(options, current[selection.chosen]), None)
+        ),
     )
 
 
@@ -208,41 +209,17 @@ def with_setting(options: SearchEvalOptions, setting: SearchSetting) -> SearchEv
     return options.model_copy(update=setting.model_dump())
 
 
-# These options control how a run is shown and stored, not what it measures.
-_OMITTED = {"task", "out", "format", "lang", "figures", "save_snapshot"}
-_JUDGE_OPTIONS = {"unanswerable_mode", "min_score", "judge"}
-
-
 def eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[str, object]:
-    """Return the options that differ from the defaults, by name, with another judge if one is given."""
+    """Return the options that differ from the defaults, by flag, with another judge if one is given."""
     hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
-    always = {"dataset", "notes", "mode", *(hybrid if options.mode == "hybrid" else ())}
-    other = judge is not None and not judge.chosen
-    shown, values = options.for_report(), dict[str, object]()
-    for name, field in SearchEvalOptions.model_fields.items():
-        omitted = name in _OMITTED or (other and name in _JUDGE_OPTIONS)
-        if not omitted and (name in always or getattr(options, name) != field.default):
-            values[name.replace("_", "-")] = shown[name]
-    return values | ({"unanswerable-mode": judge.kind} if judge is not None and other else {})
-
-
-def eval_command(values: Mapping[str, object]) -> str:
-    """Return the command of an evaluation with these options."""
-    typed = (word for name, value in values.items() for word in _typed(f"--{name}", value))
-    return f"gigamind eval search {shlex.join(typed)}"
+    always = ("mode", *(hybrid if options.mode == "hybrid" else ()))
+    changes: dict[str, object] = {}
+    if judge is not None and not judge.chosen:
+        changes = {"min_score": None, "judge": None, "unanswerable_mode": judge.kind}
+    return given_options(SearchEvalOptions, options.for_report(), always, **changes)
 
 
 def config_lines(values: Mapping[str, object]) -> str:
     """Return these options as lines of gigamind.toml; TOML writes these values as JSON does."""
     lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
     return "\n".join(("[search]", *lines))
-
-
-def _typed(flag: str, value: object) -> list[str]:
-    if value is True:
-        return [flag]
-    if value is False:
-        return [f"--no-{flag.removeprefix('--')}"]
-    if isinstance(value, list):
-        return [word for part in cast("list[object]", value) for word in (flag, str(part))]
-    return [flag, str(value)]

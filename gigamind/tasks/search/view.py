@@ -1,55 +1,69 @@
 """Describes search runs as blocks of a document; see `View`."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
 
+from gigamind.evaluation.options import eval_command, given_options
 from gigamind.formats import percent, share
-from gigamind.i18n import Text, Translator, _, joined, n_, translator
-from gigamind.metrics.answerability import Confusion
+from gigamind.i18n import Text, Translator, _, joined, n_
+from gigamind.metrics import answerability
+from gigamind.metrics.answerability import Confusion, SweepPoint
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
-from gigamind.records.judged import JudgeReport, LlmReport
+from gigamind.records.judged import LlmReport
 from gigamind.release.comparison import Comparison
-from gigamind.reports.charts import Chart
 from gigamind.reports.comparison import DETECT, EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
-    Code,
     Count,
     Example,
     Examples,
     Listing,
-    Plot,
     Proportion,
     Prose,
     Section,
     Side,
     Step,
     Time,
-    more_text,
     table,
 )
 from gigamind.reports.figures import distinct, figure_of, measured
+from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.figures import Judging, judging, search_figures, slices
 from gigamind.tasks.search.judge_advice import advice, is_usable
+from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
-_FAILURES = 10
 _THRESHOLDS = 8  # rows of other thresholds
+_ORDER = {"easy": 0, "mid": 1, "hard": 2}
 _PERCENTILES = ("p50", "p95", "p99")
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The verdicts of a run, and the effect of other thresholds."""
+
+    kind: str  # kind of the judge
+    counts: answerability.Confusion
+    setting: float | None  # the threshold; None for a judge without one
+    # Results at every threshold, ascending; empty for a judge without one.
+    points: list[answerability.SweepPoint]
+    # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
+    best: answerability.BestThreshold | None
+
+    @property
+    def both_kinds(self) -> bool:
+        counts = self.counts
+        return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
 
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     """Describes search runs."""
-
-    def charts(self, record: RunRecord) -> Mapping[str, Chart]:
-        return search_figures(record, translator("en"))
 
     def files(self, record: RunRecord) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
@@ -89,10 +103,40 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
             texts = [never, *texts] if missed == unanswerable else [*texts, wrong]
         return joined(texts, " ") if texts else _("No queries were evaluated.")
 
-    def steps(self, record: RunRecord) -> Iterator[Step]:
-        judges = record.summary.judges
-        if advice(judges) and not any(map(is_usable, judges)):
-            yield DETECT
+    def steps(self, record: RunRecord, bad: str = "") -> Iterator[Step]:
+        judged = judging(record)
+        options = given_options(
+            SearchEvalOptions,
+            record.run.options,
+            unanswerable_mode="llm",
+            min_score=None,
+            judge=None,
+        )
+        by_model = eval_command("search", options | {"model": "MODEL"})
+        if not bad:
+            judges = record.summary.judges
+            if advice(judges) and not any(map(is_usable, judges)):
+                yield Step(DETECT.label, by_model)
+        elif point := _usable_point(judged):
+            counts, threshold = point.counts, float(f"{point.middle:.4g}")
+            label = _(
+                "Change `--min-score` from {now} to {best:g}: on these queries, {refused:,} of {answerable:,} are then"
+                " wrongly refused, and {missed:,} of {unanswerable:,} wrongly judged answerable",
+                now=share(judged.setting),
+                best=threshold,
+                refused=counts.fp,
+                answerable=counts.fp + counts.tn,
+                missed=counts.fn,
+                unanswerable=counts.tp + counts.fn,
+            )
+            options = given_options(SearchEvalOptions, record.run.options, min_score=threshold)
+            yield Step(label, eval_command("search", options))
+        else:
+            text = _(
+                "Judge with an LLM: no threshold separates these queries (this run: {now})",
+                now=share(judged.setting),
+            )
+            yield Step(text, by_model)
 
     def warnings(self, record: RunRecord) -> Iterator[Text]:
         counts = record.summary.counts
@@ -125,20 +169,12 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         return Examples(_("Worst failures"), tuple(map(_example, failed[:EXAMPLES])), len(failed))
 
     def sections(self, record: RunRecord, say: Translator) -> Iterator[Section]:
-        failed = failed_items(record.items)
-        rows = [
-            (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
-            for item in failed[:_FAILURES]
-        ]
-        heads = (_("query"), _("id"), _("what happened"), _("expected note"))
-        listed = table(heads, rows, more_text(len(rows), len(failed)))
-        chart = search_figures(record, say).get("slices")
+        del say
         unlabelled = _("Search results without a relevance label")
         parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
-            ("failures", _("Worst failures"), (listed,) if rows else ()),
             ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
             ("unjudged", unlabelled, _unjudged(record.summary)),
-            ("slices", _("Results by slice"), _by_slice(record.summary, chart)),
+            ("slices", _("Results by slice"), _by_slice(record.summary)),
             ("latency", _("Latency"), _latency(record)),
         )
         for name, title, blocks in parts:
@@ -164,6 +200,16 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         return summary.llm
 
 
+def _usable_point(judged: Judging) -> SweepPoint | None:
+    """Return the usable threshold with the lowest sum of both error rates."""
+    if judged.kind not in {"threshold", "answer_score"}:
+        return None
+    usable = [point for point in judged.points if is_usable(point.counts)]
+    return min(
+        usable, key=lambda p: (p.counts.false_refusals or 0) + (p.counts.far or 0), default=None
+    )
+
+
 def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
     """Return the wrong verdicts of a kind, the queries with a verdict, and their ratio."""
     rate, interval = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
@@ -177,26 +223,17 @@ def _example(item: ItemReport) -> Example:
 
 
 def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
-    """Yield the judge, its confusion matrix, and other judges and thresholds on the same queries."""
+    """Yield the errors of the judge, and of other judges and thresholds on the same queries."""
     judge, counts = record.run.judge, judged.counts
-    yield Prose(_rule(judge))
-    if not record.summary.counts.queries_unanswerable:
+    if judge is None or judge.kind == "none":
         yield Prose(
             _(
-                "No unanswerable query was evaluated, so recall, F1 and the false-answer rate (FAR) of the judge are"
-                " undefined."
+                "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
+                " --min-score was set for that scale."
             )
         )
     if judge is None or not any(astuple(counts)):
         return
-    yield table(
-        ("", _("judged unanswerable"), _("judged answerable")),
-        [
-            (_("unanswerable"), Count(counts.tp), Count(counts.fn)),
-            (_("answerable"), Count(counts.fp), Count(counts.tn)),
-        ],
-        _("Confusion matrix"),
-    )
     used = _("{judge} (used in this run)", judge=judge.kind)
     rows = [_errors_row(used, judge.setting, counts)]
     if best := judged.best:
@@ -216,9 +253,8 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
     ]
     if judged.both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
-    if len(rows) > 1:
-        heads = (_("judge"), *_ERROR_HEADS)
-        yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    heads = (_("judge"), *_ERROR_HEADS)
+    yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
         others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
@@ -238,37 +274,6 @@ _ERROR_HEADS = (
     label_text("unanswerable.precision"),
     label_text("unanswerable.f1"),
 )
-
-
-def _rule(judge: JudgeReport | None) -> Text:
-    """Return when a query is judged unanswerable."""
-    setting = share(judge.setting if judge else None)
-    rules = {
-        "threshold": _(
-            "A query is judged unanswerable if the base score of its top note is below {setting} (min_score), or"
-            " if nothing is found.",
-            setting=setting,
-        ),
-        "answer_score": _(
-            "A query is judged unanswerable if its answer_score, a measure of confidence in the best note, is below"
-            " {setting}, or if nothing is found.",
-            setting=setting,
-        ),
-        "calibrated": _(
-            "A query is judged unanswerable if nothing is found, or if the probability that the vault has the"
-            " answer is below {setting}. The probability is estimated from keyword and semantic search.",
-            setting=setting,
-        ),
-        "none": _(
-            "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
-            " --min-score was set for that scale."
-        ),
-        "llm": _(
-            "A model read the top notes of each ranking and judged whether they answer the query. A verdict of"
-            " “answerable” counts only if it meets the rule of the judge file."
-        ),
-    }
-    return rules.get(judge.kind if judge else "none", rules["llm"])
 
 
 def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[Cell, ...]:
@@ -315,7 +320,7 @@ def _unjudged(summary: SummaryReport) -> Iterator[Block]:
     )
 
 
-def _by_slice(summary: SummaryReport, chart: Chart | None) -> Iterator[Block]:
+def _by_slice(summary: SummaryReport) -> Iterator[Block]:
     parts = list(slices(summary, _TAGS))
     if len(parts) == 1:
         return
@@ -342,14 +347,6 @@ def _by_slice(summary: SummaryReport, chart: Chart | None) -> Iterator[Block]:
             " unanswerable queries."
         ),
     )
-    if left := max(0, len(summary.by_tag) - _TAGS):
-        yield Prose(
-            n_("{n} more tag: see summary.json.", "{n:,} more tags: see summary.json.", n=left),
-            faint=True,
-        )
-    if chart:
-        text = _("MRR by slice with 95% CIs. Slices with fewer than 30 queries are unreliable.")
-        yield Plot(chart, text)
 
 
 def _latency(record: RunRecord) -> Iterator[Block]:
@@ -366,3 +363,37 @@ def _latency(record: RunRecord) -> Iterator[Block]:
         [(name, Time(value, digits)) for name, value, digits in rows if value is not None],
     )
     yield Prose(performance.latency_method, faint=True)
+
+
+def slices(summary: SummaryReport, tags: int) -> Iterator[tuple[Text, SliceReport]]:
+    """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags, with labels."""
+    yield slice_name("overall", ""), summary.overall
+    for key, part in summary.by_language.items():
+        yield slice_name("language", key), part
+    if summary.cross_lingual:
+        yield slice_name("cross_lingual", ""), summary.cross_lingual
+    for key in sorted(summary.by_difficulty, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
+        yield slice_name("difficulty", key), summary.by_difficulty[key]
+    # The tag that marks cross-lingual items would repeat that slice.
+    others = (pair for pair in summary.by_tag.items() if pair[1] != summary.cross_lingual)
+    largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
+    for key, part in largest[:tags]:
+        yield slice_name("tag", key), part
+
+
+def judging(record: RunRecord) -> Judging:
+    """Count the verdicts, and sweep the threshold over the run's queries."""
+    counts = answerability.confusion(
+        (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
+    )
+    judge = record.run.judge
+    if judge is None or judge.setting is None:
+        return Judging(judge.kind if judge else "none", counts, None, [], None)
+    scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
+    best = answerability.best_f1(scored, seed=record.run.seed)
+    return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
+
+
+def judged_items(record: RunRecord) -> list[ItemReport]:
+    """Return the queries with a verdict."""
+    return [item for item in record.items if item.judged_unanswerable is not None]

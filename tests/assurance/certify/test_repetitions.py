@@ -81,7 +81,7 @@ def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of
     found = card_of(*folders)
     assert found.short_panels == 3
     others = found.model_copy(update={"short_panels": 0})
-    assert card_document(found, ENGLISH).blocks != card_document(others, ENGLISH).blocks
+    assert card_document(found).blocks != card_document(others).blocks
 
 
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):

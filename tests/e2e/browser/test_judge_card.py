@@ -57,7 +57,7 @@ def card_of_claims(tmp_path):
 
 def render(card, lang="en"):
     say = translator(lang)
-    return render_html(card_document(card, say), say)
+    return render_html(card_document(card), say)
 
 
 def open_page(browser, page, width):

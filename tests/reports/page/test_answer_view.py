@@ -11,11 +11,9 @@ from gigamind.records.schema import IntervalReport
 from gigamind.reports.comparison import WORDS_BLIND
 from gigamind.reports.document import (
     Count,
-    Examples,
     Interval,
     KeyFigures,
     Listing,
-    Plot,
     Proportion,
     Section,
     Table,
@@ -200,14 +198,6 @@ def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_ans
     assert re.findall(r"\d+", examples.items[0].what) == ["2", "3"]
 
 
-def test_ten_of_the_worst_answers_are_listed_in_all_media(make_answers):
-    record = make_answers(*(answer(f"a{n:02}", "not_found") for n in range(12)))
-    worst = block(sections(record)["worst"], Examples)
-    assert ([one.id for one in worst.items], worst.of) == ([f"a{n:02}" for n in range(10)], 12)
-    assert len(VIEW.examples(record).items) == 3
-    assert "worst" not in sections(make_answers(answer("a", "not_found")))
-
-
 def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(make_answers):
     facts = (LabelledFactReport(text="fact", vital=True, note=1, claim=None),)
     labels = LabelsReport(correctness=None, utility=None, abstains=None, claims=(), facts=facts)
@@ -293,13 +283,11 @@ def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item(make_answers)
 def test_slices_have_the_metrics_that_any_of_them_measured(make_answers):
     tags = {"rare": part(1, correctness=0.25, utility=None), "often": part(40, correctness=0.75)}
     section = sections(make_answers(answer("a", "supported"), by_tag=tags))["slices"]
-    table, plot = block(section, Table), block(section, Plot)
-    assert [row[1:] for row in table.rows] == [
+    assert [row[1:] for row in block(section, Table).rows] == [
         (Count(1), Proportion(0.5)),
         (Count(40), Proportion(0.75)),
         (Count(1), Proportion(0.25)),
     ]
-    assert [row.now.value for row in plot.chart.rows] == [0.5, 0.75, 0.25]
     assert "slices" not in sections(make_answers(answer("a", "supported")))
 
 
@@ -342,4 +330,3 @@ def test_the_list_is_a_section_that_only_html_shows(make_answers):
     section = next(b for b in page.blocks if isinstance(b, Section) and b.id == "list")
     assert block(section, Listing).script == "answer_item.js"
     assert not section.folded
-    assert list(VIEW.charts(record)) == ["metrics", "slices"]

@@ -4,29 +4,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gigamind.records.schema import IntervalReport
-from gigamind.reports.charts import (
-    INK,
-    Course,
-    Forest,
-    Row,
-    Trend,
-    inline_svg,
-    shortened,
-    svg_file,
-)
-from gigamind.reports.figures import Figure
-from gigamind.text import columns
+from gigamind.reports.charts import INK, Course, Trend, inline_svg, shortened, svg_file
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</svg><script>x</script> \"'& \u202e\x00\ud800\uffff var(--accent)"
 
 
-def measured(value, low=None, high=None):
-    return Figure("search", "mrr", value, IntervalReport(low=low, high=high, n=4))
-
-
-FOREST = Forest("T", [Row("ab", measured(0.5, 0.25, 1.0))])
 TREND = Trend(
     "T",
     [Course("a", (0.2, None, 0.9), 0.5, (2,)), Course("b", (0.5, 0.5, None))],
@@ -52,22 +35,6 @@ def dots(chart):
     ]
 
 
-def test_a_value_stands_at_its_place_between_the_ends_of_its_interval():
-    # "ab" takes 2 * 6.3 after the 20 of the margins: the axis goes from 32.6 to 350, 317.4 long.
-    # One row of 21 below the title's 32: its middle is at 42.5.
-    assert dots(FOREST) == [{"cx": 191.3, "cy": 42.5, "r": 3.0}]
-    whisker = next(
-        line for line in page(FOREST).iter("line") if line.get("stroke") == "var(--accent)"
-    )
-    assert [whisker.get(name) for name in ("x1", "x2", "y1", "y2")] == [
-        "111.95",
-        "350",
-        "42.5",
-        "42.5",
-    ]
-    assert {"0", "0.25", "0.5", "0.75", "1", "0.500", "ab", "T"} == set(texts(FOREST))
-
-
 def test_a_trend_has_its_runs_baseline_and_changes():
     assert {"a", "b", "first", "last", "run", "other run", "baseline", "change", "0.900"} <= set(
         texts(TREND)
@@ -81,9 +48,8 @@ def test_a_trend_has_its_runs_baseline_and_changes():
     assert not {"other run", "baseline"} & set(texts(plain))
 
 
-@pytest.mark.parametrize("chart", [FOREST, TREND])
-def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(chart):
-    root = ET.fromstring(inline_svg(chart, 'what "it" shows'))
+def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id():
+    root = ET.fromstring(inline_svg(TREND, 'what "it" shows'))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
     attributes = [element.attrib for element in root.iter()]
     assert not any({"style", "id", "href", "class"} & set(found) for found in attributes)
@@ -91,9 +57,8 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(char
     assert colours - {"none"} <= {f"var(--{name})" for name in INK}
 
 
-@pytest.mark.parametrize("chart", [FOREST, TREND])
-def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
-    text = svg_file(chart)
+def test_a_file_stands_alone_on_white_in_colours_of_its_own():
+    text = svg_file(TREND)
     root = ET.fromstring(text)
     assert (root.tag, root.get("width"), root.get("aria-label")) == (f"{SVG}svg", "400", "T")
     assert root.get("viewBox") == f"0 0 400 {root.get('height')}"
@@ -101,11 +66,11 @@ def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
     assert {"Malgun Gothic", "Noto Sans KR"} <= set(root.get("font-family").split('"'))
     assert "var(" not in text
     assert "style=" not in text
-    assert text == svg_file(chart)
+    assert text == svg_file(TREND)
 
 
 def test_texts_of_others_stay_texts():
-    chart = Forest(HOSTILE, [Row(HOSTILE, measured(0.5))])
+    chart = Trend(HOSTILE, [Course(HOSTILE, [0.5])], [True], (HOSTILE, ""), ("", "", ""))
     for text in (inline_svg(chart, HOSTILE), svg_file(chart)):
         root = ET.fromstring(text.encode())
         assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
@@ -116,12 +81,6 @@ def test_texts_of_others_stay_texts():
         assert "<script" not in text
 
 
-def test_a_label_is_cut_as_it_is_shown():
-    # Each override is named by 8 letters: two fit into 24 columns beside an ellipsis, the third is cut.
-    found = texts(Forest("T", [Row("\u202e" * 9, measured(0.5))]))
-    assert "‹U+202E›‹U+202E›‹U+202E…" in found
-
-
 @pytest.mark.parametrize(
     ("text", "width", "expected"),
     [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("회의록", 6, "회의록"), ("회의록", 5, "회의…")],
@@ -130,25 +89,8 @@ def test_a_label_is_cut_by_its_width_on_screen(text, width, expected):
     assert shortened(text, width) == expected
 
 
-def test_hangul_takes_two_columns_and_the_axis_begins_behind_the_widest_label():
-    assert columns("a회") == 3
-    # 20 + 6.3 * 4, and 12 before it ends the label.
-    assert (
-        texts(Forest("T", [Row("회의", measured(0.5)), Row("abc", measured(0.5))]))["회의"]["x"]
-        == "33.2"
-    )
-
-
-@pytest.mark.parametrize(
-    "chart",
-    [
-        Forest("T", [Row("hit@1", measured(0.0, 0.0, 0.1))]),
-        Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"), ("run", "", "")),
-    ],
-)
-def test_the_dot_of_the_lowest_value_lies_on_no_label(chart):
+def test_the_dot_of_the_lowest_value_lies_on_no_label():
+    chart = Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"), ("run", "", ""))
     ends = [float(at["x"]) for at in texts(chart).values() if at.get("text-anchor") == "end"]
     left = min(dot["cx"] - dot["r"] for dot in dots(chart) if dot["cy"] > 40)
-    assert (
-        left - max(end for end in ends if end < 300) >= 8
-    )  # at the right stands when the last run was
+    assert left - max(end for end in ends if end < 300) >= 8

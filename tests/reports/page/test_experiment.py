@@ -124,6 +124,7 @@ def test_several_runs_name_the_best_run_and_the_worst_change(run):
     assert isinstance(page.verdict, Verdict)
     assert (best["run"], best["better"], best["worse"]) == ("three", 1, 0)
     assert (worst["run"], worst["worse"], worst["shared"]) == ("two", 20, 20)
+    assert find(page.blocks, Table).caption.values["runs"] == 2  # it defines "worse"
     assert find(page.blocks, Steps).items[-1].command.startswith("gigamind compare one three ")
     assert find(page.blocks, Examples).items[0].sides[1].label == "two"
     alone = document((run(*first), run(*worse)))

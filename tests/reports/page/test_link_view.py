@@ -15,7 +15,6 @@ from gigamind.reports.document import (
     Count,
     KeyFigures,
     Listing,
-    Plot,
     Proportion,
     Section,
     Table,
@@ -51,7 +50,7 @@ def counted(record, **changes):
 
 def test_the_result_counts_links_and_suggestions(make_links, make_note):
     result = LinkView().result(make_links(make_note(), make_note(note="b.md")))
-    assert re.findall(r"\d+ of \d+", result) == ["2 of 4", "2 of 6"]
+    assert re.findall(r"\d+ of \d+", result) == ["4 of 6", "2 of 4"]  # the larger share first
 
 
 def test_a_run_that_suggested_nothing_has_another_result(make_links, make_note):
@@ -125,7 +124,7 @@ def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows(make_links, m
 def test_languages_are_compared_if_there_are_two(make_links, make_note):
     record = make_links(make_note())
     sections = {b.id for b in document(record).blocks if isinstance(b, Section)}
-    assert {"thresholds", "method"} <= sections
+    assert "thresholds" in sections
     assert not {"slices", "misses"} & sections
     part = record.summary.overall
     by_language = {"en": part, "ko": part}
@@ -134,7 +133,6 @@ def test_languages_are_compared_if_there_are_two(make_links, make_note):
     assert [row[1:4] for row in block(blocks, Table).rows] == [
         (Count(1), Proportion(1 / 3), Proportion(0.5, ceiling=0.75))
     ] * 3
-    assert len(block(blocks, Plot).chart.rows) == 3
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

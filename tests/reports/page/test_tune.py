@@ -7,7 +7,14 @@ import pytest
 from blocks import find, section
 
 from gigamind.i18n import translator
-from gigamind.reports.document import Bullets, Percent, Steps, Table
+from gigamind.release.comparison import Comparison, MetricChange, RunName
+from gigamind.reports.document import (
+    Bullets,
+    Difference,
+    Proportion,
+    Steps,
+    Table,
+)
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.tune import setting_name, tuning_document
@@ -90,6 +97,30 @@ def test_a_switch_names_the_cross_validated_gain_and_no_other():
     assert find(page.blocks, Steps).items[0].command == SWITCH.command
 
 
+def test_the_gain_in_the_table_is_that_of_the_verdict_with_its_interval():
+    change = MetricChange(
+        metric="search.ndcg_at_10", n=120, baseline=0.6, current=0.7, difference=0.1
+    )
+    other = change.model_copy(
+        update={"metric": "search.mrr", "current": 0.72, "low": 0.01, "high": 0.2}
+    )
+    other = other.model_copy(update={"p_adjusted": 0.01, "changed": 20})
+    name = RunName(run_id="r", created_at="2026-01-01T00:00:00Z", app_version="1", git_commit=None)
+    comparison = Comparison(
+        **dict.fromkeys(("mismatches", "lost", "speed", "changes"), ()),
+        **dict.fromkeys(("only_baseline", "only_current", "unchanged"), 0),
+        task="search",
+        baseline=name,
+        current=name,
+        shared=120,
+        metrics=(change, other),
+    )
+    found = find(tuning_document(SWITCH, comparison=comparison).blocks, Table)
+    chosen, second = ([*row][1:] for row in found.rows)
+    assert chosen == [Proportion(0.6), Proportion(0.69), Difference(0.09, 0.02, 0.14, better=True)]
+    assert second[2] == Difference(0.1, better=True)
+
+
 def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
     page = tuning_document(COSTLY)
     assert page.verdict.state == "warning"
@@ -135,10 +166,7 @@ def test_the_table_of_settings_has_the_highest_value_first():
     assert folded.folded
     rows = list(find(folded.blocks, Table).rows)
     assert [row[1].value for row in rows] == [0.7, 0.62, 0.6, 0.5]
-    assert [row[2].better for row in rows] == [True, None, None, False]
-    best, *_others, current, _keyword = rows
-    assert (best[3], best[4].value) == (Percent(0.75), pytest.approx(0.09))
-    assert (current[2].value, current[3]) == (None, Percent(None))
+    assert [len(row) for row in rows] == [4] * 4  # no second gain beside that of the verdict
 
 
 def test_settings_are_named_by_what_differs_in_the_grid():

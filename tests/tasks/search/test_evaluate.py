@@ -150,13 +150,6 @@ def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
     assert cold.overall.search["mrr"] == warm.overall.search["mrr"]
 
 
-def test_figures_are_written_as_files_where_asked_for(make_options):
-    out = evaluate(make_options(figures="svg")).out
-    drawn = sorted(file.name for file in (out / "figures").iterdir())
-    assert "metrics.svg" in drawn
-    assert all((out / "figures" / name).read_text("utf-8").count("<svg") == 1 for name in drawn)
-
-
 def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
     evaluate(make_options(out=tmp_path / "base"))
     finished = evaluate(

@@ -5,7 +5,7 @@ import shlex
 import tomllib
 
 import pytest
-from blocks import find, section
+from blocks import find
 from click.testing import CliRunner
 
 from gigamind.cli.main import cli
@@ -106,7 +106,8 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
     assert not tuned.tuning.is_switch
     assert tuned.best is None
     (step, accepted) = find(tuned.document.blocks, Steps).items
-    assert "--mode hybrid --fusion weighted --alpha 0.7" in step.command
+    for option in ("--mode hybrid", "--fusion weighted", "--alpha 0.7"):
+        assert option in step.command
     assert accepted.command.startswith("gigamind baseline promote ")
     assert find(tuned.document.blocks, Examples) is None
     assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
@@ -228,8 +229,6 @@ def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
     ]
     options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
-    judges = find(section(tuned.document, "judges").blocks, Table)
-    assert [row[0] for row in judges.rows] == ["threshold", "answer_score", "calibrated"]
     typed = shlex.split(tuned.tuning.command)
     advised = typed[typed.index("--unanswerable-mode") + 1]
     assert advised in {"answer_score", "calibrated"}
