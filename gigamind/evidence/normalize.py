@@ -226,14 +226,13 @@ _INLINE = r"""
   | \\(?P<escaped>[!-/:-@\[-`{-~])
   | (?P<emphasis>\*+|_+|~~|==)
 """
-_INLINE += f"| (?P<entity>{_ENTITY}) | {_TAG}"
 _SEPARATING = frozenset({"br", "p", "div", "li", "td", "th", "tr"})  # tags that show as white space
 
 
 def _compiled(prefix: str) -> re.Pattern[str]:
     line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
     # The lookahead at the first character halves the time.
-    inline = rf"(?=[!\[\]`*_~=\\&<])(?:{_INLINE})"
+    inline = rf"(?=[!\[\]`*_~=\\&<])(?:{_INLINE}|(?P<entity>{_ENTITY})|{_TAG})"
     return re.compile(f"{line}|{inline}", re.MULTILINE | re.VERBOSE)
 
 
