@@ -41,6 +41,7 @@ from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
 from gigamind.vault.identity import Names
+from gigamind.vault.language import note_language, question_language
 
 CROSS_LINGUAL_TAG = "cross-lingual"
 
@@ -96,14 +97,13 @@ def with_ranking_metrics(
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
-    notes = (prepared.vault.note(path) for path in query.relevant)
-    languages = {_primary(note.language) for note in notes if note}
-    language = _primary(query.item.language or "")
-    return bool(language and languages and "" not in languages) and language not in languages
-
-
-def _primary(language: str) -> str:
-    return re.split("[-_]", language.strip().lower())[0]
+    notes = [note for path in query.relevant if (note := prepared.vault.note(path))]
+    language = re.split("[-_]", (query.item.language or "").strip().lower())[0]
+    if language and all(note.language for note in notes):
+        return bool(notes) and language not in map(note_language, notes)
+    # Languages that are not declared are told apart only as Korean and others.
+    is_korean = (language or question_language(query.item.query)) == "ko"
+    return bool(notes) and is_korean not in {note_language(note) == "ko" for note in notes}
 
 
 _results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])

@@ -98,7 +98,11 @@ def test_a_query_in_a_language_that_its_notes_are_not_in_is_cross_lingual(keywor
         ({}, False),
         ({"tags": ["cross-lingual"]}, True),
         ({"language": "en", "expected_notes": ["deploy.md", "회의.md"]}, False),
-        ({"language": "ko", "expected_notes": ["plain.md"]}, False),  # its language is unknown
+        # Where nothing is declared, the text tells Korean from other languages.
+        ({"language": "ko", "expected_notes": ["plain.md"]}, True),
+        ({"query": "언제 배포하나요?", "expected_notes": ["plain.md"]}, True),
+        ({"query": "언제 배포하나요?", "expected_notes": ["회의.md"]}, False),
+        ({"language": "de", "expected_notes": ["plain.md"]}, False),
     ],
 )
 def test_what_counts_as_cross_lingual(make_options, notes, changes, cross):
