@@ -48,6 +48,7 @@ class EvalKeywords(TypedDict, total=False):
     sample: str
     strict: bool
     min_rows: float
+    exclude: Sequence[str]
     notes_hash_mode: Literal["content", "mtime"]
     notes_hash_exclude: Sequence[str]
     compare: File

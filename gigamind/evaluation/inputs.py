@@ -65,8 +65,16 @@ class Inputs:
 
     def notes_hash(self) -> str:
         """Return `walk.notes_hash`; empty without a vault."""
-        notes, mode = self.options.notes, self.options.notes_hash_mode
-        return notes_hash(notes, mode, self.options.notes_hash_exclude) if notes else ""
+        options = self.options
+        return (
+            notes_hash(options.notes, options.notes_hash_mode, self._left_out)
+            if options.notes
+            else ""
+        )
+
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        return (*self.options.exclude, *self.options.notes_hash_exclude)
 
     def note_states(self) -> dict[str, bytes]:
         """Return `walk.note_states`; empty without a vault, or if it cannot be read."""
@@ -74,7 +82,7 @@ class Inputs:
         if not options.notes:
             return {}
         try:
-            return note_states(options.notes, options.notes_hash_mode, options.notes_hash_exclude)
+            return note_states(options.notes, options.notes_hash_mode, self._left_out)
         except NotesError:  # reported when the notes are read
             return {}
 

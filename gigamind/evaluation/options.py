@@ -70,7 +70,7 @@ OWN_SECTION = "search"
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "what": (
-        *("task", "dataset", "notes", "system", "system_config", "system_name"),
+        *("task", "dataset", "notes", "exclude", "system", "system_config", "system_name"),
         *("sample", "seed", "deterministic"),
     ),
     "where": (
@@ -176,6 +176,10 @@ class EvalOptions(ReleaseOptions, Determinism):
     dry_run: bool = Field(
         default=False,
         description="check the dataset and the notes, estimate requests, cost and time, then stop without evaluating",
+    )
+    exclude: tuple[str, ...] = Field(
+        (),
+        description="patterns of notes and folders of the vault that are not read, such as drafts/ or *.draft.md",
     )
     notes_hash_mode: Literal["content", "mtime"] = Field(
         "content",

@@ -1,6 +1,8 @@
 """Read a vault: a folder of Markdown notes, with an order and names that are the same on every platform."""
 
+import contextlib
 import hashlib
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -8,10 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from gigamind.errors import NotesError
-from gigamind.i18n import Message, _, joined
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.vault.frontmatter import aliases, list_field, text_field
 from gigamind.vault.markdown import Document, parse
 from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
+
+_TEMPLATE_SETTINGS = {
+    "templates.json": "folder",
+    "plugins/templater-obsidian/data.json": "templates_folder",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +54,28 @@ class Vault:
         return self.notes[at] if at < len(self.notes) and self.notes[at].path == path else None
 
 
-def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
-    """Read every `.md` file under `root`, except hidden files and folders and what `exclude` names (see `walk`).
+def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
+    """Read every `.md` file under `root`, except hidden ones, templates and what `exclude` names (see `walk`).
 
     Raises:
         NotesError: the folder is missing or unreadable, or has no readable note.
     """
-    walked = walk(root, (*exclude, ".*"))
+    walked = walk(root, (*DEFAULT_EXCLUDES, *exclude, ".*"))
     files: dict[str, VaultFile] = {}
     warnings = list(walked.warnings)
+    templates = _template_folders(root)
+    is_template = {file.path: file.path.casefold().startswith(templates) for file in walked.files}
+    if skipped := sum(is_template.values()):
+        warnings.append(
+            n_(
+                "{n} file in the folder of templates is not read as a note ({folders})",
+                "{n:,} files in the folders of templates are not read as notes ({folders})",
+                n=skipped,
+                folders=templates,
+            )
+        )
     for file in walked.files:
-        if not file.path.lower().endswith(".md"):
+        if is_template[file.path] or not file.path.lower().endswith(".md"):
             continue
         if file.path in files:
             warnings.append(
@@ -85,6 +103,15 @@ def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
     if not notes:
         raise NotesError(joined(warnings))
     return Vault(root, tuple(notes), tuple(warnings))
+
+
+def _template_folders(root: Path) -> tuple[str, ...]:
+    """Return the folders of templates, case-folded and with "/": `templates`, and those of Obsidian's settings."""
+    found = ["templates"]
+    for file, name in _TEMPLATE_SETTINGS.items():
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # no such settings
+            found.append(json.loads((root / ".obsidian" / file).read_text("utf-8")).get(name) or "")
+    return tuple(f"{folder.strip('/').casefold()}/" for folder in found if folder.strip("/"))
 
 
 def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:

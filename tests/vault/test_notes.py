@@ -201,3 +201,18 @@ def test_a_vault_that_cannot_be_read_is_an_error(public_vault):
     with as_anyone(), pytest.raises(NotesError, match=str(public_vault)):
         read_vault(public_vault)
     public_vault.chmod(0o755)
+
+
+def test_templates_and_excluded_notes_are_not_read(write_vault):
+    root = write_vault(
+        {
+            "a.md": "", "Templates/daily.md": "{{title}}", "drafts/b.md": "", "sub/templates/c.md": "",
+            "muster/d.md": "", ".obsidian/plugins/templater-obsidian/data.json": '{"templates_folder": "muster/"}',
+            ".obsidian/templates.json": "[broken",
+        }
+    )  # fmt: skip
+    vault = read_vault(root, ["drafts/"])
+
+    assert [note.path for note in vault.notes] == ["a.md", "sub/templates/c.md"]
+    [warning] = vault.warnings
+    assert warning.values["n"] == 2

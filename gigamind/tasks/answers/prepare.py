@@ -97,7 +97,7 @@ def _from_answers(
 ) -> PreparedAnswers:
     inputs = Inputs(options)
     dataset = read_answers(options.dataset)
-    vault = read_vault(options.notes) if options.notes else None
+    vault = read_vault(options.notes, options.exclude) if options.notes else None
     checked = check_answers(dataset, vault, Identities(vault.notes if vault else ()))
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.answers)
@@ -138,7 +138,7 @@ def _from_questions(
     system = describe_system(
         options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
     )
-    vault = read_vault(options.notes) if options.notes else None
+    vault = read_vault(options.notes, options.exclude) if options.notes else None
     identities = Identities(vault.notes if vault else ())
     if dataset_kind(options.dataset) == "queries":
         checked = check_queries(read_queries(options.dataset), vault, identities)
@@ -192,7 +192,7 @@ def _from_queries(
     if options.notes is None:
         raise InputError(_("--answer-model: requires --notes, the vault to search"))
     inputs, dataset = Inputs(options), read_queries(options.dataset)
-    vault = read_vault(options.notes)
+    vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities)
     inputs.refuse_unusable(checked)

@@ -39,7 +39,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     """
     inputs, system = Inputs(options), _system(options)
     dataset = read_links(options.dataset)
-    vault = read_vault(options.notes)
+    vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_links(dataset, vault, identities)
     inputs.refuse_unusable(checked)

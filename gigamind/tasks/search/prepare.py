@@ -176,7 +176,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         options.system, options.system_config, rankings(options.topk), options.system_name
     )
     dataset = read_queries(options.dataset)
-    vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
+    vault = read_vault(options.notes, options.exclude) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
