@@ -20,7 +20,7 @@ from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import _, c_
+from gigamind.i18n import c_
 from gigamind.judges import calibrated
 from gigamind.judges.calibrated import (
     CalibratedJudgeFile,
@@ -307,22 +307,20 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     no = len(rows) - yes
     for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
         if count < FEWEST:
-            text = _(
+            raise DatasetError(
                 "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
                 " required. Add queries. --leave-out always also makes unanswerable queries from answerable ones.",
                 n=count,
                 kind=kind,
                 least=FEWEST,
             )
-            raise DatasetError(text)
     if (groups := count_groups([row.keys for row in rows])) < FOLDS:
-        text = _(
+        raise DatasetError(
             "Cross-validation requires {least} groups of queries that share no notes, but there are only {n}. Add"
             " queries that are answered by other notes.",
             n=groups,
             least=FOLDS,
         )
-        raise DatasetError(text)
 
 
 def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:
@@ -381,13 +379,12 @@ def label_collection(
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
-        text = _(
+        raise DatasetError(
             "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
             file=dataset,
             notes=notes,
             problem=problems[0],
         )
-        raise DatasetError(text)
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)

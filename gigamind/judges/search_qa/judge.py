@@ -275,13 +275,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
         return super().models(options)
 
-    def planned_once(self) -> Iterator[PlannedCall]:
-        for judge in self.by_language.values():
-            if judge.second is None:
-                continue
-            for pairs in judge.second.trials():
-                yield judge.second.planned(pairs)
-
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if not case.answer.strip() or not case.has_context:
             return

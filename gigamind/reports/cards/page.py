@@ -482,7 +482,7 @@ def _second_checks(card: JudgeCard, say: Translator) -> Section | None:
         return None
     text = _(
         "If the source sentence has few words of a claim, a model checks again whether the sentence supports"
-        " the claim. Its result counts only if the model solves enough test pairs with known answers: {models}.",
+        " the claim. Its result counts only if the model refuses false statements about the same notes: {models}.",
         models=joined((tried(look, say.language) for look in card.second_looks), "; "),
     )
     return Section("second-checks", _("Second check of claims"), (Prose(text),), folded=True)

@@ -170,15 +170,14 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Return the calls of an item if none fails; those made once per run count for each, as any may be the first."""
+    """Return the calls of an item if none fails."""
     options, judge, answering = prepared.options, prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
     elif options.answer_model and case.notes:
         answering = 1
     calls = judge.calls(case.typical(by_system=prepared.system is not None), options)
-    once = len(list(judge.planned_once()))
-    return answering + once + (2 if case.id in fresh else 1) * calls
+    return answering + (2 if case.id in fresh else 1) * calls
 
 
 def _connecting(

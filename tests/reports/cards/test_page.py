@@ -293,12 +293,12 @@ def test_the_largest_errors_are_shown_with_their_share(card, scale):
 
 def test_second_checks_have_their_results(card):
     looks = (
-        SecondLookReport(model="x/a", language="ko", said=(12, 11), unsaid=(12, 12), believed=True),
-        SecondLookReport(model="x/b", language="en", said=(12, 12), unsaid=(12, 2), believed=False),
+        SecondLookReport(model="x/a", language="ko", canaries=(12, 1), believed=True),
+        SecondLookReport(model="x/b", language="en", canaries=(12, 7), believed=False),
     )
     made = card(second_looks=looks)
     text = ENGLISH(block(made, Prose, "second-checks").text)
-    assert all(part in text for part in ("x/a", "23 of 24", "x/b", "14 of 24"))
+    assert all(part in text for part in ("x/a", "1 of 12", "x/b", "7 of 12"))
     assert JudgeCard.model_validate_json(made.model_dump_json()) == made
 
 
