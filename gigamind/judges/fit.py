@@ -34,7 +34,6 @@ from gigamind.judges.calibrated import (
     size_of,
 )
 from gigamind.metrics.answerability import confusion
-from gigamind.metrics.calibration import auc, brier
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
@@ -47,6 +46,27 @@ from gigamind.stats.logistic import sigmoid
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 from gigamind.vault.walk import notes_hash
+
+
+def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """Return the probability, ties counting half, that a positive item scores above a negative; None without both."""
+    truth = np.asarray(positive, dtype=bool)
+    positives = int(truth.sum())
+    negatives = len(truth) - positives
+    if not (positives and negatives):
+        return None
+    _, value_of, times = np.unique(probabilities, return_inverse=True, return_counts=True)
+    # From 1; equal values share the mean of their ranks.
+    ranks = np.cumsum(times) - (times - 1) / 2
+    above = ranks[value_of][truth].sum() - positives * (positives + 1) / 2
+    return float(above / (positives * negatives))
+
+
+def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
+    """Return the mean squared error, in [0, 1], 0 best, of at least one item."""
+    distance = np.asarray(probabilities, dtype=float) - np.asarray(positive, dtype=float)
+    return float((distance**2).mean())
+
 
 ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 

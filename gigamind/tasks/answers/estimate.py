@@ -11,8 +11,7 @@ from gigamind.judges.asking import PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
-from gigamind.tasks.answers.case import EvalCase
-from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
 
 _MIN_ANSWER = 40  # tokens
 

@@ -22,9 +22,9 @@ from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
 from gigamind.stats.estimate import Estimate
 from gigamind.tasks.answers import schema
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
+from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.quality import QualityReport
 
 _MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval

@@ -22,10 +22,9 @@ from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
-from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
-from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"

@@ -3,7 +3,7 @@
 import pytest
 from second_looks import is_second_look, looks
 
-from gigamind.judges.search_qa.asking import load_search_qa_judge
+from gigamind.judges.search_qa.judge import load_search_qa_judge
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.second_look import Statement, rows_of
 
