@@ -14,13 +14,13 @@ from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.quotes import is_too_short, strongest
+from gigamind.judges.search_qa.abstention import without_abstention
 from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, passage_of
 from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sentences_of
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
-from gigamind.judges.search_qa.roles import without_abstention
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.lines import Piece
