@@ -25,10 +25,10 @@ from forgeries import MIN_QUOTE_CHARS, VAULT, Case, cases, package_docs, texts_o
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
+from gigamind.judges.fit import auc
 from gigamind.judges.quotes import strongest
 from gigamind.judges.search_qa.passage import Passage, Support, passage_of
 from gigamind.judges.search_qa.support import support
-from gigamind.metrics.calibration import auc
 from gigamind.spans import Span
 from gigamind.text import sentences
 

@@ -2,7 +2,7 @@
 
     python examples/demo_serve.py [any option of `gigamind serve`]
 
-The script (`gigamind.fake_model.script`) answers with the sentence that shares most words with the question, or
+The script (`gigamind.fake_model.server`) answers with the sentence that shares most words with the question, or
 abstains, and judges by looking up each sentence. It understands nothing, and the pages say so. For useful answers, run
 `gigamind serve --notes DIR --model MODEL`.
 """

@@ -33,10 +33,9 @@ from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
 from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_agreement, reliability
-from gigamind.stats.estimate import Estimate
+from gigamind.stats.estimate import Estimate, sliced
 from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
-from gigamind.stats.slices import sliced
 from gigamind.version import __version__
 
 _PAIR = 2

@@ -33,7 +33,6 @@ from gigamind.judges.search_qa.reply import (
     ReportedVerdict,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request
@@ -223,7 +222,6 @@ class ScriptedJudge:
     name: str
     finding: Callable[[LabelledAnswer, Claim], ClaimFinding]  # about a sentence
     is_honest: bool = False  # follows the human labels, in the second check too
-    knows_pairs: bool = False  # solves the test pairs of a second check, so that it is trusted
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
         """Return its reply about the whole answer."""
@@ -245,8 +243,6 @@ class ScriptedJudge:
 
     def confirms(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
         """Return its yes or no in a second check; the honest one reads whether the text has the labelled quote."""
-        if self.knows_pairs and (pair := known_pair(row)):
-            return pair.said
         if not self.is_honest:
             return True
         text = str(row["text"])
@@ -298,13 +294,12 @@ class ScriptedJudge:
         return {name: looks}
 
 
-HONEST = ScriptedJudge("honest", _honest, is_honest=True, knows_pairs=True)
-CREDULOUS = ScriptedJudge("credulous", _credulous, is_honest=True, knows_pairs=True)
+HONEST = ScriptedJudge("honest", _honest, is_honest=True)
+CREDULOUS = ScriptedJudge("credulous", _credulous, is_honest=True)
 DECEPTIVE_JUDGES = (
     HONEST,
     CREDULOUS,
     ScriptedJudge("pastes_one_line", _pastes_a_line),
-    ScriptedJudge("pastes_and_passes", _pastes_a_line, knows_pairs=True),
     ScriptedJudge(
         "always_supported",
         lambda _answer, claim: _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED),

@@ -7,27 +7,64 @@ whether verdicts are correct.
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from gigamind.assurance.trials import Case, JudgeKind, why_unscored
 from gigamind.assurance.unit_tests import load_unit_tests
 from gigamind.errors import LlmError
-from gigamind.i18n import Language, _, n_
+from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking
 from gigamind.judges.load import judge_file, kind_named, load_judge
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase
 from gigamind.judges.quality_gate import load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA
-from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, pairs_in
+from gigamind.judges.search_qa.passage import Passage
+from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, rows_of, statement_of
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.ledger import Totals
+from gigamind.llm.faults import advice_for
+from gigamind.llm.ledger import Attempt, Totals
 from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.prompting.replies import ModelReply, ReportedConfidence
+
+_QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
+
+
+class _Reply(ModelReply, frozen=True):
+    language: Literal["ko", "en"] = Field(description="language of the text")
+    confidence: ReportedConfidence = Field(description="how sure you are")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """The result of the test call."""
+
+    error: LlmError | None  # None if a valid reply came
+    advice: str
+    attempt: Attempt | None  # the last HTTP attempt; None if nothing was sent
+
+
+def single_call(settings: ModelSettings) -> ModelSettings:
+    """Return settings for exactly one request, without retries and speed measurement."""
+    return replace(settings, attempts=1, reasks=0, timeout_fixed=True, in_flight_fixed=True)
+
+
+async def check(model: LanguageModel) -> Checkup:
+    """Ask the model one small question."""
+    error = None
+    try:
+        await model.ask([{"role": "user", "content": _QUESTION}], _Reply, item_id="check")
+    except LlmError as raised:
+        error = raised
+    advice = advice_for(error, model.settings) if error else ""
+    return Checkup(error, advice, model.ledger.rows[-1] if model.ledger.rows else None)
+
 
 DEFAULT_JUDGES = ("search_qa", "unanswerable_llm", "quality_gate")
 _FEATURE = "search_qa"  # checklist of this feature
-_PAIRS = 4  # of a second check
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +145,17 @@ def _judging(
 
 def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:
     async def ask(model: LanguageModel, unread: Counter[str]) -> str:
-        pairs = pairs_in(second.language)[:_PAIRS]
+        case = sound_case("search_qa", second.language)
+        answer = AnswerCase(case.question, case.answer, case.notes, second.language)
+        statement = statement_of(case.answer, Passage("", case.notes[0].text), answer)
+        (statement, _none), *controls = rows_of([statement], second.language)
+        false = [control for control, _kind in controls]
         asking = Asking({model.settings.model: model}, "check", KEY, unread=unread)
-        messages = second.messages(pairs)
+        messages = second.messages([statement, *false])
         reply = await asking.ask(messages, LooksReply, fingerprint=second.fingerprint)
         replies = {look.id: look.said for look in reply.looks}
-        right = sum(replies.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
-        return n_(
-            "{right} of {n} pair of claim and source sentence judged correctly",
-            "{right} of {n} pairs of claim and source sentence judged correctly",
-            n=len(pairs),
-            right=right,
-        )
+        refused = sum(replies.get(number) is False for number in range(2, len(false) + 2))
+        return _("refused {refused} of {n} false statements", refused=refused, n=len(false))
 
     return ask
 

@@ -26,9 +26,8 @@ from gigamind.redaction import without_secrets
 from gigamind.text import padded
 
 if TYPE_CHECKING:
-    from gigamind.assurance.one_case import CaseRead, OneCase
+    from gigamind.assurance.one_case import CaseRead, Checkup, OneCase
     from gigamind.cli.documents import ModelCheckDocument
-    from gigamind.cli.model_check import Checkup
     from gigamind.i18n import Language
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.settings import ModelSettings
@@ -91,8 +90,8 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     Shows the mode of structured output, price, latency, what each judge reads from the reply, and how to fix
     failures.
     """
-    from gigamind.cli.model_check import check as check_model
-    from gigamind.cli.model_check import single_call
+    from gigamind.assurance.one_case import check as check_model
+    from gigamind.assurance.one_case import single_call
     from gigamind.llm.ask import connect
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices

@@ -19,7 +19,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
-    from gigamind.linking.link_text import LinkWriter
+    from gigamind.linking.insertion import LinkWriter
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
 
@@ -166,7 +166,7 @@ def suggest(
         check_terminal()
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested, note_document, write_links
-    from gigamind.linking.link_text import LinkWriter
+    from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault

@@ -13,11 +13,9 @@ from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocume
 from gigamind.cli.errors import show_error
 from gigamind.errors import InputError, NotesError
 from gigamind.i18n import Message, Translator, _, joined, n_
-from gigamind.linking.apply import InPlaceWriter, write_copy
-from gigamind.linking.insertion import Insertion, LinkedNote, insert
-from gigamind.linking.link_text import LinkWriter
+from gigamind.linking.apply import InPlaceWriter, undo, write_copy
+from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter, insert
 from gigamind.linking.suggest import LinkSuggestion
-from gigamind.linking.undo import undo
 from gigamind.records.folder import as_json as text_of
 from gigamind.spans import Utf16
 from gigamind.text import printable

@@ -18,9 +18,8 @@ from gigamind.records.judged import (
     UsageReport,
 )
 from gigamind.runs.store import ItemResult
-from gigamind.stats.estimate import Estimate
+from gigamind.stats.estimate import Estimate, sliced
 from gigamind.stats.krippendorff import Level
-from gigamind.stats.slices import sliced
 
 _PAIR = 2
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
+from xml.etree import ElementTree as ET
 
 from pydantic import ValidationError
 
@@ -26,7 +27,6 @@ from gigamind.i18n import (
     language_of,
     translator,
 )
-from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.records.history import PastRun, conditions, past_runs
@@ -47,6 +47,45 @@ from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, failed_document, run_document
 from gigamind.reports.verdict import waiver_text
+
+
+@dataclass(frozen=True, slots=True)
+class JunitCase:
+    """One check."""
+
+    name: str  # what was checked
+    outcome: Literal["passed", "failed", "skipped", "error"]  # error: not carried out
+    message: str  # why it did not pass; figures of a passed check
+
+
+def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:
+    """One test suite as XML text, characters that XML 1.0 forbids left out."""
+    root = ET.Element(
+        "testsuite",
+        name=suite,
+        tests=str(len(cases)),
+        failures=str(sum(case.outcome == "failed" for case in cases)),
+        errors=str(sum(case.outcome == "error" for case in cases)),
+        skipped=str(sum(case.outcome == "skipped" for case in cases)),
+    )
+    tags = {"failed": "failure", "error": "error", "skipped": "skipped"}
+    for case in cases:
+        element = ET.SubElement(root, "testcase", classname=suite, name=_allowed(case.name))
+        if case.outcome in tags:
+            ET.SubElement(element, tags[case.outcome], message=_allowed(case.message))
+        else:
+            ET.SubElement(element, "system-out").text = _allowed(case.message)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _allowed(text: str) -> str:
+    return "".join(
+        c
+        for c in text
+        if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff"
+    )
+
 
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
 COMPARE_FILE = "compare.md"

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
 from gigamind.evidence.critical import Critical
-from gigamind.i18n import _
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # lower thresholds accept unrelated passages
@@ -66,18 +65,17 @@ class AlignConfig:
         thresholds = (_LEAST_SEARCH, self.search_threshold, self.fuzzy_threshold, 1.0)
         rising = all(low <= high for low, high in pairwise(thresholds))
         if not rising or self.fuzzy_threshold < LEAST_FUZZY:
-            text = _(
+            raise InputError(
                 "The search threshold ({search}) must be from 0.5 up to the fuzzy threshold. The fuzzy threshold"
                 " ({fuzzy}) must be from 0.8 to 1.",
                 search=self.search_threshold,
                 fuzzy=self.fuzzy_threshold,
             )
-            raise InputError(text)
         for name in self.__slots__:
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise InputError(
-                    _("{option} must be 1 or more, not {value}.", option=name, value=value)
+                    "{option} must be 1 or more, not {value}.", option=name, value=value
                 )
 
     def accepting(self, fuzzy_threshold: float) -> "AlignConfig":

@@ -21,7 +21,7 @@ def read_text(path: Path, max_bytes: int) -> str:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise InputError(
-            _("{file} cannot be read: {reason}. Check the path.", file=path, reason=reason)
+            "{file} cannot be read: {reason}. Check the path.", file=path, reason=reason
         ) from error
     return decoded(data, str(path), max_bytes)
 
@@ -29,21 +29,19 @@ def read_text(path: Path, max_bytes: int) -> str:
 def decoded(data: bytes, name: str, max_bytes: int) -> str:
     """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read; raises as `read_text`."""
     if len(data) > max_bytes:
-        text = _(
+        raise InputError(
             "{file} is larger than the limit of {limit:,} bytes. Split it.",
             file=name,
             limit=max_bytes,
         )
-        raise InputError(text)
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        text = _(
+        raise InputError(
             "{file} is not UTF-8 (byte {position}). Convert it to UTF-8.",
             file=name,
             position=error.start,
-        )
-        raise InputError(text) from error
+        ) from error
 
 
 def _encodable(text: str) -> str:

@@ -161,13 +161,12 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
         InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
     """
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
-        text = _(
+        raise InputError(
             "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
             " size differently. Fit the judge again: {command}",
             file=path,
             command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
         )
-        raise InputError(text)
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     caution = _(

@@ -134,12 +134,11 @@ def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> E
         config = parsed(_Config, config_file.read_bytes(), str(config_file))
     labels = _labels(config.id2label, config_file)
     if max_tokens > (limit := config.max_position_embeddings or max_tokens):
-        text = _(
+        raise InputError(
             "{file}: the model reads {limit:,} tokens. Set max_tokens of the judge file to at most that.",
             file=config_file,
             limit=limit,
         )
-        raise InputError(text)
     with _loading(tokenizer_file):
         tokenizer = Tokenizer.from_buffer(tokenizer_file.read_bytes())
     tokenizer.no_truncation()
@@ -160,15 +159,14 @@ def _found(name: str, files: Sequence[str]) -> tuple[Path, Path]:
     elif _ID.fullmatch(name):
         candidates = _downloaded(name, files)
     else:
-        text = _(
+        raise InputError(
             "{name}: neither a folder nor an id on the Hugging Face hub (owner/name)", name=name
         )
-        raise InputError(text)
     for found in candidates:
         if found[1].is_file():
             return found
     raise InputError(
-        _("{model}: there is no ONNX file. Expected one of: {files}.", model=name, files=files)
+        "{model}: there is no ONNX file. Expected one of: {files}.", model=name, files=files
     )
 
 
@@ -179,13 +177,12 @@ def _downloaded(name: str, files: Sequence[str]) -> Iterator[tuple[Path, Path]]:
         try:
             folder = Path(hub.snapshot_download(name, allow_patterns=wanted))
         except Exception as error:
-            text = _(
+            raise InputError(
                 "{name}: there is no such folder, and the model cannot be downloaded: {reason}. Without access to"
                 " the hub, copy the model and pass its folder.",
                 name=name,
                 reason=_reason(error),
-            )
-            raise InputError(text) from error
+            ) from error
         yield folder, folder / file
 
 
@@ -197,12 +194,10 @@ def _labels(names: dict[int, str], file: Path) -> tuple[str, ...]:
     if sorted(names) == list(range(len(set(labels)))) and set(labels) in _LABELS:
         return labels
     raise InputError(
-        _(
-            "{file}: id2label must number these labels from 0: entailment, neutral and contradiction; or entailment"
-            " and not_entailment. Its labels are: {labels}.",
-            file=file,
-            labels=[f"{number} {label}" for number, label in names.items()],
-        )
+        "{file}: id2label must number these labels from 0: entailment, neutral and contradiction; or entailment"
+        " and not_entailment. Its labels are: {labels}.",
+        file=file,
+        labels=[f"{number} {label}" for number, label in names.items()],
     )
 
 
@@ -216,13 +211,12 @@ def _session(path: Path) -> Any:  # noqa: ANN401  onnxruntime has no types
         )
     inputs = {given.name for given in session.get_inputs()}
     if "input_ids" not in inputs or not inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
-        text = _(
+        raise InputError(
             "{file}: the inputs of the model must be input_ids, attention_mask and optionally token_type_ids, but"
             " they are: {inputs}.",
             file=path,
             inputs=sorted(inputs),
         )
-        raise InputError(text)
     return session
 
 
@@ -243,7 +237,7 @@ def _loading(file: Path) -> Generator[None]:
         raise
     except Exception as error:
         raise InputError(
-            _("{file}: cannot be loaded: {reason}", file=file, reason=_reason(error))
+            "{file}: cannot be loaded: {reason}", file=file, reason=_reason(error)
         ) from error
 
 

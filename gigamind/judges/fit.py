@@ -20,7 +20,7 @@ from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import _, c_
+from gigamind.i18n import c_
 from gigamind.judges import calibrated
 from gigamind.judges.calibrated import (
     CalibratedJudgeFile,
@@ -34,7 +34,6 @@ from gigamind.judges.calibrated import (
     size_of,
 )
 from gigamind.metrics.answerability import confusion
-from gigamind.metrics.calibration import auc, brier
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
@@ -47,6 +46,27 @@ from gigamind.stats.logistic import sigmoid
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 from gigamind.vault.walk import notes_hash
+
+
+def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """Return the probability, ties counting half, that a positive item scores above a negative; None without both."""
+    truth = np.asarray(positive, dtype=bool)
+    positives = int(truth.sum())
+    negatives = len(truth) - positives
+    if not (positives and negatives):
+        return None
+    _, value_of, times = np.unique(probabilities, return_inverse=True, return_counts=True)
+    # From 1; equal values share the mean of their ranks.
+    ranks = np.cumsum(times) - (times - 1) / 2
+    above = ranks[value_of][truth].sum() - positives * (positives + 1) / 2
+    return float(above / (positives * negatives))
+
+
+def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
+    """Return the mean squared error, in [0, 1], 0 best, of at least one item."""
+    distance = np.asarray(probabilities, dtype=float) - np.asarray(positive, dtype=float)
+    return float((distance**2).mean())
+
 
 ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 
@@ -307,22 +327,20 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     no = len(rows) - yes
     for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
         if count < FEWEST:
-            text = _(
+            raise DatasetError(
                 "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
                 " required. Add queries. --leave-out always also makes unanswerable queries from answerable ones.",
                 n=count,
                 kind=kind,
                 least=FEWEST,
             )
-            raise DatasetError(text)
     if (groups := count_groups([row.keys for row in rows])) < FOLDS:
-        text = _(
+        raise DatasetError(
             "Cross-validation requires {least} groups of queries that share no notes, but there are only {n}. Add"
             " queries that are answered by other notes.",
             n=groups,
             least=FOLDS,
         )
-        raise DatasetError(text)
 
 
 def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:
@@ -381,13 +399,12 @@ def label_collection(
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
-        text = _(
+        raise DatasetError(
             "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
             file=dataset,
             notes=notes,
             problem=problems[0],
         )
-        raise DatasetError(text)
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
         rows = label(retriever, checked.queries, leave_out, progress, vault_hash)

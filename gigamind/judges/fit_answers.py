@@ -15,7 +15,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import Language, Message, _
+from gigamind.i18n import Language, Message
 from gigamind.judges.fit import FOLDS, grouped_folds
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import FittedScore, WordsJudgeFile, judged_by_words
@@ -68,12 +68,11 @@ def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Words
             fitted[language] = _held_out(answers, own, language, file)
             least[language] = fitted[language].min_score
     if not fitted:
-        text = _(
+        raise DatasetError(
             "Too few labelled claims: {least} supported and {least} other claims of one language are required. Label"
             " more claims in labels.claims of the dataset.",
             least=FEWEST,
         )
-        raise DatasetError(text)
     return file.model_copy(update={"min_score": least, "fitted": fitted})
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
-from gigamind.i18n import _
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.search_qa.by_nli import load_nli
@@ -51,14 +50,13 @@ def load_judge(
     path = judge_file(str(name))
     kind = kind_of(path)
     if kind not in kinds:
-        text = _(
+        raise InputError(
             "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
             " {kinds}.",
             file=path,
             kinds=tuple(kinds),
             kind=kind,
         )
-        raise InputError(text)
     if str(name).startswith(NLI):
         return load_nli(path, str(name).removeprefix(NLI))
     return kinds[kind](path, language)
@@ -111,15 +109,14 @@ def _own_class(name: str) -> type[OwnJudge] | None:
     try:
         given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:
-        text = _(
+        raise InputError(
             "--judge {name} cannot be imported: {reason}. The judge's Python module must be in the current folder,"
             " on PYTHONPATH or installed.",
             name=name,
             reason=str(error),
-        )
-        raise InputError(text) from error
+        ) from error
     if not (isinstance(given, type) and issubclass(given, OwnJudge)):
         raise InputError(
-            _("--judge {name}: this class must be a subclass of gigamind.OwnJudge.", name=name)
+            "--judge {name}: this class must be a subclass of gigamind.OwnJudge.", name=name
         )
     return given

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from gigamind.errors import InputError, LlmError, text_of
 from gigamind.evidence.result import Aligned, Alignment
-from gigamind.i18n import Language, Text, _
+from gigamind.i18n import Language, Text
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of, short_name
@@ -169,10 +169,6 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """Return the models that receive each planned call, unless the call names one; raises as `models`."""
         return self.models(options)
 
-    def planned_once(self) -> Iterator[PlannedCall]:
-        """Yield the requests that a run sends once, regardless of the number of cases."""
-        return iter(())
-
     def calls(self, case: Case_contra, options: ModelOptions) -> int:
         """Return the number of requests for a case, assuming that every first reply is usable; raises as `models`."""
         votes = self.repeats * len(self.voters(options))
@@ -200,7 +196,7 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
         adopt(judge.metrics)
     except ValueError as error:
         reason = text_of(error)
-        raise InputError(_("--judge {name}: {reason}", name=path, reason=reason)) from error
+        raise InputError("--judge {name}: {reason}", name=path, reason=reason) from error
     models = judge.models(options)
     model = named(models)
     report = JudgeReport(

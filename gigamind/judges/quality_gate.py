@@ -285,12 +285,11 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
     judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
     gate = QualityGate(judges, feature)
     if feature not in gate.file.features:
-        text = _(
+        raise InputError(
             "--feature: the judge file {file} has no checklist for the feature {feature}. It has checklists for:"
             " {known}.",
             file=path,
             feature=feature,
             known=sorted(gate.file.features),
         )
-        raise InputError(text)
     return gate

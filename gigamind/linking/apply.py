@@ -4,20 +4,217 @@ A note is written only if it is still the file that was read, and in place only 
 """
 
 import contextlib
-from collections.abc import Sequence
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gigamind.datasets.write import copy_vault
-from gigamind.errors import NotesError
-from gigamind.i18n import _
+from gigamind.errors import InputError, NotesError, reason_of
+from gigamind.i18n import Text, _
 from gigamind.linking.insertion import LinkedNote
-from gigamind.linking.note_files import NoteFiles, as_notes_error, content_hash
-from gigamind.linking.undo import BACKUP, FOLDER, UNDO_FILE, UndoRow
-from gigamind.runs.store import Journal
+from gigamind.runs.folders import whole_file
+from gigamind.runs.store import Journal, read_journal
+from gigamind.vault.identity import leaves_vault
 from gigamind.vault.notes import Vault
+from gigamind.vault.walk import walk
+
+
+class NoteFiles:
+    """Finds, reads and writes the notes of a vault by the paths of `Note`.
+
+    Raises:
+        NotesError: the vault cannot be read.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._locations: dict[str, Path] = {}
+        for file in walk(root).files:
+            # Of two names that differ only in their Unicode form, the first is the note.
+            self._locations.setdefault(file.path, file.location)
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a note.
+
+        Raises:
+            NotesError: it is gone, or cannot be read.
+        """
+        with as_notes_error(path):
+            return self._location(path).read_bytes()
+
+    def check_writable(self, path: str) -> None:
+        """Refuse notes that must not be replaced by a new file.
+
+        Raises:
+            NotesError: it is a symbolic link, or read-only.
+        """
+        location = self._location(path)
+        with as_notes_error(path):
+            if location.is_symlink():
+                raise NotesError(
+                    "{note}: is a symbolic link to {target}. gigamind inserts links only into regular files;"
+                    " name the target note instead.",
+                    note=path,
+                    target=location.readlink(),
+                )
+            bits = stat.S_IMODE(location.stat().st_mode) & 0o222
+            if not bits or not os.access(location, os.W_OK):
+                raise NotesError(
+                    "{note}: is read-only. Make it writable, and try again.", note=path
+                )
+
+    def replace(self, path: str, content: bytes) -> None:
+        """Write a note atomically; owner, permissions and extended attributes stay.
+
+        Raises:
+            NotesError: it cannot be written; it is unchanged.
+        """
+        location = self._location(path)
+        # Short, as a name may have the maximum length already; vaults ignore *.tmp files that are left behind.
+        aside = location.with_name(f".{secrets.token_hex(8)}.tmp")
+        with as_notes_error(path), whole_file(location, aside) as target:
+            if sys.platform != "win32":
+                owner = location.stat()
+                with contextlib.suppress(PermissionError):  # only root gives files away
+                    os.chown(aside, owner.st_uid, owner.st_gid)
+            shutil.copystat(location, aside)  # writing then updates the times
+            target.write(content)
+
+    def _location(self, path: str) -> Path:
+        if path not in self._locations:
+            raise NotesError("{note}: no longer in the vault", note=path)
+        return self._locations[path]
+
+
+@contextlib.contextmanager
+def as_notes_error(what: Text) -> Generator[None]:
+    """Convert errors of the operating system to errors of the notes."""
+    try:
+        yield
+    except OSError as error:
+        raise NotesError(
+            "{file}: cannot be read or written ({reason}). The note is unchanged.",
+            file=what,
+            reason=reason_of(error),
+        ) from error
+
+
+def content_hash(content: bytes) -> str:
+    """Return the hash of `Note.content_hash`."""
+    return hashlib.sha256(content).hexdigest()
+
+
+FOLDER = (".gigamind", "links")
+UNDO_FILE, BACKUP = "undo.jsonl", "notes"
+_UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
+
+
+class UndoRow(BaseModel):
+    """A line of an undo file: a note that was about to be written; `before` and `after` are SHA-256 of its file."""
+
+    model_config = ConfigDict(frozen=True)  # files of older versions also list the links
+
+    note: str  # path, relative to the vault
+    before: str
+    after: str
+
+
+class Undone(NamedTuple):
+    """The result for the notes of an undo file, each once."""
+
+    restored: tuple[str, ...]  # have their original bytes again
+    untouched: tuple[str, ...]  # already had them
+    problems: tuple[NotesError, ...]  # unchanged, with the reason
+
+
+def undo(file: Path) -> Undone:
+    """Restore every note that has not changed since links were inserted, byte by byte; it can be repeated after a kill.
+
+    Raises:
+        InputError: the file is not an undo file, or not in its original place.
+        NotesError: the vault cannot be read.
+    """
+    root, rows = _vault_of(file), list(_rows(file))
+    files = NoteFiles(root)
+    restored: list[str] = []
+    untouched: list[str] = []
+    problems: list[NotesError] = []
+    for row in rows:
+        try:
+            wrote = _restore(row, files, file.parent / BACKUP / row.note)
+        except NotesError as error:
+            problems.append(error)
+        else:
+            (restored if wrote else untouched).append(row.note)
+    return Undone(tuple(restored), tuple(untouched), tuple(problems))
+
+
+def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
+    now = files.read(row.note)
+    if content_hash(now) == row.before:
+        return False
+    if content_hash(now) != row.after:
+        raise NotesError(
+            "{note}: the note changed after the links were inserted, so gigamind did not restore it. The"
+            " original note is in {file}.",
+            note=row.note,
+            file=backup,
+        )
+    files.check_writable(row.note)
+    with as_notes_error(_("{note}: the backup copy {file}", note=row.note, file=backup)):
+        before = backup.read_bytes()
+    if content_hash(before) != row.before:
+        raise NotesError(
+            "{note}: its backup copy {file} is not the original note, so gigamind did not restore it.",
+            note=row.note,
+            file=backup,
+        )
+    files.replace(row.note, before)
+    return True
+
+
+def _vault_of(file: Path) -> Path:
+    if not file.is_file():
+        raise InputError(
+            "--undo {file}: no such file. gigamind stores undo files as VAULT/{place}.",
+            file=file,
+            place=_UNDO_PLACE,
+        )
+    place = file.resolve()
+    if place.name != UNDO_FILE or place.parts[-4:-2] != FOLDER:
+        raise InputError(
+            "--undo {file}: the undo file must be in its original place VAULT/{place}, because its paths are"
+            " relative to the vault. Move the file back.",
+            file=file,
+            place=_UNDO_PLACE,
+        )
+    return place.parents[3]
+
+
+def _rows(file: Path) -> Iterator[UndoRow]:
+    for number, fields in enumerate(read_journal(file), start=1):
+        try:
+            row = UndoRow.model_validate(fields)
+        except ValidationError as error:
+            raise InputError(
+                "{file}:{line}: invalid line; the undo file was edited or damaged",
+                file=file,
+                line=number,
+            ) from error
+        if leaves_vault(row.note):
+            raise InputError(
+                "{file}:{line}: {note} is outside the vault", file=file, line=number, note=row.note
+            )
+        yield row
 
 
 def write_copy(

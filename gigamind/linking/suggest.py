@@ -1,30 +1,196 @@
 """Suggest links for the notes of a vault: names of other notes in the running text, and phrases that mean one."""
 
+import contextlib
+import hashlib
+import json
 import re
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from gigamind.checksum import seal, unsealed
 from gigamind.choices import SHOWN_CONFIDENCE
+from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.linking.anchors import fold
-from gigamind.linking.calibration import calibrate, fit_models
+from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.candidates import CandidateFinder
-from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
-from gigamind.linking.habits import Calibration, Habits, Scored
-from gigamind.linking.hidden import hidden_links
-from gigamind.linking.kept import Kept, RatedCandidate
-from gigamind.linking.ranking import Scores, logistic, scores
-from gigamind.linking.reasons import reason
-from gigamind.retrieval.cache import Cache, Progress, quiet
+from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
+from gigamind.linking.habits import Calibration, Curve, Habits, Scored
+from gigamind.linking.ranking import Models, Scores, logistic, scores
+from gigamind.retrieval.cache import Cache, Progress, quiet, touch
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
+from gigamind.runs.folders import private_file
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
+
+_LAYOUT = b"links 2"
+# A change of any line in these packages may change suggestions.
+_CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", "gigamind.vault")
+_SOURCES = (".py", ".toml")
+
+
+class RatedCandidate(NamedTuple):
+    """A candidate, the probability that a person makes the link, and other places of its name."""
+
+    candidate: Candidate
+    confidence: float
+    elsewhere: tuple[Span, ...] = ()
+
+
+class Kept:
+    """The cached suggestions of a vault; a `folder` of None disables the cache."""
+
+    def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
+        self.habits: Habits | None = None
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._file = folder and folder / f"{_name(vault, embedding_model)}.links"
+        self._is_new = False
+        if self._file is None:
+            return
+        with contextlib.suppress(OSError, ValueError):
+            written = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
+            names, phrases, suggestions = written["calibration"]
+            calibration = Calibration(Curve(*names), Curve(*phrases), suggestions)
+            self.habits = Habits(Models.model_validate(written["models"]), calibration)
+            self._rows = written["rows"]
+            touch(self._file)
+
+    def get(self, query: str, path: str) -> list[RatedCandidate] | None:
+        """Return the cached suggestions of a note; None if there are none for these options."""
+        rows = self._rows.get(query, {}).get(path)
+        return None if rows is None else [_read(row) for row in rows]
+
+    def put(self, query: str, path: str, suggestions: Iterable[RatedCandidate]) -> None:
+        """Cache the suggestions of a note."""
+        if self._file is not None:
+            self._rows.setdefault(query, {})[path] = [_row(rated) for rated in suggestions]
+            self._is_new = True
+
+    def save(self) -> None:
+        """Write new entries; an unwritable folder only costs the next run time."""
+        if self._file is None or self.habits is None or not self._is_new:
+            return
+        written = {
+            "models": self.habits.models.model_dump(),
+            "calibration": astuple(self.habits.calibration),
+            "rows": self._rows,
+        }
+        content = json.dumps(written, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        with contextlib.suppress(OSError), private_file(self._file) as aside:
+            aside.write_bytes(seal(content, _LAYOUT) + content)
+            self._is_new = False
+
+
+def _name(vault: Vault, embedding_model: str | None) -> str:
+    digest = hashlib.sha256(f"{_code()} {embedding_model}".encode())
+    for note in vault.notes:
+        path = note.path.encode("utf-8", "surrogatepass")
+        digest.update(b"\n%d %b %b" % (len(path), path, note.content_hash.encode()))
+    return digest.hexdigest()[:24]
+
+
+@cache
+def _code() -> str:
+    digest = hashlib.sha256()
+    for package in _CODE:
+        for source in sorted(files(package).iterdir(), key=lambda source: source.name):
+            if source.name.endswith(_SOURCES) and source.is_file():
+                digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _row(rated: RatedCandidate) -> list[object]:
+    span, features = rated.candidate.span, rated.candidate.features
+    known = [getattr(features, field.name) for field in fields(features)]
+    is_phrase = isinstance(features, MeantFeatures)
+    others = [(other.start, other.end) for other in rated.elsewhere]
+    place = [span.start, span.end, rated.candidate.target]
+    return [*place, rated.confidence, is_phrase, known, others]
+
+
+def _read(row: Sequence[Any]) -> RatedCandidate:
+    start, end, target, confidence, is_phrase, known, others = row
+    kind = MeantFeatures if is_phrase else NamedFeatures
+    features = kind(**dict(zip(_NAMES[kind], known, strict=True)))
+    elsewhere = tuple(Span(*other) for other in others)
+    return RatedCandidate(Candidate(Span(start, end), target, features), confidence, elsewhere)
+
+
+_NAMES = {kind: [field.name for field in fields(kind)] for kind in (NamedFeatures, MeantFeatures)}
+
+
+# Thresholds from which a feature is mentioned.
+_SHARED = 0.2  # tf-idf cosine
+_NEAR = 1.0  # ln(1 + Adamic-Adar)
+_QUOTED = 60  # code points of a passage
+_NAMED: Mapping[NameKind, Message] = {
+    "title": _("the words are the title or file name of the target note"),
+    "alias": _("the words are an alias of the target note"),
+    "heading": _("the words are the first level-1 heading of the target note"),
+    "text": _("other notes link to the target note with these words"),
+}
+
+
+def reason(features: Features, language: str) -> str:
+    """Return the evidence for a link in a language, the words themselves first."""
+    parts = _of_words(features)
+    if features.words_shared >= _SHARED:
+        parts.append(
+            _(
+                "the paragraph and the target note share distinctive words (tf-idf cosine {cosine:.2f})",
+                cosine=features.words_shared,
+            )
+        )
+    if features.neighbours >= _NEAR:
+        parts.append(_("both notes have links to or from the same other notes"))
+    is_namesake = isinstance(features, NamedFeatures) and features.commonness < 1
+    if is_namesake and features.folders_between == 0:
+        parts.append(_("both notes are in the same folder"))
+    if features.linked_back:
+        parts.append(_("the target note already links to this note"))
+    return translator(language)(joined(parts, "; "))
+
+
+def _of_words(features: Features) -> list[Message]:
+    if isinstance(features, MeantFeatures):
+        shown = features.passage[:_QUOTED] + ("…" if len(features.passage) > _QUOTED else "")
+        cosine = max(features.name_cosine, features.beginning_cosine)
+        return [
+            _(
+                'the words are close in meaning to "{passage}" of the target note (cosine similarity {cosine:.2f})',
+                passage=shown,
+                cosine=cosine,
+            )
+        ]
+    if not isinstance(features, NamedFeatures):
+        return []
+    parts = [_NAMED[features.kind]]
+    if features.linked_notes:
+        parts.append(
+            n_(
+                "{linked} of {n} other note that contains these words uses them as a link",
+                "{linked:,} of {n:,} other notes that contain these words use them as a link",
+                n=features.saying_notes,
+                linked=features.linked_notes,
+            )
+        )
+    if features.commonness < 1:
+        parts.append(
+            _(
+                "{share:.0%} of the links with these words lead to the target note",
+                share=features.commonness,
+            )
+        )
+    return parts
+
 
 # Below this, a suggestion is wrong 32 times in 33. Shown suggestions start far above; lower ranks count for recall, and
 # links without a common word rarely have a high confidence. Chosen on the vaults that the weights were fitted on.

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Literal, Self
 
 from gigamind.errors import EvaluationError, InputError, reason_of
-from gigamind.i18n import _
 
 DEFAULT_LOG = Path(".gigamind/memory.db")
 EventType = Literal[
@@ -69,10 +68,9 @@ class EventLog:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            text = _(
+            raise InputError(
                 "{folder} cannot be created: {reason}", folder=path.parent, reason=reason_of(error)
-            )
-            raise InputError(text) from error
+            ) from error
         self._lock = _locked(path.with_name(f"{path.name}-writer"), wait_seconds)
         try:
             self._database = _opened(path, create=True)
@@ -108,7 +106,7 @@ class EventLog:
                 )
         except sqlite3.OperationalError as error:
             raise EvaluationError(
-                _("The event log cannot be written: {reason}", reason=str(error))
+                "The event log cannot be written: {reason}", reason=str(error)
             ) from error
         query = f"{_SELECT} WHERE event_id = ?"
         return _event(self._database.execute(query, (event_id,)).fetchone())
@@ -122,7 +120,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     """
     if not path.is_file():
         raise InputError(
-            _("{file} does not exist. `gigamind memory graduate` creates the event log.", file=path)
+            "{file} does not exist. `gigamind memory graduate` creates the event log.", file=path
         )
     with closing(_opened(path, create=False)) as database:
         database.execute("PRAGMA query_only = ON")
@@ -139,11 +137,10 @@ def _id_of(event_type: str, schema_version: int, content: str) -> str:
 def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
     if event_id != _id_of(event_type, schema_version, content):
-        text = _(
+        raise InputError(
             "Event {seq} of the event log was damaged or edited. Restore the log file from a backup.",
             seq=seq,
         )
-        raise InputError(text)
     return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
 
 
@@ -154,16 +151,15 @@ def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
         _prepare(database, path, create=create)
     except sqlite3.OperationalError as error:
         database.close()
-        text = _(
+        raise InputError(
             "The event log {file} cannot be opened: {reason}. Check its permissions and the disk space.",
             file=path,
             reason=str(error),
-        )
-        raise InputError(text) from error
+        ) from error
     except sqlite3.DatabaseError as error:
         database.close()
         raise InputError(
-            _("{file} is not a gigamind event log: {reason}", file=path, reason=str(error))
+            "{file} is not a gigamind event log: {reason}", file=path, reason=str(error)
         ) from error
     except InputError:
         database.close()
@@ -181,15 +177,14 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
             f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
         )
     elif application != _APPLICATION_ID:
-        raise InputError(_("{file} is not a gigamind event log.", file=path))
+        raise InputError("{file} is not a gigamind event log.", file=path)
     elif version != SCHEMA_VERSION:
-        text = _(
+        raise InputError(
             "{file} has schema version {version}; this release reads version {supported}.",
             file=path,
             version=version,
             supported=SCHEMA_VERSION,
         )
-        raise InputError(text)
     database.execute("PRAGMA synchronous = FULL")
 
 
@@ -204,12 +199,11 @@ def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
             lock.close()
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
             raise InputError(
-                _("{file} cannot be written: {reason}", file=path, reason=str(error))
+                "{file} cannot be written: {reason}", file=path, reason=str(error)
             ) from error
-        text = _(
+        raise EvaluationError(
             "{file}: another process was still writing to the file after {seconds:g} seconds. Try again later.",
             file=path,
             seconds=wait_seconds,
-        )
-        raise EvaluationError(text) from error
+        ) from error
     return lock

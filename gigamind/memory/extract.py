@@ -112,13 +112,12 @@ def extraction_prompt(
     """
     length = sum(len(message.content) for message in session.messages)
     if length > MAX_CHARS:
-        text = _(
+        raise InputError(
             "Session {session} has {length:,} characters; the limit is {limit:,}. Split it.",
             session=session.session_id,
             length=length,
             limit=MAX_CHARS,
         )
-        raise InputError(text)
     sources = [Source(message.role, message.content) for message in session.messages]
     fenced = fence(sources, key, tag="message", first=0)
     return _prompt(session, language).render(

@@ -9,7 +9,6 @@ from pydantic import Field, StringConstraints
 
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable, Strict
-from gigamind.i18n import _
 from gigamind.loading import parsed
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
@@ -61,16 +60,15 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
         session_id.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            _("The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id))
+            "The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id)
         ) from error
     messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
-        text = _(
+        raise InputError(
             "{file} has no messages. Write one JSON object per line, for example {example}.",
             file=name,
             example='{"role": "user", "content": "..."}',
         )
-        raise InputError(text)
     return Session(session_id, messages)
 
 
@@ -84,11 +82,10 @@ def parse_extraction(text: str, name: str) -> Extraction:
     counts = Counter(entry.entry_id for entry in extraction.entries)
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
     if repeated:
-        message = _(
+        raise InputError(
             "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
             file=name,
             n=counts[repeated[0]],
             id=repeated[0],
         )
-        raise InputError(message)
     return extraction

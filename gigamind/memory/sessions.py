@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from gigamind.errors import InputError, reason_of
 from gigamind.evidence.result import AlignOptions
 from gigamind.evidence.schema import read_text
-from gigamind.i18n import Text, _, n_
+from gigamind.i18n import Text, n_
 from gigamind.loading import numbered_lines
 from gigamind.memory.events import DEFAULT_LOG, EventLog
 from gigamind.memory.pipeline import Entry, graduate
@@ -75,22 +75,20 @@ def session_names(folder: Path) -> list[str]:
         # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
         files = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError as error:
-        text = _(
+        raise InputError(
             "{folder} cannot be read: {reason}. Pass a folder of sessions.",
             folder=folder,
             reason=reason_of(error),
-        )
-        raise InputError(text) from error
+        ) from error
     pairs = ((file, suffix) for file in files for suffix in (_MESSAGES, _EXTRACTED))
     names = {file.removesuffix(suffix) for file, suffix in pairs if file.endswith(suffix)}
     if not names:
-        text = _(
+        raise InputError(
             "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
             folder=folder,
             messages=_MESSAGES,
             extracted=_EXTRACTED,
         )
-        raise InputError(text)
     return sorted(names)
 
 
@@ -190,11 +188,9 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     for file, other in ((messages, extracted), (extracted, messages)):
         if not file.exists():
             raise InputError(
-                _(
-                    "{file} is missing, but {other} exists. A session needs both files.",
-                    file=file,
-                    other=other.name,
-                )
+                "{file} is missing, but {other} exists. A session needs both files.",
+                file=file,
+                other=other.name,
             )
     lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
     session = parse_session(session_id(name), lines, str(messages))

@@ -9,9 +9,8 @@ import numpy as np
 from gigamind.i18n import _
 from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.spec import Rows
-from gigamind.stats.estimate import Estimate, ratios
+from gigamind.stats.estimate import Estimate, ratios, sliced
 from gigamind.stats.intervals import bounded_means
-from gigamind.stats.slices import sliced
 
 _metric = Rows("search", None)
 METRICS = (

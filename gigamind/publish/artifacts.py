@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -15,12 +15,40 @@ from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.metrics.table import label_text
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
-from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
 from gigamind.tasks import TASKS
+
+Result = TypeVar("Result")
+_PATIENCE_S = 60.0
+
+
+def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
+    """Return the result of `call`; retry for so many seconds while the server does not answer.
+
+    Raises:
+        httpx.TransportError: the server did not answer in that time.
+    """
+    import httpx
+    from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(httpx.TransportError),
+        stop=stop_before_delay(patience_s),
+        wait=wait_exponential(0.5, max=4),
+        reraise=True,
+    )
+    return retrying(call)
+
+
+def deployment_name() -> str | None:
+    """Return the name of the flow run's deployment; None without one."""
+    from prefect.runtime import deployment
+
+    return cast("str | None", through_restart(lambda: deployment.name))  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType]  a module of properties
+
 
 CARD_KEY = "judge-card"
 _MAX_REASONS = 20

@@ -31,6 +31,7 @@ from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_
 from gigamind.i18n import Text, _, joined
 from gigamind.publish.artifacts import (
     artifact_keys,
+    deployment_name,
     end_of_gate,
     publish_failure,
     publish_run,
@@ -39,7 +40,6 @@ from gigamind.publish.artifacts import (
 )
 from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
 from gigamind.publish.pool import Pool, step
-from gigamind.publish.restarts import deployment_name
 from gigamind.release.policy import GateResult
 from gigamind.release.waiver import REGRESSION_EXIT_CODE
 from gigamind.systems.settings import BUILTIN, shown_system

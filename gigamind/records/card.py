@@ -163,7 +163,7 @@ class JudgeCard(Report):
     Attributes:
         runs: run_id of each run, the certified one first.
         attacks: null if the judge was not attacked.
-        second_looks: results of the test pairs, for each model that checks claims a second time.
+        second_looks: accepted canaries, for each model that checks claims a second time.
         liars: null if not tested, or if no deceptive judge fits its kind of question.
         short_panels: verdicts given although a panel member cast no vote (`missing_seat`).
     """

@@ -315,20 +315,17 @@ class VerdictReport(Report):
     flagged: dict[int, tuple[str, ...]] = {}
 
 
-class SecondLookReport(Report):
-    """Results of a model that checks claims a second time on test pairs.
+class SecondLookReport(Report, extra="ignore"):  # earlier versions have more fields
+    """How far to believe a model that checks claims a second time.
 
     Attributes:
-        said: pairs whose text states the claim, and how many it recognised; `unsaid`: the other pairs.
         canaries: false statements that code made of the notes judged, and how many it accepted.
         canary_interval: 95 % Wilson interval of the share accepted; null without canaries.
-        believed: whether it recognised enough pairs, and refused enough canaries, for its checks to count.
+        believed: whether it refused enough canaries for its checks to count.
     """
 
     model: str
     language: str
-    stated: Annotated[tuple[Count, Count], Field(alias="said")]
-    unstated: Annotated[tuple[Count, Count], Field(alias="unsaid")]
     canaries: tuple[Count, Count] = (0, 0)
     canary_interval: tuple[Share, Share] | None = None
     believed: bool

@@ -22,7 +22,7 @@ from gigamind.records.judged import JudgeReport
 from gigamind.release.policy import CardPolicy, Policy, RuleResult, Status
 
 LANGUAGES = {"en": _("English"), "ko": _("Korean")}
-"""Names of the languages of labels and test pairs."""
+"""Names of the languages of labels and second checks."""
 _SCALES = {
     "unanswerable": _("unanswerable"),
     "correctness": _("correctness"),

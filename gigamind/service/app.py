@@ -28,6 +28,7 @@ from gigamind.errors import (
 )
 from gigamind.i18n import Message, _, script_messages, translator
 from gigamind.loading import demand_of
+from gigamind.reports.labels import LABELS as VERDICT_LABELS
 from gigamind.runs.folders import private_folder
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
 from gigamind.service.asking import Ask, open_desk
@@ -262,10 +263,12 @@ def _add_locales(app: FastAPI) -> None:
         "/locales/{language}.json", tags=["operations"], responses={404: {"description": "unknown"}}
     )
     async def messages(language: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """Return the messages of the page in a language; empty for English."""
+        """Return the messages of the page in a language, and the labels of verdicts; English has labels only."""
         if language not in PAGE_LANGUAGES:
             raise HTTPException(404)
-        return script_messages(language)
+        say = translator(language)
+        labels = {f"label {name}": say(label) for name, label in VERDICT_LABELS.items()}
+        return script_messages(language) | labels
 
 
 def _add_asking(

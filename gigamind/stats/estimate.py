@@ -4,9 +4,10 @@ Whole rows are resampled, rows of a cluster (intervals.py) together, without res
 If all resamples agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,20 @@ from gigamind.stats.intervals import (
     wilson,
 )
 from gigamind.stats.special import student_quantile
+
+Item = TypeVar("Item")
+
+
+def sliced(
+    items: Iterable[Item], keys: Callable[[Item], Iterable[str | None]]
+) -> dict[str, list[Item]]:
+    """Return the items by key, keys sorted; items without a key are in no slice, repeated keys count once."""
+    slices: dict[str, list[Item]] = {}
+    for item in items:
+        for key in {key for key in keys(item) if key is not None}:
+            slices.setdefault(key, []).append(item)
+    return dict(sorted(slices.items()))
+
 
 Booleans = npt.NDArray[np.bool_]
 Figure = Callable[[Matrix], Matrix]

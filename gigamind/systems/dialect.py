@@ -1,16 +1,46 @@
 """Define the request to a system and the parsing of its response; the transports are shared."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from gigamind.errors import SystemFailedError
 from gigamind.i18n import Message, _
-from gigamind.interop.ranking import RankedNote, Ranking, parse_hits
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits
 from gigamind.interop.reply import Reply, parse_reply, recorded_reply
 from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
+from gigamind.records.judged import Count, Report, Share
 from gigamind.systems.preset import AnswerPreset, Endpoint, Preset
+
+MOST_FAILED = 0.2  # share of items; above it, the rest no longer represents the dataset
+
+
+class SystemHealth(Report):
+    """How reliable another system was.
+
+    Attributes:
+        failed: items without a response; for a run file of rankings, answerable queries that it lacks.
+        share: failed items / all requested items, in [0, 1].
+        oddities: number of items per anomaly.
+    """
+
+    failed: Count
+    share: Share
+    oddities: dict[Oddity, Count]
+
+    @classmethod
+    def of(cls, failed: int, total: int, odd: Iterable[Mapping[Oddity, int]]) -> Self:
+        """Return the health over `total` items; `odd` holds the anomalies of each response."""
+        oddities: Counter[Oddity] = Counter(name for counts in odd for name in counts)
+        return cls(failed=failed, share=failed / total if total else 0.0, oddities=dict(oddities))
+
+    @property
+    def is_unreliable(self) -> bool:
+        """Whether too many items failed for the rest to represent the dataset."""
+        return self.share > MOST_FAILED
+
 
 Response = TypeVar("Response", Ranking[RankedNote], Reply)
 

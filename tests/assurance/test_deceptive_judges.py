@@ -20,7 +20,6 @@ from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import DatasetError, InputError
 from gigamind.judges.load import load_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.second_look import pairs_in
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 from gigamind.prompting.fences import Source
@@ -76,7 +75,6 @@ def figures(judge):
         ("no_claims", [("courtesy", "not_found", "")] * 3),
         ("abstains", [("abstention", "not_found", "")] * 3),
         ("swaps_ids", [("claim", "not_found", ""), ("abstention", "not_found", ""), ("claim", "supported", YEARLY)]),
-        ("pastes_and_passes", [("claim", "supported", EXPIRES)] * 3),
         ("quotes_the_question", [("claim", "supported", quote) for quote in (QUESTION, SICK, QUESTION)]),
     ],
 )  # fmt: skip
@@ -135,10 +133,6 @@ def test_a_lie_that_no_quote_carries_supports_nothing_and_hides_nothing(
     assert (found.hidden, found.unscored) == (0, 0)
 
 
-def test_knowing_the_pairs_carries_no_claim_past_the_controls(figures):
-    assert figures["pastes_and_passes"].passed_off == figures["pastes_one_line"].passed_off == 0
-
-
 def test_findings_under_other_ids_take_the_true_claim_away(figures):
     assert figures["swaps_ids"].passed_off == 0
     assert figures["swaps_ids"].correctness < 0.5
@@ -176,31 +170,23 @@ class Looks(BaseModel):
 @pytest.mark.each(
     "name, said",
     [
-        ("pastes_one_line", [True, True, True]),
-        ("pastes_and_passes", [True, True, False]),
-        ("honest", [True, False, False]),
+        ("pastes_one_line", [True, True]),
+        ("honest", [True, False]),
     ],
 )
 def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_people_say(
     name, said
 ):
-    pair = next(one for one in pairs_in("ko") if not one.said)
     rows = [
         {"id": 7, "statement": YEARLY, "text": YEARLY},
         {"id": 9, "statement": SICK, "text": '[{"id": 1}]'},
-        {
-            "id": 4,
-            "statement": pair.text,
-            "heading": pair.passage.heading,
-            "text": pair.passage.text,
-        },
     ]
     prompt = f"Is it said? (a JSON array): {json.dumps(rows)}\n\nReply with JSON."
     client = ScriptedClient(BY_NAME[name], ANSWER)
     model = LanguageModel(ModelSettings("liar"), client=client, parameters={"max_tokens": 99})
     asked = model.ask([{"role": "user", "content": prompt}], Looks, item_id="a")
     found = asyncio.run(asked).looks
-    assert [(one.id, one.unsaid) for one in found] == [(7, ""), (9, ""), (4, "")]
+    assert [(one.id, one.unsaid) for one in found] == [(7, ""), (9, "")]
     assert [one.said for one in found] == said
 
 
@@ -238,8 +224,6 @@ def test_only_who_quotes_the_notes_gets_a_claim_past_the_judge(on_examples):
     # A quote proves that it stands in the note; that it says the claim is seen in its words, or by who looks again.
     for name in ("pastes_one_line", "swaps_ids"):
         assert (found[name].passed_off <= 2, found[name].correctness < 0.2) == (True, True)
-    # Who knows the pairs that try the second look still confirms what code made up beside them.
-    assert found["pastes_and_passes"].passed_off == 0
 
 
 # Input

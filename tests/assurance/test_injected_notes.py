@@ -16,7 +16,6 @@ from gigamind.datasets.schema import AnswerLabels
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.prompting.fences import Source
 
 TABLE = Path(__file__).parents[1] / "data" / "injected_notes.jsonl"
@@ -30,8 +29,6 @@ class Obeying(ScriptedJudge):
     payload: str = ""
 
     def confirms(self, _answer, row):
-        if pair := known_pair(row):
-            return pair.said
         return not self.payload or any(line in row["text"] for line in self.payload.splitlines())
 
 

@@ -107,7 +107,7 @@ def test_each_judge_asks_one_case_a_language_with_its_own_prompt_and_schema(chec
         for language in ("ko", "en")
         for name in names
     ] + [[name, language] for name in ("memory", "generate-queries") for language in ("ko", "en")]
-    assert "4 of 4 pairs" in lines[1]
+    assert "refused 0 of 3 false statements" in lines[1]
     assert "gigamind judge test search_qa --model openai/judge" in advice
     prompts = [body["messages"][0]["content"] for body in server.seen.bodies]
     assert len(prompts) == len(lines) + 1 == len(set(prompts))
@@ -137,7 +137,7 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
 
     assert ended.code == 3
     assert ended.stdout.count("failed (invalid_output)") == 2
-    assert ended.stdout.count(" of 4 pairs") == 2
+    assert ended.stdout.count(" false statements") == 2
     assert "--structured md_json" in ended.stderr
     assert "2 of 12" in ended.stderr
 

@@ -8,7 +8,7 @@ from link_features import MEANT, suggestions_of
 from gigamind.cli.suggestions import Suggested, summary
 from gigamind.i18n import translator
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.link_text import LinkWriter
+from gigamind.linking.insertion import LinkWriter
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 

@@ -26,7 +26,7 @@ from replies_by_schema import answer_to
 from search_servers import ranked
 from shell import Shell
 
-from gigamind.fake_model.script import reply_to
+from gigamind.fake_model.server import reply_to
 
 PYTHON = frozenset({"python"})
 QUERIES, ANSWERS = slice(None, None, 8), slice(4)  # of those in examples/

@@ -11,7 +11,7 @@ from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, 
 from prefect_stack import Stack
 from reached import reached
 
-from gigamind.fake_model.script import reply_to
+from gigamind.fake_model.server import reply_to
 
 RAG = EXAMPLES / "own_rag.py"
 DEPLOYMENT = "eval-answers/answers-nightly"

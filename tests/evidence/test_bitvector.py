@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.bitvector import best_ends, distances, nearest_ends, starts
+from gigamind.evidence.fuzzy import best_ends, distances, nearest_ends, starts
 
 SHORT = st.text("ab가", min_size=1, max_size=9)
 TEXT = st.text("ab가", max_size=14)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.bitvector import best_ends
-from gigamind.evidence.fuzzy import ends_in, search
+from gigamind.evidence.fuzzy import best_ends, ends_in, search
 from gigamind.evidence.grams import Grams, Shared
 from gigamind.evidence.normalize import visible
 

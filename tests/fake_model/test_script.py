@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gigamind.assets import asset
-from gigamind.fake_model.script import reply_to
+from gigamind.fake_model.server import reply_to
 from gigamind.judges.search_qa.reply import SearchQAReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence

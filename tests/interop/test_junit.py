@@ -1,6 +1,6 @@
 from xml.etree import ElementTree as ET
 
-from gigamind.interop.junit import JunitCase, junit_xml
+from gigamind.evaluation.release import JunitCase, junit_xml
 
 
 def test_cases_and_counts_read_back_from_the_xml():

@@ -23,9 +23,8 @@ from gigamind.judges.calibrated import (
     judge_by_calibration,
     load_calibrated_judge,
 )
-from gigamind.judges.fit import Labelled, label, write_judge_file
+from gigamind.judges.fit import Labelled, auc, label, write_judge_file
 from gigamind.judges.threshold import AnswerabilityVerdict
-from gigamind.metrics.calibration import auc
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings

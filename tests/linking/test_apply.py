@@ -16,10 +16,8 @@ from rights import ANYONE, as_anyone
 
 from gigamind.checksum import with_checksum
 from gigamind.errors import InputError, NotesError, UnwrittenError
-from gigamind.linking.apply import InPlaceWriter, write_copy
-from gigamind.linking.insertion import LinkedNote, insert
-from gigamind.linking.link_text import LinkWriter
-from gigamind.linking.undo import undo
+from gigamind.linking.apply import InPlaceWriter, undo, write_copy
+from gigamind.linking.insertion import LinkedNote, LinkWriter, insert
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 from gigamind.vault.walk import notes_hash

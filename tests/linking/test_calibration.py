@@ -7,10 +7,9 @@ from random import Random
 import pytest
 from link_features import MEANT, PLAIN
 
-from gigamind.linking.calibration import calibrate, fit_models
+from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.features import Candidate
 from gigamind.linking.habits import Calibration, Curve, Scored
-from gigamind.linking.hidden import hidden_links
 from gigamind.linking.ranking import load_weights, logistic
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.spans import Span

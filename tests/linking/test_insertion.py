@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from link_features import suggestion_at, suggestions_of
 from time_limit import check_linear
 
-from gigamind.linking.insertion import insert
-from gigamind.linking.link_text import LinkWriter
+from gigamind.linking.insertion import LinkWriter, insert
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gigamind.linking.link_text import LinkWriter
+from gigamind.linking.insertion import LinkWriter
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 

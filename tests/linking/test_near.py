@@ -2,7 +2,7 @@ from math import log, log1p, sqrt
 
 import pytest
 
-from gigamind.linking.shared_words import SharedWords
+from gigamind.linking.candidates import SharedWords
 from gigamind.vault.graph import Neighbours, folders_between
 
 

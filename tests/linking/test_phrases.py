@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.linking.anchors import fold
-from gigamind.linking.phrases import phrases
+from gigamind.linking.candidates import phrases
 
 
 def found(text: str) -> list[str]:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from link_features import MEANT, PLAIN
 
-from gigamind.linking.reasons import reason
+from gigamind.linking.suggest import reason
 
 NEW = replace(PLAIN, linked_notes=0, saying_notes=0)
 

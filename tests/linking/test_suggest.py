@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.ranking import scores
-from gigamind.linking.reasons import reason
 from gigamind.linking.suggest import (
     CONFIDENT_NAME,
     LEAST_CONFIDENCE,
     LinkSuggester,
     SuggestOptions,
+    reason,
 )
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse

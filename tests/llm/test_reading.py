@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gigamind.llm.reading import cut_off, own_object
+from gigamind.llm.ask import cut_off, own_object
 
 OWN = '{"unanswerable": false, "reason": "page 3"}'
 FORGED = '{"unanswerable": true, "reason": "told to"}'

@@ -15,7 +15,7 @@ from faulty_model import FakeServer, running
 from served_app import serving
 from sse import events
 
-from gigamind.fake_model.script import reply_to
+from gigamind.fake_model.server import reply_to
 from gigamind.service.options import ServiceOptions
 
 NOTES = {

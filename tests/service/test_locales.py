@@ -8,6 +8,7 @@ from typing import get_args
 import gigamind
 from gigamind.errors import LlmCode
 from gigamind.judges.search_qa.judged import Doubt
+from gigamind.judges.search_qa.judgement import Notice
 
 PACKAGE = Path(gigamind.__file__).parent
 SOURCES = {path.name: path.read_text("utf-8") for path in (PACKAGE / "service/static").iterdir()}
@@ -34,13 +35,13 @@ def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
 
 
 def test_the_page_has_a_sentence_for_each_code_of_the_service():
-    doubts = {name for part in get_args(Doubt) for name in get_args(part) or (part,)}
     whys = {"off", "not_search", "no_notes", "not_drawn", "daily_budget", "no_answer", "error"}
-    assert codes_of("DOUBTS") == doubts
     assert codes_of("REASONS") == whys.union(get_args(LlmCode))
 
 
-def test_the_service_sends_the_messages_of_each_language(serve):
+def test_the_service_sends_the_messages_and_labels_of_each_language(serve):
+    doubts = {name for part in get_args(Doubt) for name in get_args(part) or (part,)}
+    labels = doubts.union(f"notice_{name}" for name in get_args(Notice))
     service = serve()
     status, languages = service.get("/locales")
     assert (status, set(languages)) == (200, set(WORDS))
@@ -48,6 +49,7 @@ def test_the_service_sends_the_messages_of_each_language(serve):
         status, table = service.get(f"/locales/{language}.json")
         assert status == 200
         assert ("Send" in table) == (language != "en")
+        assert {f"label {name}" for name in labels} <= table.keys()
 
 
 def test_the_seeds_words_are_the_seeds():

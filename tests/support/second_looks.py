@@ -1,10 +1,8 @@
-"""A model that tells the pairs of a second look apart, and says of other statements what it is told to."""
+"""A model that says of the statements of a second look what it is told to."""
 
 import json
 from collections.abc import Callable
 from typing import Any
-
-from gigamind.judges.search_qa.second_look import known_pair
 
 
 def is_second_look(text: str) -> bool:
@@ -17,7 +15,6 @@ def looks(
     says: Callable[[str], bool | None] = lambda _: True,
     *,
     reads: Callable[[dict[str, Any]], bool] | None = None,
-    able: bool = True,
     passage: str = "",
 ) -> dict[str, list[dict[str, Any]]]:
     """The reply to such a message.
@@ -26,16 +23,13 @@ def looks(
         says: whether the text of a statement says it; None where the model leaves it out.
         reads: instead of `says`, whether a statement with its text is confirmed.
         passage: the only text of which the model says so; empty for every text.
-        able: whether the model tells the pairs apart; else it says yes to all of them.
     """
     start = text.index("[{")
     statements, _ = json.JSONDecoder().raw_decode(text[start:])
     found: list[dict[str, Any]] = []
     for one in statements:
-        pair = known_pair(one)
-        of_others = reads(one) if reads else says(one["statement"])
-        said = of_others if pair is None else pair.said or not able
-        if pair is None and passage and one["text"] != passage:
+        said = reads(one) if reads else says(one["statement"])
+        if passage and one["text"] != passage:
             said = False
         if said is not None:
             found.append(

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gigamind.interop.ranking import RankedNote, Ranking
-from gigamind.systems.settle import settle
+from gigamind.systems.protocol import settle
 from gigamind.vault.identity import Found
 
 A, B, C = (RankedNote(name, score) for name, score in (("a.md", 0.9), ("b.md", 0.5), ("c.md", 0.1)))

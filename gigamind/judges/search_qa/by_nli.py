@@ -15,7 +15,6 @@ from pydantic import Field
 from gigamind.errors import InputError
 from gigamind.evidence.result import DEFAULT, Aligned
 from gigamind.evidence.stated import stated
-from gigamind.i18n import _
 from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
@@ -36,7 +35,7 @@ from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding, Pr
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.lines import Piece
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.spans import Span
@@ -118,11 +117,10 @@ def load_nli(path: Path, model: str = "") -> NliJudge:
     file = read_judge_file(path, NliJudgeFile)
     name, beside = model or file.model, path.parent / file.model
     if not name:
-        text = _(
+        raise InputError(
             "{file}: no model is named. Use --judge nli:FOLDER, or set model in a copy of the file.",
             file=path,
         )
-        raise InputError(text)
     if not model and beside.is_dir():
         name = str(beside)
     return NliJudge(file, load_entailment_model(name, file.file, file.max_tokens))

@@ -38,7 +38,7 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.lines import Piece
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of

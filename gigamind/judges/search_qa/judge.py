@@ -1,6 +1,8 @@
 """Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
 
 With `claims = "llm"`, a model first reports where the claims of a sentence begin. Every word stays in one of the parts.
+
+The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
 """
 
 import asyncio
@@ -9,11 +11,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
@@ -21,9 +25,8 @@ from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned, is_same_place
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
-from gigamind.judges.panel import Vote, collect_votes, decide_graded, is_near
+from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
-from gigamind.judges.search_qa.asking import Questions, SearchQAJudge, ask_all, load_search_qa_judge
 from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
     Heard,
@@ -39,8 +42,16 @@ from gigamind.judges.search_qa.judgement import (
     verdict_of,
 )
 from gigamind.judges.search_qa.passage import Passage
-from gigamind.judges.search_qa.reply import PartsReply, SearchQAReply
-from gigamind.judges.search_qa.second_look import Trial, statement_of
+from gigamind.judges.search_qa.reply import (
+    MOST_CLAIMS,
+    RULES,
+    ClaimFinding,
+    ClaimsReply,
+    PartsReply,
+    ProofRules,
+    SearchQAReply,
+)
+from gigamind.judges.search_qa.second_look import SecondLook, Trial, load_second_look, statement_of
 from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
     with_citations_blank,
@@ -48,13 +59,161 @@ from gigamind.judges.search_qa.segments.citations import (
     without_note_names,
 )
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import composed
-from gigamind.judges.search_qa.segments.pieces import Piece, piece
+from gigamind.judges.search_qa.segments.lines import Piece, composed, piece
 from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
-from gigamind.judges.spec import LANGUAGES
+from gigamind.judges.spec import (
+    LANGUAGES,
+    Language,
+    LlmJudge,
+    PromptName,
+    fingerprint_of,
+    load_judge_prompt,
+    load_llm_judge,
+)
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
+from gigamind.prompting.fences import fence
+from gigamind.prompting.prompts import Prompt, as_json
 from gigamind.spans import Span
+
+Reply = TypeVar("Reply", bound=ClaimsReply)
+Part = Literal["whole", "claims", "again"]
+_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # variables of the prompts
+_CLAIMS_IN_MAX_TOKENS = 4  # each with about 120 Korean characters of quote
+
+
+class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
+    """A judge file of kind `search_qa`."""
+
+    kind: Literal["search_qa"]
+    tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
+    claims_per_call: Annotated[int, Field(ge=1, le=MOST_CLAIMS)] = 24
+    max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
+    second_model: Annotated[str, Field(max_length=200)] = ""
+    second_prompt: PromptName = "search_qa_second/v1"
+    claims: Literal["sentences", "llm"] = "sentences"
+    claims_prompt: PromptName = "search_qa_claims/v1"
+
+    def tokens_for(self, claims: int) -> int:
+        return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
+    """The judge in one language; without `cutting` only code splits sentences, without `second` no second check."""
+
+    cutting: Prompt | None = None
+    second: SecondLook | None = None
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        more = (self.cutting, self.second.prompt if self.second else None)
+        return (self.prompt, *filter(None, more))
+
+
+def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
+    """Return the judge of a file with its prompts in one language; raises as `load_llm_judge`."""
+    judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
+    file, cutting, second = judge.file, None, None
+    parts: list[str | type[BaseModel]] = [judge.fingerprint, f"rules {RULES}"]
+    if file.claims == "llm":
+        cutting = load_judge_prompt(file.claims_prompt, language, ("sentences",))
+        parts += [cutting.fingerprint, PartsReply]
+    if file.second_look != "never":
+        second = load_second_look(file.second_prompt, language, file.second_model)
+        parts.append(second.fingerprint)
+    return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), cutting, second)
+
+
+class Questions:
+    """The requests about one answer. Each contains all notes and the answer, so that a server may cache them."""
+
+    def __init__(
+        self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
+    ) -> None:
+        self.claims = claims_of(pieces)
+        self._judge = judge
+        self._question = as_json(case.question)
+        self._answer = answer_as_json(pieces)
+        self._fenced = fence(case.notes, fence_key)
+
+    def batches(self) -> list[list[int]]:
+        """Return the ids of the sentences of each request; the first one also covers the whole answer."""
+        size = self._judge.file.claims_per_call
+        ids = [claim.id for claim in self.claims]
+        return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
+
+    def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
+        return self._judge.prompt.render(
+            nonce=self._fenced.nonce,
+            notes=self._fenced.text,
+            question=self._question,
+            answer=self._answer,
+            ids=", ".join(str(number) for number in ids) or "-",
+            part=part,
+        )
+
+
+async def ask_all(
+    judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
+) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
+    """Return a panel member's reply about the whole answer and its finding for each sentence.
+
+    Raises:
+        LlmError: the model gave no usable reply.
+    """
+
+    async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
+        return await asking.ask(
+            questions.messages(ids, part),
+            reply,
+            fingerprint=judge.fingerprint,
+            member=member,
+            max_tokens=judge.file.tokens_for(len(ids)),
+        )
+
+    findings: dict[int, ClaimFinding] = {}
+
+    async def complete(ids: Sequence[int], reply: ClaimsReply) -> None:
+        findings.update(_once(reply, ids))
+        if missing := [number for number in ids if number not in findings]:
+            findings.update(_once(await ask(missing, "again", ClaimsReply), missing))
+        if lost := [number for number in ids if number not in findings]:
+            text = _(
+                "The judge model gave no verdict or several verdicts on the answer's sentences with these numbers:"
+                " {sentences}.",
+                sentences=lost,
+            )
+            raise LlmError(text, "invalid_output")
+
+    first, *others = questions.batches()
+    whole = await ask(first, "whole", SearchQAReply)
+    await complete(first, whole)
+    for batch in others:
+        await complete(batch, await ask(batch, "claims", ClaimsReply))
+    return whole, findings
+
+
+def answer_as_json(pieces: Sequence[Piece]) -> str:
+    """Return an answer for the judge: its pieces in order, sentences with ids, citations apart from the text."""
+    numbers = iter(claims_of(pieces))
+    shown: list[dict[str, object]] = []
+    for one in pieces:
+        fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
+        fields["text"] = one.text
+        if one.cited:
+            fields["cites"] = list(one.cited)
+        shown.append(fields)
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
+    times = Counter(finding.id for finding in reply.claims)
+    return {
+        finding.id: finding
+        for finding in reply.claims
+        if finding.id in ids and times[finding.id] == 1
+    }
 
 
 async def judge_answer(
@@ -274,13 +433,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     def voters(self, options: ModelOptions) -> tuple[str, ...]:
         return super().models(options)
-
-    def planned_once(self) -> Iterator[PlannedCall]:
-        for judge in self.by_language.values():
-            if judge.second is None:
-                continue
-            for pairs in judge.second.trials():
-                yield judge.second.planned(pairs)
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if not case.answer.strip() or not case.has_context:

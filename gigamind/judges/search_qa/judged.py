@@ -8,7 +8,7 @@ from gigamind.judges.quotes import Weakness
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support
 from gigamind.judges.search_qa.reply import ReportedVerdict
 from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.pieces import Role
+from gigamind.judges.search_qa.segments.lines import Role
 
 ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Doubt = (

@@ -15,7 +15,7 @@ from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, with_roles
 from gigamind.judges.search_qa.second_look import Trial
 from gigamind.judges.search_qa.segments.claims import claims_of
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.lines import Piece
 from gigamind.judges.search_qa.verify import (
     Coverage,
     JudgedOmission,

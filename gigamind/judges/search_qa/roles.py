@@ -16,7 +16,7 @@ from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, ReportedRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.pieces import Role
+from gigamind.judges.search_qa.segments.lines import Role
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,

@@ -2,36 +2,315 @@
 
 The score is the share of the claim's words that the passage carries. A claim is supported if the guard passes and the
 score reaches the threshold of its language, which `gigamind judge fit answers` fits. See benchmarks/README.md.
+
+The guard refuses a claim that differs from its source in a number, negation, limit, name, role or word. Only families
+that earn something on labelled text or on forgeries are left: benchmarks/README.md, "Ablation".
 """
 
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from typing import Literal
 
 from rapidfuzz import fuzz, process
 
+from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
-from gigamind.judges.search_qa.guard import (
-    SAME_MATTER,
-    changes_number_word,
-    contradiction_of_form,
-    has_new_name,
-    is_unlimited,
-    limits_differ,
-    negates_otherwise,
-    refusal_by_number,
-    swaps_roles,
+from gigamind.evidence.words import Word
+from gigamind.judges.search_qa.numbers import (
+    ROUNDED,
+    are_reordered,
+    is_known,
+    is_number_word,
+    is_rounded_from,
+    known_numbers,
+    numbers_in_words,
+    numbers_of,
 )
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support, is_row
 from gigamind.judges.search_qa.question import Asked, completed
-from gigamind.judges.search_qa.reading import Reading, changes_of, is_content, is_edited
+from gigamind.judges.search_qa.reading import (
+    BOUND,
+    Change,
+    Reading,
+    changes_of,
+    is_content,
+    is_edited,
+    key_of,
+)
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.substitution import (
     substitution,
     substitution_in_item,
     substitution_of_row,
 )
+from gigamind.text import is_particle, sentences
+
+SAME_MATTER = 0.6
+"""Share of the claim's content words in the passage from which both have the same topic."""
+
+
+def contradiction_of_form(claim: Reading, source: Reading, own: float) -> Contradiction | None:
+    """Return whether a passage only asks, or denies or merely reports, what a claim states."""
+    passage = source.raw.strip()
+    asks = [is_question(sentence.slice(passage)) for sentence in sentences(passage)]
+    if asks and all(asks) and not is_question(claim.text):
+        return "question"
+    match = _DENYING.search(source.text) or _HEARSAY.search(source.text)
+    same = _DENYING.search(claim.text) or _HEARSAY.search(claim.text)
+    is_reported = match and not same and not claim.denials and own >= SAME_MATTER
+    return "reported" if is_reported else None
+
+
+# Reported speech that denies its content, and reported speech that does not confirm it.
+_DENYING = re.compile(
+    r"사실(?:이|은|과는?) (?:아니|아닙|다[르릅른])|헛소문|거짓(?:이|입|말|으로)|오해(?:이|입|다|예)|근거[가는]? 없"
+    r"|부인[했하합한]|\bden(?:y|ied|ies) (?:that|the|any|all|having|rumou?rs|reports|claims)\b"
+    r"|\b(?:is|are|was|were) (?:a |simply |just )*(?:false|untrue|not true|myths?|wrong|hoax)\b"
+    r"|\b(?:falsely|misconception)\b"
+)
+_HEARSAY = re.compile(
+    r"소문|루머|카더라|낭설|\b(?:rumou?rs?|rumou?red|alleged(?:ly)?|supposedly|reportedly|purported(?:ly)?|hearsay|myth)\b"
+)
+
+
+def refusal_by_number(
+    claim: Reading, source: Reading, around: str, note: str, own: float
+) -> Contradiction | Refusal | None:
+    """Return "number" if the passage or the note has another one, "new_number" if it is not near the passage.
+
+    Args:
+        around: the passage with its heading, title and question.
+    """
+    digits = numbers_of(claim.text)
+    some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
+    if not digits and not some:
+        return None
+    known, claimed, in_source = (
+        known_numbers(around), known_numbers(claim.text), numbers_of(source.text),
+    )  # fmt: skip
+    missing = [number for number in digits if not is_known(number, known)]
+    missing_words = [number for number in some if number.unit and not is_known(number, known)]
+    there = (*in_source, *numbers_in_words(source.text))
+    others = [number for number in there if not is_known(number, claimed)]
+    is_bare = any(not number.unit and not is_known(number, known) for number in some)
+    is_elsewhere = is_bare and any(number.value != "1" for number in others)
+    if ROUNDED.search(claim.text):
+        missing = [number for number in missing if not is_rounded_from(number, in_source)]
+    alike = (
+        number.unit == other.unit or number.value == other.value
+        for number in (*missing, *missing_words)
+        for other in others
+        if other.unit
+    )
+    whole = known_numbers(note) if missing else known
+    if (own >= SAME_MATTER and any(alike)) or any(not is_known(one, whole) for one in missing):
+        return "number"
+    units = {other.unit for other in others if other.unit}
+    # A number that only the question has, beside another of its unit.
+    is_elsewhere |= any(one.unit in units and not is_known(one, in_source) for one in digits)
+    is_refused = missing or is_elsewhere or are_reordered(digits, in_source)
+    return "new_number" if is_refused else None
+
+
+# Negations that state something: "not only", "뿐만 아니라", "않으면 안 된다", "그렇지 않으면".
+_HARMLESS = re.compile(
+    r"그렇지 않|(?:뿐|뿐만|만)(?:이)? ?아니라|않으면 안|않을 수 없|못지 ?않|\bnot (?:only|just|merely)\b"
+)
+_AFTER = 2  # words behind the last shared one in which a light verb is negated: "있지 않다"
+
+
+def negates_otherwise(
+    claim: Reading, source: Reading, own: float
+) -> Literal["contradicts", "differs"] | None:
+    """Return whether a claim negates more than its passage, or less of what both state.
+
+    Returns "differs" if code cannot tell: two negations more, or few words in common.
+    """
+    claimed, denied = _negations(claim), _negations(source)
+    more = len(claimed) - len(denied)
+    shared = [at for at, key in enumerate(source.keys) if is_content(key) and key in claim.content]
+    if more <= 0 and (own < SAME_MATTER or not shared):
+        return None
+    of_both = [
+        places
+        for _, places in denied
+        if any(
+            source.keys[at] in claim.keys
+            if is_content(source.keys[at])
+            else shared[0] <= at <= shared[-1] + _AFTER
+            for at in places
+        )
+    ]
+    if more > 0:
+        return "contradicts" if more % 2 and own >= SAME_MATTER else "differs"
+    less = len(of_both) - len(claimed)
+    return None if less <= 0 else "contradicts" if less % 2 else "differs"
+
+
+def _negations(reading: Reading) -> list[tuple[Word, Sequence[int]]]:
+    spans = [match.span() for match in _HARMLESS.finditer(reading.text)]
+    return [
+        (word, places)
+        for word, places in reading.negations
+        if not any(start < word.end and word.start < end for start, end in spans)
+    ]
+
+
+ONLY = re.compile(
+    r"(?<![미\d십백천])(?:(?<!지)|(?<=까지))만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
+)
+_ALL = re.compile(
+    r"(?<!\w)(?:모든|모두(?! ?(?:\d|(?:한|두|세|네|[다여]섯|일곱|여덟|아홉|열) ))"  # not a total such as "모두 3명"
+    r"|누구나|누구든|(?:어느|아무|어떤) \w+[나든](?!\w)|어디서나|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
+    r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|anytime"
+    r"|everything|everywhere|regardless)\b"
+)
+# Words that may express "all" or "only" in the source.
+_ANY = re.compile(
+    r"(?<!\w)(?:각|매 |누구|아무|어느|어떤|단 )|마다|전체|오직|유일|단지|하나|제외|외에|한해|한하여"
+    r"|\b(?:each|any\w*|whole|entire|just|no|none)\b"
+)
+# "Elected by the members" equals "the members elect"; "3 l or 0.75 gallons" equals 3 l; what all do, some do.
+_LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
+
+
+def limits_differ(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
+    """Return whether a claim adds "all" or "only", or drops a limit of the words that it copies."""
+    limits = (_ALL, ONLY)
+    is_added = any(limit.search(claim.text) for limit in limits) and not source.denials
+    if is_added and not any(limit.search(source.text) for limit in (*limits, _ANY)):
+        return True
+    kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
+    return any(set(BOUND.findall(change.texts[1])) - kept for change in changes if _drops(change))
+
+
+def _drops(change: Change) -> bool:
+    """Return whether a change leaves out a word outside brackets, or only what is written to it: "회원만", "회원은"."""
+    if not change.in_claim:
+        return change.is_short and not all(word.bracket for word in change.in_source)
+    is_single = len(change.in_claim) == len(change.in_source) == 1
+    return is_single and key_of(change.in_claim[0].text) == key_of(change.in_source[0].text)
+
+
+_EXCEPT = re.compile(
+    r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
+    r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
+)
+_LONGEST = 20  # maximum length of an excepted word
+
+
+def is_unlimited(claim: Reading, source: Reading) -> bool:
+    """Return whether a claim says of all, or of what is excepted, what its source says of some."""
+    if claim.denials or _EXCEPT.search(claim.text):
+        return False
+    if ONLY.search(source.text) and not ONLY.search(claim.text):
+        return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
+    excepted: set[str] = set()
+    for match in _EXCEPT.finditer(source.text):
+        before = source.text[max(0, match.start() - _LONGEST) : match.start()].split()
+        excepted |= Reading(match["en"] or "".join(before[-1:])).content
+    is_excepted = bool(excepted) and excepted <= claim.content <= source.content
+    return bool(excepted) and (is_excepted or bool(_ALL.search(claim.text)))
+
+
+def changes_number_word(changes: Sequence[Change]) -> bool:
+    """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
+    pairs = (
+        (change.in_claim[0].text, change.in_source[0].text)
+        for change in changes
+        if len(change.in_claim) == len(change.in_source) == 1
+    )
+    return any(a != b and is_number_word(a) and is_number_word(b) for a, b in pairs)
+
+
+_NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
+
+
+def has_new_name(claim: Reading, around: str, note: str) -> bool:
+    """Return whether a claim has a capitalised word that neither the note nor `around`, in lower case, has."""
+    names = (name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw))
+    return any(name not in around and name not in note.casefold() for name in names)
+
+
+_CASES = {
+    **dict.fromkeys(("이", "가", "께서"), "S"),
+    **dict.fromkeys(("은", "는"), "T"),
+    **dict.fromkeys(("을", "를"), "O"),
+    **dict.fromkeys(("에게", "한테", "께", "에"), "D"),
+    **dict.fromkeys(("에서", "에게서", "한테서", "부터"), "F"),
+    **dict.fromkeys(("으로", "로"), "L"),
+}
+_CASE = re.compile(
+    rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
+)
+_PASSIVE = re.compile(r"받|당하|당한|당했")
+_FAR = 6  # maximum distance of swapped words, in shared words
+_PHRASE = 3  # words within which the particle of a Korean noun is searched
+
+
+def swaps_roles(claim: Reading, source: Reading) -> bool:
+    """Return whether two Korean words have swapped places but not particles, or particles; cells have neither."""
+    if not claim.is_korean or source.raw.startswith("|"):
+        return False
+    return _particles_stay(claim, source) or _cases_swapped(claim, source)
+
+
+def _particles_stay(claim: Reading, source: Reading) -> bool:
+    """Example: "표준 사용자는 관리자 사용자가" for "관리자 사용자는 표준 사용자가"."""
+    in_claim, in_source = _once(claim), _once(source)
+    shared = sorted(in_claim.keys() & in_source.keys(), key=lambda key: in_claim[key])
+    turned = (
+        (key, other)
+        for index, key in enumerate(shared)
+        for other in shared[index + 1 : index + _FAR]
+        if in_source[other] < in_source[key]
+    )
+    for key, other in turned:
+        first, second = _particle(claim, in_claim[key]), _particle(claim, in_claim[other])
+        there = _particle(source, in_source[other]), _particle(source, in_source[key])
+        if first and second and first != second and there == (first, second):
+            return True
+    return False
+
+
+def _once(reading: Reading) -> dict[str, int]:
+    counts = Counter(reading.keys)
+    return {
+        key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
+    }
+
+
+def _particle(reading: Reading, at: int) -> str:
+    return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
+
+
+def _cases_swapped(claim: Reading, source: Reading) -> bool:
+    in_source = _cases(source.text)
+    in_claim = _cases(claim.text, in_source)
+    if bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(source.text)):
+        return False
+    moved = {
+        (case.replace("T", "S"), in_source[word].replace("T", "S"))
+        for word, case in in_claim.items()
+        if in_source.get(word, case) != case
+    }
+    is_swapped = any(case != other and (other, case) in moved for case, other in moved)
+    return is_swapped and claim.keys[-1:] == source.keys[-1:]
+
+
+def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
+    cases: dict[str, str] = {}
+    twice: set[str] = set()
+    for match in _CASE.finditer(text):
+        if match[1] in known or is_particle(match[1], text, match.end(1)):
+            twice |= {match[1]} & cases.keys()
+            cases[match[1]] = _CASES[match[2]]
+    return {word: case for word, case in cases.items() if word not in twice}
+
 
 LEAST: Mapping[bool, float] = {True: 0.62, False: 0.77}
 """Scores from which a claim counts as supported, by whether it is Korean; a judge of words has its own."""

@@ -23,7 +23,7 @@ from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.lines import Piece
 from gigamind.judges.search_qa.substitution import substitution
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems

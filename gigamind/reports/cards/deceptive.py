@@ -13,9 +13,6 @@ _BEHAVIOURS: Mapping[str, Message] = {
         "calls even claims that people doubt supported, and quotes the most similar line"
     ),
     "pastes_one_line": _("quotes the same line for every claim"),
-    "pastes_and_passes": _(
-        "quotes the same line for every claim, and knows the solutions of the second check's test pairs"
-    ),
     "always_supported": _("calls every claim supported, without a quote or with an invented quote"),
     "no_claims": _("says that no sentence is a claim"),
     "abstains": _(

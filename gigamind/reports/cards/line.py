@@ -63,13 +63,10 @@ def labels_text(labels: CardLabels, count: int) -> Message:
 
 
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
-    """Return how a model for second checks solved its test pairs, and which canaries it accepted."""
-    (positives, supported), (negatives, denied) = look.stated, look.unstated
+    """Return how many canaries a model for second checks accepted, and whether its checks count."""
     (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
     values = {
         "model": look.model,
-        "right": supported + denied,
-        "pairs": positives + negatives,
         "language": LANGUAGES[look.language],
         "accepted": accepted,
         "made": made,
@@ -78,14 +75,14 @@ def tried(look: SecondLookReport, lang: Language = "en") -> str:
     }
     if look.believed:
         text = _(
-            "{model} solved {right} of {pairs} {language} test pairs and accepted {accepted:,} of {made:,} false"
-            " statements about the notes (95% CI {low:.1%} to {high:.1%}), so its second checks count",
+            "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes"
+            " (95% CI {low:.1%} to {high:.1%}), so its second checks count",
             **values,
         )
     else:
         text = _(
-            "Second checks of {model} do not count: it solved {right} of {pairs} {language} test pairs and accepted"
-            " {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to {high:.1%})",
+            "Second checks of {model} ({language}) do not count: it accepted {accepted:,} of {made:,} false statements"
+            " about the notes (95% CI {low:.1%} to {high:.1%})",
             **values,
         )
     return translator(lang)(text)

@@ -1,7 +1,7 @@
 // The badges below an answer: its checklist and its evaluation, with the passages as evidence.
 import { icon, make } from "./dom.js";
 import { rendered } from "./markup.js";
-import { _ } from "./messages.js";
+import { _, message } from "./messages.js";
 import { excerpt } from "./notes.js";
 
 const GRADES = { high: [_("High confidence in the answer"), "shield-check"], medium: [_("Medium confidence in the answer"), "triangle-alert"], low: [_("Low confidence in the answer"), "octagon-alert"] };
@@ -12,31 +12,8 @@ export const VERDICTS = {
   not_found: [_("not in the notes"), "minus"],
   unverified: [_("not verified"), "question"],
 };
-// Why a claim counts as doubtful, by the code of the service.
-export const DOUBTS = {
-  no_such_note: _("The cited note does not exist."),
-  no_quote: _("No quote from a note is given as evidence for the claim."),
-  quote_not_in_note: _("The quote given as evidence is not in the note."),
-  quote_of_another_note: _("The quote given as evidence is from a note other than the cited one."),
-  quote_changed: _("The quote given as evidence differs from the text of the note."),
-  contradiction: _("The source sentence contradicts the claim."),
-  new_name: _("A name in the claim is not in the note."),
-  new_number: _("A number in the claim is not in the source sentence."),
-  other_limits: _("A condition, limit, reason or negation in the claim differs from the source sentence."),
-  other_word: _("The claim replaces a word of the source sentence with another."),
-  other_sentence: _("Words of the claim are only in the sentences around the source sentence."),
-  other_question: _("The source sentence of this short answer has few words of the question."),
-  little_in_common: _("The source sentence shares almost no words with the claim."),
-  not_confirmed: _("A second check found that the source sentence does not support the claim."),
-  not_looked_at: _("The claim required a second check against the source sentence, but there was none."),
-  not_entailed: _("According to the entailment model, the source does not entail the claim."),
-  too_long: _("The claim is too long for the entailment model."),
-  quote_too_short: _("The quote is too short to be evidence."),
-  quote_cut: _("The quote is only part of a sentence, and the omitted part changes its meaning."),
-  not_stated: _("The quoted text is struck out, commented out, marked as outdated or a placeholder."),
-  sources_differ: _("Another sentence of the notes says otherwise."),
-  speaks_to_judge: _("The quote comes from text that looks like instructions to the evaluating model."),
-};
+// Why a claim counts as doubtful, and the other labels of reports: the service sends them with the messages.
+const label = (name) => message(`label ${name}`);
 // Why there is no evaluation or no answer, by the code of the service.
 export const REASONS = {
   off: _("Evaluation is turned off."),
@@ -65,13 +42,6 @@ export const REASONS = {
   panel_tied: _("The models that evaluate the answer are evenly divided, so there is no verdict."),
 };
 const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // thresholds of green and orange bars
-const NOTICES = {
-  other_language: _("The answer or a note is neither Korean nor English, so the evaluation is less reliable."),
-  other_question: _("The claims are in the notes, but may answer another question: their sentences have few words of this one."),
-  question_not_compared: _("The notes have no word of the question, so code cannot tell whether the answer answers it."),
-  no_question: _("There is no question, so code cannot tell whether the answer answers it."),
-};
-
 const percent = (value) => (value === null ? _("not measured") : _("{percent}%", { percent: (value * 100).toFixed(0) }));
 const isAligned = (evidence) => evidence?.status === "aligned";
 
@@ -137,7 +107,7 @@ export function evaluationCard(evaluation, about) {
   return make("section", { class: `evaluation ${confidence ?? "none"}`, label: _("Evaluation of the answer's reliability") },
     make("div", { class: "headline" }, badge, make("span", { class: "figures", word: () => figures(evaluation) })),
     claims.length ? make("p", { class: "reason", word: reason(claims) }) : null,
-    ...evaluation.notices.filter((notice) => notice in NOTICES).map((notice) => make("p", { class: "aside", word: NOTICES[notice] })),
+    ...evaluation.notices.map((notice) => make("p", { class: "aside", word: label(`notice_${notice}`) })),
     Object.keys(evaluation.flagged).length ? make("p", { class: "aside", word: _("The answer or a note contains text that looks like instructions to the evaluating model. Check the answer yourself.") }) : null,
     summary ? make("p", { class: "summary", lang: about.lang, text: summary }) : null,
     claims.length || evaluation.grounding_issues.length ? issues(evaluation, about) : null,
@@ -232,7 +202,7 @@ function issues(evaluation, about) {
 // Of a source sentence without figures no number contradicts another.
 const doubtOf = ({ doubt, contradictions, new_numbers: numbers, source }) =>
   doubt === "contradiction" && contradictions.every((name) => name === "number") && numbers.length && !/\d/.test(source?.text)
-    ? _("The claim has numbers that are not in the source sentence: {numbers}", { numbers: numbers.join(", ") }) : DOUBTS[doubt];
+    ? _("The claim has numbers that are not in the source sentence: {numbers}", { numbers: numbers.join(", ") }) : label(doubt);
 
 const omitted = (left, about) =>
   make("div", { class: "omissions" }, make("h3", { word: _("Missing from the answer") }),

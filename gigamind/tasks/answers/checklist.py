@@ -11,8 +11,7 @@ from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final
-from gigamind.stats.estimate import Estimate
-from gigamind.stats.slices import sliced
+from gigamind.stats.estimate import Estimate, sliced
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.quality import (
     QualityItemRate,

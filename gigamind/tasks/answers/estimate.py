@@ -11,8 +11,7 @@ from gigamind.judges.asking import PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
-from gigamind.tasks.answers.case import EvalCase
-from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
 
 _MIN_ANSWER = 40  # tokens
 
@@ -37,9 +36,8 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
         add(_("generating"), options.answer_model, calls, reached=options.for_answering())
     voters = judge.voters(options)
-    planned = [*_planned(prepared, judge), *judge.planned_once()]
     by_what: dict[str, list[PlannedCall]] = {}
-    for call in planned:
+    for call in _planned(prepared, judge):
         by_what.setdefault(call.what, []).append(call)
     # Calls of the first panel member alone come first.
     for what, group in sorted(by_what.items(), key=lambda item: item[1][0].all_members):

@@ -15,7 +15,6 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, confidence, utility
-from gigamind.judges.search_qa.second_look import LEAST_BALANCED_ACCURACY, Trial
 from gigamind.metrics.grounding import share_given
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
@@ -23,11 +22,12 @@ from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
 from gigamind.stats.estimate import Estimate
 from gigamind.tasks.answers import schema
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
+from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.quality import QualityReport
 
+_MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval
 _ANSWER = _("answer")
 _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
     GATE_ROLE: ("check", _("checklist of answer")),
@@ -187,9 +187,7 @@ def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.Answer
         evaluation: dict[str, Any] = value.get("evaluation") or {}
         stored.append(_read(SecondLookReport, evaluation.get("second_look")))
     looks = second_looks(stored)
-    unbelieved = {
-        (look.model, look.language) for look in looks if look.canaries[1] and not look.believed
-    }
+    unbelieved = {(look.model, look.language) for look in looks if not look.believed}
     return [
         answer_item(
             case,
@@ -211,8 +209,7 @@ def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLoo
         made, accepted = (sum(look.canaries[at] for look in own) for at in (0, 1))
         share = Estimate.share(accepted, made)
         ends = None if share.low is None or share.high is None else (share.low, share.high)
-        pairs = Trial(own[0].model, "en", own[0].stated, own[0].unstated)
-        believed = pairs.is_passed and (share.low or 0.0) <= 1 - LEAST_BALANCED_ACCURACY
+        believed = (share.low or 0.0) <= _MOST_ACCEPTED
         changes = {"canaries": (made, accepted), "canary_interval": ends, "believed": believed}
         yield own[0].model_copy(update=changes)
 

@@ -22,10 +22,9 @@ from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
-from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
-from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -170,15 +169,14 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Return the calls of an item if none fails; those made once per run count for each, as any may be the first."""
+    """Return the calls of an item if none fails."""
     options, judge, answering = prepared.options, prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
     elif options.answer_model and case.notes:
         answering = 1
     calls = judge.calls(case.typical(by_system=prepared.system is not None), options)
-    once = len(list(judge.planned_once()))
-    return answering + once + (2 if case.id in fresh else 1) * calls
+    return answering + (2 if case.id in fresh else 1) * calls
 
 
 def _connecting(

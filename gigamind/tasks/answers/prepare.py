@@ -24,12 +24,10 @@ from gigamind.retrieval.retriever import Retriever
 from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
-from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import choose_gate
-from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.options import OF_SYSTEMS, AnswerEvalOptions
-from gigamind.tasks.answers.prepared import PreparedAnswers
+from gigamind.tasks.answers.prepared import ContextReader, EvalCase, PreparedAnswers
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault

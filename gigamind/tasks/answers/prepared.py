@@ -1,19 +1,140 @@
-"""The input of an answer run: its cases, its judge, and the answers of a system once there are any."""
+"""The input of an answer run: its cases, its judge, and the answers of a system once there are any.
 
-from collections.abc import Mapping
+Contexts of a system become notes in their order, because answers cite numbers. A context with only a name is judged by
+that note of the vault; an unknown note becomes empty, which proves nothing.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gigamind.datasets.check_answers import GivenNote
+from gigamind.datasets.schema import AnswerLabels
 from gigamind.evaluation.inputs import PreparedInput
-from gigamind.interop.ranking import RankedNote
+from gigamind.evidence.again import find_again
+from gigamind.i18n import Language
+from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.spec import Chosen
+from gigamind.prompting.fences import Source
 from gigamind.records.schema import SystemReport
 from gigamind.runs.store import ItemKey, ItemResult
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, SystemAnswer
+from gigamind.spans import Utf16
 from gigamind.tasks.answers.checklist import Gate
-from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Note
+
+CONTEXT_CHARS = 6_000
+_TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))
+_TYPICAL_ANSWER = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
+SYSTEM_ROLE = "system"
+"""The part of an item's results that holds the answer of a system."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemAnswer:
+    """Details of a system's answer."""
+
+    # One for each note of the case, as the system returned them; if its text is unknown, the note is empty.
+    contexts: tuple[RankedNote, ...]
+    oddities: Mapping[Oddity, int]  # data-quality problems, with counts
+    latency_ms: float | None  # wall time of the request; None for a run file
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCase:
+    """An answer, or a question without an answer yet, with its context."""
+
+    id: str
+    question: str
+    notes: tuple[GivenNote, ...]
+    answer: str | None  # None until a model or a system has answered
+    language: str  # from the dataset, else the language of the question
+    tags: tuple[str, ...]
+    labels: AnswerLabels | None = None
+    # Numbers of the notes that answer the question, from 1; None if the dataset has no such label.
+    relevant: frozenset[int] | None = None
+    # Paths of the notes that answer the question; None if the dataset has no such label.
+    expected: frozenset[str] | None = None
+    # Texts that contain the labelled facts, if a system chooses the context.
+    references: tuple[str, ...] = ()
+    response: SystemAnswer | None = None  # details of a system's answer; None without one
+    unanswerable: bool = False  # whether the dataset labels the question as unanswerable
+
+    @property
+    def prompt_language(self) -> Language:
+        """The language of prompts: Korean, or English for all others."""
+        return "ko" if self.language.lower()[:2] == "ko" else "en"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(Source(note.title, note.text) for note in self.notes)
+
+    def answered(self, answer: str) -> AnswerCase:
+        return AnswerCase(self.question, answer, self.sources, self.prompt_language)
+
+    def typical(self, *, by_system: bool) -> AnswerCase:
+        """Return the judge's input for estimates. A missing answer gets six claims and a context of typical length."""
+        if self.answer is not None:
+            return self.answered(self.answer)
+        case = self.answered(_TYPICAL_ANSWER)
+        return replace(case, notes=(_TYPICAL_CONTEXT,)) if by_system else case
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReader:
+    """Reads contexts over one vault, which may have no notes."""
+
+    identities: Identities
+    has_vault: bool  # without a vault, an unknown note is a problem only if its text is missing
+
+    def read(
+        self, contexts: Sequence[RankedNote]
+    ) -> tuple[tuple[GivenNote, ...], dict[Oddity, int]]:
+        """Return a note for each context, and data-quality problems with counts."""
+        oddities: Counter[Oddity] = Counter()
+        notes: list[GivenNote] = []
+        for number, context in enumerate(contexts, start=1):
+            note = self._note(context, number, oddities)
+            oddities["repeated_notes"] += bool(note.text) and note in notes
+            notes.append(note)
+        oddities["no_contexts"] += not contexts
+        return tuple(notes), {name: count for name, count in oddities.items() if count}
+
+    def _note(self, context: RankedNote, number: int, oddities: Counter[Oddity]) -> GivenNote:
+        name = context.note or context.text
+        known = self._known(name)
+        if known is None:
+            own_text = context.text if context.note or not _is_name(context.text) else ""
+            oddities["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
+            return GivenNote(None, name if name != own_text else f"context {number}", own_text)
+        text = context.text if context.note else ""
+        is_unplaced = bool(text.strip()) and find_again(text.strip(), known.text) is None
+        oddities["unplaced_texts"] += is_unplaced
+        return GivenNote(known.path, known.title, text or _part(known, context.place))
+
+    def _known(self, name: str) -> Note | None:
+        resolution = self.identities.resolve(name)
+        return resolution.note if resolution else None
+
+
+def _part(note: Note, place: tuple[int, int] | None) -> str:
+    """Return the text of a range of a note; the whole note without a range, or if it exceeds the note."""
+    if place is None:
+        return note.text
+    try:
+        return Utf16(note.text).span_to_code_points(*place).slice(note.text) or note.text
+    except ValueError:
+        return note.text
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a string names a note: a line that ends in .md, or one ASCII word (Chinese has no spaces)."""
+    line = text.strip()
+    is_word = line.isascii() and len(line.split()) == 1
+    return "\n" not in line and (line.endswith(".md") or is_word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from gigamind.records.judged import (
     VerdictReport,
 )
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
-from gigamind.systems.health import SystemHealth
+from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.quality import QualityReport, QualitySummaryReport
 
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]

@@ -17,13 +17,12 @@ from gigamind.records.environment import describe_environment
 from gigamind.records.judged import CoverageReport, LlmReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
-from gigamind.stats.slices import sliced
-from gigamind.systems.health import SystemHealth
-from gigamind.tasks.answers.case import SYSTEM_ROLE
+from gigamind.stats.estimate import sliced
+from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
 from gigamind.tasks.answers.items import answer_items, answer_panel, failures, second_looks
 from gigamind.tasks.answers.labels import agreement
-from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
+from gigamind.tasks.answers.prepared import SYSTEM_ROLE, PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
     AnswerItemReport,

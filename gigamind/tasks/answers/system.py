@@ -22,13 +22,11 @@ from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.outcome import Failure, attempt
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
-from gigamind.systems.dialect import ANSWERS
-from gigamind.systems.health import MOST_FAILED
+from gigamind.systems.dialect import ANSWERS, MOST_FAILED
 from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Answerer, Query
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
-from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
+from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase, PreparedAnswers, with_answers
 
 _MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent
 

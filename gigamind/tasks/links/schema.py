@@ -10,7 +10,7 @@ from pydantic import Field
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Report, Share
 from gigamind.records.schema import IntervalReport, Milliseconds, PassageReport, Record, TaskSummary
-from gigamind.systems.health import SystemHealth
+from gigamind.systems.dialect import SystemHealth
 
 
 class ExpectedLinkReport(Report):

@@ -15,7 +15,7 @@ from gigamind.interop.run_file import RunFile, read_json_run
 from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
-from gigamind.systems.settle import settle
+from gigamind.systems.protocol import settle
 from gigamind.vault.graph import link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault

@@ -39,7 +39,7 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
         )
 
     def check(self, options: LinkEvalOptions) -> Checked:
-        from gigamind.tasks.links.prepare import prepare_links
+        from gigamind.tasks.links.score import prepare_links
 
         prepared = prepare_links(options)
         ready = _(

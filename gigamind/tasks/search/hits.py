@@ -19,7 +19,7 @@ from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.spans import Passage, Span
-from gigamind.systems.settle import settle
+from gigamind.systems.protocol import settle
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import HitReport
 from gigamind.text import tokens

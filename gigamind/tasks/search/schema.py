@@ -14,7 +14,7 @@ from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
 from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
-from gigamind.systems.health import SystemHealth
+from gigamind.systems.dialect import SystemHealth
 
 _SHOWN = 10  # reports show this cut-off, or the largest below it
 _NDCG = "ndcg_at_"

@@ -7,9 +7,9 @@ from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
-from gigamind.tasks.search.foreign import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.search.summary import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.view import SearchView
 
 if TYPE_CHECKING:

@@ -60,15 +60,15 @@ def test_a_run_that_differs_is_no_repetition(run_folder, judge, changes, what, c
 
 
 def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folder, answer, card_of):
-    look = {"model": "m", "language": "ko", "said": [12, 12], "unsaid": [12, 11], "believed": True}
+    look = {"model": "m", "language": "ko", "canaries": [12, 1], "believed": True}
     labelled = [answer("x", 1.0, labels={"correctness": 1.0, "claims": []})]
     folders = [run_folder(name, labelled, "answers") for name in ("one", "two")]
     for folder, more in zip(folders, ([], [look | {"language": "en"}]), strict=True):
         write_summary(folder, answer_summary(second_looks=[look, *more]))
     found = card_of(*folders).second_looks
-    assert [(one.model, one.language, one.unstated) for one in found] == [
-        ("m", "ko", (12, 11)),
-        ("m", "en", (12, 11)),
+    assert [(one.model, one.language, one.canaries) for one in found] == [
+        ("m", "ko", (12, 1)),
+        ("m", "en", (12, 1)),
     ]
     assert card_of(run_folder("three")).second_looks == ()
 

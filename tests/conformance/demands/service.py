@@ -311,7 +311,7 @@ _EVALUATION = (
         ),
         Departure(
             "a claim needs a quote",
-            "it also needs the sentence around the quote, checked by code, or by a second check of a tested model",
+            "it also needs the sentence around the quote, checked by code, or by a second check with controls",
             "a model that pasted one true line under every claim had a correctness of 1.00",
         ),
     ),

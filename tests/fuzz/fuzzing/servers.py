@@ -13,7 +13,7 @@ from faulty_model import running
 from loopback import Answering
 from served_app import serving
 
-from gigamind.fake_model.script import reply_to
+from gigamind.fake_model.server import reply_to
 from gigamind.service.options import ServiceOptions
 
 _stack = ExitStack()

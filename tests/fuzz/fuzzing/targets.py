@@ -38,9 +38,8 @@ from gigamind.interop.trec import read_trec, trec_run
 from gigamind.judges.load import load_any_judge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.library import evaluate_search
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import connect, cut_off, own_object
 from gigamind.llm.prices import read_prices
-from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.settings import ModelSettings
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.release.compare import compare
@@ -49,7 +48,7 @@ from gigamind.release.snapshot import read_run, read_snapshot, snapshot_text
 from gigamind.service.answering import Event
 from gigamind.systems.dialect import ANSWERS, rankings
 from gigamind.systems.preset import AnswerPreset, Preset, read_preset
-from gigamind.systems.settle import settle
+from gigamind.systems.protocol import settle
 from gigamind.tasks import KINDS
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse

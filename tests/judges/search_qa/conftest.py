@@ -9,8 +9,7 @@ from answer_reply import aside
 
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.asking import load_search_qa_judge
-from gigamind.judges.search_qa.judge import judge_answer_by_panel
+from gigamind.judges.search_qa.judge import judge_answer_by_panel, load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
 from gigamind.llm.settings import ModelSettings

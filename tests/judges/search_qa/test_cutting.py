@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.search_qa.asking import load_search_qa_judge
-from gigamind.judges.search_qa.judge import refined
+from gigamind.judges.search_qa.judge import load_search_qa_judge, refined
 from gigamind.judges.search_qa.segments.claims import pieces_of
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.judges.search_qa.asking import SearchQAJudgeFile, load_search_qa_judge
+from gigamind.judges.search_qa.judge import SearchQAJudgeFile, load_search_qa_judge
 from gigamind.judges.search_qa.reply import RULES, SearchQAReply
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
 

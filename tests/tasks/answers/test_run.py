@@ -123,8 +123,8 @@ def test_a_share_judged_again_tells_what_flips(
 def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
     judging, looking = estimate_answers(prepare_answers(options(), Quiet()))
     assert judging.calls == 4  # "alone" has nothing to be judged by
-    # at most one more of each, and before them the pairs, two calls a language
-    assert (looking.calls, looking.tokens[0], looking.usd[0]) == (8, 0, 0.0)
+    # at most one more of each
+    assert (looking.calls, looking.tokens[0], looking.usd[0]) == (4, 0, 0.0)
     assert "openai/judge" in looking.what
     assert 0 < judging.usd[0] < judging.usd[1]
     assert not server.seen.bodies
@@ -133,7 +133,7 @@ def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
 def test_a_limit_a_minute_makes_the_foretold_run_longer(options):
     free, looking = estimate_answers(prepare_answers(options(), Quiet()))
     assert free.seconds == (4.0, 32.0)  # one request at a time, 1 to 8 s each
-    assert looking.seconds == (0.0, 64.0)  # maybe none
+    assert looking.seconds == (0.0, 32.0)  # maybe none
     slow, _ = estimate_answers(prepare_answers(options(requests_per_minute=2), Quiet()))
     assert slow.seconds == (120.0, 120.0)
     few, _ = estimate_answers(prepare_answers(options(tokens_per_minute=60), Quiet()))

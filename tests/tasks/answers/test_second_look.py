@@ -19,7 +19,7 @@ def rows(*answers):
     ]  # fmt: skip
 
 
-def run_of(options, server, items, says=lambda said: "fifteen" in said, *, able=True, **changes):
+def run_of(options, server, items, says=lambda said: "fifteen" in said, **changes):
     """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
     claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
     whole = {
@@ -30,7 +30,7 @@ def run_of(options, server, items, says=lambda said: "fifteen" in said, *, able=
 
     def respond(body):
         text = str(body["messages"][-1]["content"])
-        return looks(text, says, able=able, passage=LEAVE) if is_second_look(text) else whole
+        return looks(text, says, passage=LEAVE) if is_second_look(text) else whole
 
     server.respond = respond
     out = evaluate(options(items, **changes)).out
@@ -40,15 +40,13 @@ def run_of(options, server, items, says=lambda said: "fifteen" in said, *, able=
     return summary, {line["id"]: line for line in lines}, [json.loads(row) for row in attempts]
 
 
-def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(options, server):
+def test_a_model_is_asked_once_more_about_an_answer_that_has_doubts(options, server):
     items = rows("New hires get fifteen days.", "연차는 15일을 준다.", "They get leave each year.")
     summary, lines, attempts = run_of(options, server, items, lambda said: "fifteen" in said)
-    # three answers, two calls with the pairs, two looks
-    assert len(attempts) == server.seen.total == 7
-    assert sum(row["call"] == "second look: pairs" for row in attempts) == 2
+    assert len(attempts) == server.seen.total == 5  # three answers, two looks
     assert summary["looked_at"] == 2
     assert summary["second_looks"] == [
-        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12],
+        {"model": "openai/judge", "language": "ko",
          "canaries": [2, 0], "canary_interval": [0.0, pytest.approx(0.6576, abs=1e-4)], "believed": True}
     ]  # fmt: skip
     claims = {name: line["evaluation"]["claims"][0] for name, line in lines.items()}
@@ -99,14 +97,6 @@ def test_another_model_may_look_and_is_booked_by_its_name(options, server, tmp_p
     )
     items = rows("New hires get fifteen days.")
     summary, _, attempts = run_of(options, server, items, judge=judge, prices=prices)
-    assert [row["model"] for row in attempts].count(SECOND) == 3
+    assert [row["model"] for row in attempts].count(SECOND) == 1
     assert summary["second_looks"][0]["model"] == SECOND
     assert set(summary["llm"]["by_role"]) == {"judge: openai/judge", f"judge: {SECOND}"}
-
-
-def test_what_is_doubtful_stays_so_with_a_model_that_does_not_tell_the_pairs_apart(options, server):
-    items = rows("New hires get fifteen days.", "They get leave each year.")
-    summary, _, attempts = run_of(options, server, items, able=False)
-    assert len(attempts) == 4  # the pairs, and no claim
-    assert summary["second_looks"][0]["believed"] is False
-    assert (summary["looked_at"], summary["doubts"]) == (0, {"not_looked_at": 2})

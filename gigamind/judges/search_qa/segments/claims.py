@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gigamind.judges.search_qa.segments.citations import end_of_citations, without_citations
-from gigamind.judges.search_qa.segments.lines import Line, composed, lines_of, mask
-from gigamind.judges.search_qa.segments.pieces import Piece, piece
+from gigamind.judges.search_qa.segments.lines import Line, Piece, composed, lines_of, mask, piece
 from gigamind.spans import Span
 from gigamind.text import sentences
 
