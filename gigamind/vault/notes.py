@@ -106,7 +106,7 @@ def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
 
 
 def _template_folders(root: Path) -> tuple[str, ...]:
-    """Return the folders of templates, case-folded and with "/": `templates`, and what the settings of Obsidian name."""
+    """Return the folders of templates, case-folded and with "/": `templates`, and those that Obsidian is set to."""
     found = ["templates"]
     for file, name in _TEMPLATE_SETTINGS.items():
         with contextlib.suppress(OSError, ValueError, AttributeError):  # no such settings
