@@ -16,6 +16,7 @@ from gigamind.records.schema import ErrorReport, IntervalReport, PassageReport
 from gigamind.release.compare import compare
 from gigamind.reports.document import (
     Bullets,
+    Code,
     Count,
     Examples,
     Interval,
@@ -123,6 +124,17 @@ def test_the_three_worst_failures_are_examples_with_their_first_results(
     ]
     assert [line.mark for line in side.lines] == ["", "", "", "expected"]
     assert block(document(make_record(items[:1])).blocks, Examples) is None
+
+
+@pytest.mark.parametrize(("failed", "shown"), [(0, None), (9, 9), (10, 10), (11, 10)])
+def test_ten_failures_are_listed_of_all(make_record, make_item, failed, shown):
+    items = tuple(make_item(n, metrics={"mrr": 0.0}) for n in range(failed))
+    blocks = section(make_record((*items, make_item(99))), "failures")
+    if shown is None:
+        assert blocks is None
+    else:
+        assert [row[1] for row in table(blocks, 4)] == [Code(f"q{n}") for n in range(shown)]
+        assert block(blocks, Table).caption.values["of"] == failed
 
 
 def test_metrics_have_their_intervals_in_the_order_of_rank(make_record):

@@ -16,6 +16,7 @@ from gigamind.reports.comparison import DETECT, EXAMPLES, ranking_lines
 from gigamind.reports.document import (
     Block,
     Cell,
+    Code,
     Count,
     Example,
     Examples,
@@ -26,6 +27,7 @@ from gigamind.reports.document import (
     Side,
     Step,
     Time,
+    more_text,
     table,
 )
 from gigamind.reports.figures import distinct, figure_of, measured
@@ -39,6 +41,7 @@ from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, Sum
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
+_FAILURES = 10  # of seed 6: summary.md lists the ten worst
 _THRESHOLDS = 8  # rows of other thresholds
 _ORDER = {"easy": 0, "mid": 1, "hard": 2}
 _PERCENTILES = ("p50", "p95", "p99")
@@ -170,8 +173,16 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
 
     def sections(self, record: RunRecord, say: Translator) -> Iterator[Section]:
         del say
+        failed = failed_items(record.items)
+        rows = [
+            (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
+            for item in failed[:_FAILURES]
+        ]
+        heads = (_("query"), _("id"), _("what happened"), _("expected note"))
+        listed = table(heads, rows, more_text(len(rows), len(failed)))
         unlabelled = _("Search results without a relevance label")
         parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
+            ("failures", _("Worst failures"), (listed,) if rows else ()),
             ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
             ("unjudged", unlabelled, _unjudged(record.summary)),
             ("slices", _("Results by slice"), _by_slice(record.summary)),
