@@ -254,7 +254,10 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
     ]
     longest = max(histories.histories, key=lambda history: history.comparable)
     if len(set(map(str, results))) == 1:
-        leads = [] if longest.changes or not shifts else [_result(longest)]
+        is_tested = (
+            longest.comparable >= ENOUGH
+        )  # a drop that no test confirms needs no second sentence
+        leads = [] if is_tested or not shifts else [_result(longest)]
     if not shifts:
         state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
         return Verdict(state, _result(longest), (*leads, NO_RELEASE))
