@@ -14,8 +14,9 @@ import gigamind
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
-from gigamind.i18n import script_messages
+from gigamind.i18n import script_messages, translator
 from gigamind.judges.search_qa.segments.citations import citations, without_citations
+from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.quality import QualityReport
@@ -248,7 +249,10 @@ class StandIn:
         return web.json_response(list(PAGE_LANGUAGES))
 
     async def _messages(self, request: web.Request) -> web.Response:
-        return web.json_response(script_messages(request.match_info["name"]))
+        name = request.match_info["name"]
+        say = translator(name)
+        labels = {f"label {key}": say(label) for key, label in LABELS.items()}
+        return web.json_response(script_messages(name) | labels)
 
     async def _config(self, _request: web.Request) -> web.Response:
         models = {"model": "openai/gpt-4o-mini", "judge_model": "openai/gpt-4o"}

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from faulty_model import running
 from reached import reached
-from second_looks import is_second_look, looks
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -46,12 +45,6 @@ def _reply(second, utility):
     }
 
 
-def _look(body):
-    """Whoever is asked a second time says yes."""
-    prompt = body["messages"][-1]["content"]
-    return looks(prompt, lambda _: True) if is_second_look(prompt) else None
-
-
 @pytest.fixture(scope="module")
 def record(tmp_path_factory):
     """One answer, judged three times: twice both claims are supported, once the second is not in the notes."""
@@ -59,7 +52,7 @@ def record(tmp_path_factory):
     row = {
         "id": "a",
         "question": QUESTION,
-        "answer": "It runs on Fridays. Mina starts it.",
+        "answer": "The deploy runs every Friday. Mina starts it by hand.",
         "context_notes": [{"title": "Deploys", "text": TEXT}],
         "language": "en",
     }
@@ -78,7 +71,6 @@ def record(tmp_path_factory):
         server.script.extend([
             _reply("supported", 1.0), _reply("not_found", 0.75), _reply("supported", 0.5)
         ])  # fmt: skip
-        server.respond = _look
         model = ("--model", "openai/judge", *reached(server), "--max-in-flight", "1")
         with pytest.raises(SystemExit) as ended:
             main(["eval", "answers", *options, *model])

@@ -18,6 +18,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from service_stand_in import Note, Said, Scene, StandIn, checklist, evaluated
 
+from gigamind.i18n import translator
+from gigamind.reports.labels import LABELS
+
 pytestmark = pytest.mark.browser
 
 LEAVE = Note(
@@ -313,7 +316,9 @@ def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
         "‘병가는 30일입니다.’ — 노트에 없는 내용입니다.",
         "‘반차는 네 시간입니다.’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     ]
-    assert visit.texts(".issues > ul > li > div > .aside") == ["근거로 든 인용이 노트에 없습니다."]
+    assert visit.texts(".issues > ul > li > div > .aside") == [
+        translator("ko")(LABELS["quote_not_in_note"])
+    ]
     visit.wait_for_texts(".issues mark", "팀장 승인은 따로 없습니다.")
     assert not visit.all(".no-issues")
     visit.open()
