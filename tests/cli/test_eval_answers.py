@@ -77,8 +77,8 @@ def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server,
     ended = answers("--dry-run")
     assert ended.code == 0
     assert ended.stdout.startswith("1 ")
-    # One call, one second look, and the four with which the model that looks is tried first.
-    assert " 6 " in ended.stdout.splitlines()[-1]
+    # One call and one second check.
+    assert " 2 " in ended.stdout.splitlines()[-1]
     assert "--max-calls" in ended.stdout
     assert not server.seen.bodies
     assert not (case / "out").exists()

@@ -110,6 +110,7 @@ def test_every_option_reaches_the_run(case, search):
         "dry_run": False,
         "graph_rerank": True,
         "cold_start": True,
+        "exclude": [],
         "notes_hash_exclude": ["*.a", "*.b"],
         "qdrant_url": None,
         "save_snapshot": True,

@@ -50,7 +50,7 @@ from gigamind.systems.dialect import ANSWERS, rankings
 from gigamind.systems.preset import AnswerPreset, Preset, read_preset
 from gigamind.systems.protocol import settle
 from gigamind.tasks import KINDS
-from gigamind.vault.identity import Identities
+from gigamind.vault.identity import Found, Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import read_vault
 
@@ -244,7 +244,7 @@ def system_reply(content: bytes) -> None:
             except ValueError:
                 continue
             if isinstance(found, Ranking):
-                settled = settle(found, 10, lambda name: name or None)
+                settled = settle(found, 10, lambda name: Found(name) if name else None)
                 assert len({hit.note for hit in settled.hits}) == len(settled.hits) <= 10
             str(found).encode()
 
