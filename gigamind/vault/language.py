@@ -43,7 +43,7 @@ def note_language(note: Note) -> str:
     return declared or _language_of_note(note.text, note.document.body_start)
 
 
-@lru_cache(maxsize=16)  # called for each suggestion of a note
+@lru_cache(maxsize=1024)  # called for each suggestion of a note, and for the notes of each query
 def _language_of_note(text: str, body_start: int) -> str:
     body = text[body_start:]
     if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
