@@ -1,6 +1,5 @@
 """Generate a link dataset from a vault with links: remove some links in a copy and record them."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -14,7 +13,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.markdown import Link
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Note, Vault, content_hash, read_vault
 from gigamind.vault.walk import notes_hash
 
 CONTEXT_CHARS = 200  # code points on either side of an anchor
@@ -79,7 +78,7 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """
     removable: list[NoteLink] = []
     for note in vault.notes:
-        if hashlib.sha256(note.text.encode()).hexdigest() != note.content_hash:
+        if content_hash(note.text.encode()) != note.content_hash:
             continue
         entangled = _entangled(note)
         for link in note.document.links:

@@ -4,7 +4,6 @@ A note is written only if it is still the file that was read, and in place only 
 """
 
 import contextlib
-import hashlib
 import os
 import secrets
 import shutil
@@ -25,7 +24,7 @@ from gigamind.linking.insertion import LinkedNote
 from gigamind.runs.folders import whole_file
 from gigamind.runs.store import Journal, read_journal
 from gigamind.vault.identity import leaves_vault
-from gigamind.vault.notes import Vault
+from gigamind.vault.notes import Vault, content_hash
 from gigamind.vault.walk import walk
 
 
@@ -106,11 +105,6 @@ def as_notes_error(what: Text) -> Generator[None]:
             file=what,
             reason=reason_of(error),
         ) from error
-
-
-def content_hash(content: bytes) -> str:
-    """Return the hash of `Note.content_hash`."""
-    return hashlib.sha256(content).hexdigest()
 
 
 FOLDER = (".gigamind", "links")

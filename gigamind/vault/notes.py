@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import cast
 
 from gigamind.errors import NotesError
 from gigamind.i18n import Message, _, joined, n_
@@ -64,8 +65,8 @@ def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
     files: dict[str, VaultFile] = {}
     warnings = list(walked.warnings)
     templates = _template_folders(root)
-    is_template = {file.path: file.path.casefold().startswith(templates) for file in walked.files}
-    if skipped := sum(is_template.values()):
+    kept = [file for file in walked.files if not file.path.casefold().startswith(templates)]
+    if skipped := len(walked.files) - len(kept):
         warnings.append(
             n_(
                 "{n} file in the folder of templates is not read as a note ({folders})",
@@ -74,8 +75,8 @@ def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
                 folders=templates,
             )
         )
-    for file in walked.files:
-        if is_template[file.path] or not file.path.lower().endswith(".md"):
+    for file in kept:
+        if not file.path.lower().endswith(".md"):
             continue
         if file.path in files:
             warnings.append(
@@ -109,8 +110,10 @@ def _template_folders(root: Path) -> tuple[str, ...]:
     """Return the folders of templates, case-folded and with "/": `templates`, and those that Obsidian is set to."""
     found = ["templates"]
     for file, name in _TEMPLATE_SETTINGS.items():
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # no such settings
-            found.append(json.loads((root / ".obsidian" / file).read_text("utf-8")).get(name) or "")
+        with contextlib.suppress(OSError, ValueError, RecursionError):  # no such settings
+            settings: object = json.loads((root / ".obsidian" / file).read_text("utf-8"))
+            if isinstance(settings, dict):
+                found.append(text_field(cast("dict[str, object]", settings), name))
     return tuple(f"{folder.strip('/').casefold()}/" for folder in found if folder.strip("/"))
 
 
@@ -128,9 +131,14 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[Message, ...]]:
         tags=tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags)))),
         language=text_field(fields, "lang"),
         document=document,
-        content_hash=hashlib.sha256(content).hexdigest(),
+        content_hash=content_hash(content),
     )
     return note, (*problems, *document.warnings)
+
+
+def content_hash(content: bytes) -> str:
+    """Return the hash of `Note.content_hash`."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _decoded(content: bytes) -> tuple[str, tuple[Message, ...]]:

@@ -203,12 +203,13 @@ def test_a_vault_that_cannot_be_read_is_an_error(public_vault):
     public_vault.chmod(0o755)
 
 
-def test_templates_and_excluded_notes_are_not_read(write_vault):
+@pytest.mark.parametrize("settings", ["[broken", "[]", '{"folder": 7}', '{"folder": null}'])
+def test_templates_and_excluded_notes_are_not_read(write_vault, settings):
     root = write_vault(
         {
             "a.md": "", "Templates/daily.md": "{{title}}", "drafts/b.md": "", "sub/templates/c.md": "",
             "muster/d.md": "", ".obsidian/plugins/templater-obsidian/data.json": '{"templates_folder": "muster/"}',
-            ".obsidian/templates.json": "[broken",
+            ".obsidian/templates.json": settings,
         }
     )  # fmt: skip
     vault = read_vault(root, ["drafts/"])
