@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.datasets.schema import Filled, Gain, Id, QueryItem
+from gigamind.datasets.schema import Gain, Id, QueryItem
 from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.loading import numbered_lines, parsed, read_text
@@ -15,7 +15,7 @@ class _Line(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     id: Id
-    note: Filled
+    note: Id
     gain: Gain | None = None
 
 

@@ -1,4 +1,5 @@
 import json
+import unicodedata
 
 import pytest
 
@@ -58,3 +59,10 @@ def test_labels_that_cannot_be_used_are_told_with_their_line(labels, rows, messa
     with pytest.raises(InputError) as error:
         read_gains(labels(*rows), {"a"})
     assert message in str(error.value)
+
+
+def test_a_note_is_the_same_in_every_unicode_form_and_may_be_a_number(labels):
+    decomposed = unicodedata.normalize("NFD", "휴가")
+    path = labels({"id": "a", "note": decomposed, "gain": 3}, {"id": "a", "note": 12, "gain": 1})
+    a, _b, _c = labelled(ROWS, read_gains(path, {"a"}))
+    assert a.gains == {"x": 2, "z": 0, "휴가": 3, "12": 1}
