@@ -76,7 +76,7 @@ $(LIGHT): constraints-demo.txt pyproject.toml
 	$(install)
 
 demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
-	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
+	@$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 demo-answers: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)

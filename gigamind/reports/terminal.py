@@ -28,7 +28,7 @@ from gigamind.reports.document import (
 from gigamind.text import printable
 
 _INDENT = "  "
-_HEADING = 14  # columns
+_HEADING = 20  # columns
 _WIDTH = 200  # of tables in a file or a pipe
 
 
@@ -46,7 +46,9 @@ def show(document: Document, console: Console, say: Translator) -> None:
 def _lines(block: Block, say: Translator) -> Iterator[str]:
     match block:
         case Verdict(_state, sentence, leads):
-            yield from map(say, (sentence, *leads))
+            yield say(sentence)
+            if leads:
+                yield " ".join(map(say, leads))
         case Banner(text) | Prose(text):
             yield say(text)
         case Bullets(items, warning):
@@ -55,9 +57,8 @@ def _lines(block: Block, say: Translator) -> Iterator[str]:
             yield from (f"{_INDENT}{say(STATES[item.state])}: {say(item.text)}" for item in items)
         case Steps(items):
             for step in items:
-                first, *lines = (step.command or step.link).splitlines() or [""]
-                yield f"{say(step.label)}: {first}".rstrip(": ")
-                yield from lines
+                if not step.is_file:  # lines of a file are on the page
+                    yield f"{say(step.label)}: {step.command or step.link}".rstrip(": ")
         case Examples(title, items, of):
             yield f"{say(title)} ({say(more_text(len(items), of))}):"
             yield from (f"{_INDENT}{item.title} ({item.id}): {say(item.what)}" for item in items)

@@ -135,12 +135,6 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
             "Significantly worse with the recommended setting: {costs}. Look at these queries before you switch.",
             costs=listed(costs, _WORSE_SHOWN),
         )
-    if tuning.min_score is not None:
-        yield _(
-            "The command sets --min-score {min_score:g}, because the scores are on a different scale. This threshold"
-            " adds no false refusals on your queries. Gates need a new baseline.",
-            min_score=tuning.min_score,
-        )
     if tuning.left_out:
         yield n_(
             "{n} answerable query has no value of {metric} and was left out.",
@@ -173,12 +167,22 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
         if change and (change.metric == tuning.metric or change.is_better is not None)
     ]
     heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
-    caption = _(
-        "{metric} is cross-validated: what to expect on new queries. Other metrics are measured on the queries that"
-        " chose the setting, so they are too optimistic.",
-        metric=rule_label(tuning.metric),
-    )
-    return table(heads, rows, caption)
+    captions: list[Text] = [
+        _(
+            "{metric} is cross-validated: what to expect on new queries. Other metrics are measured on the queries"
+            " that chose the setting, so they are too optimistic.",
+            metric=rule_label(tuning.metric),
+        )
+    ]
+    if tuning.min_score is not None:
+        captions.append(
+            _(
+                "The command sets --min-score {min_score:g}, because the scores are on a different scale. This"
+                " threshold adds no false refusals on your queries. Gates need a new baseline.",
+                min_score=tuning.min_score,
+            )
+        )
+    return table(heads, rows, joined(captions, " "))
 
 
 def _examples(comparison: Comparison) -> Examples:
