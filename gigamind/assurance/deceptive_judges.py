@@ -226,15 +226,18 @@ class ScriptedJudge:
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
         """Return its reply about the whole answer."""
         labels = answer.labels
-        answerable = self.is_honest and labels.abstains and not labels.utility
+        proof = next(
+            (c for c in labels.claims if self.is_honest and c.verdict == "supported"), None
+        )
+        answerable = proof or (self.is_honest and labels.abstains and not labels.utility)
         return SearchQAReply(
             claims=tuple(self.finding(answer, claim) for claim in answer.sentences),
             source_coverage=(),
             grounding_issues=(),
             omissions=tuple(_left_out(answer)) if self.is_honest else (),
-            answerable=bool(answerable),  # "answerable" counts only against an abstention
-            answer_note=None,
-            answer_quote="",
+            answerable=bool(answerable),
+            answer_note=proof.note if proof else None,
+            answer_quote=(proof.quote or "") if proof else "",
             utility_reason="",
             utility=(labels.utility or 0.0) if self.is_honest else 1.0,
             correctness=1.0,

@@ -345,10 +345,13 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
     says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
     reported_answerable = 2 * sum(says_answerable) >= len(judgements)
-    useful = utility(kind, reported, answerable=reported_answerable, correct=correct)
     answered = max(
         (own.answers_question for own in judgements if own.answers_question is not None),
         default=None,
+    )
+    answers = 2 * sum(judgement.answers for judgement in judgements) >= len(judgements)
+    useful = utility(
+        kind, reported, answerable=reported_answerable, correct=correct, answers=answers
     )
 
     def distance(judgement: Judgement) -> tuple[float, float]:
@@ -381,6 +384,7 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
         utility=useful,
         confidence=confidence(correct, useful, answered),
         answers_question=answered,
+        answers=answers,
         abstains=any(sentence.untold for sentence in sentences),
         answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
         reported_answerable=reported_answerable,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.errors import LlmError
+from gigamind.evidence.result import is_same_place
 from gigamind.i18n import _, joined
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict
@@ -54,20 +55,31 @@ def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
 
 
 UNPROVEN_UTILITY = 0.4
-"""The most useful that an answer without a proven claim is: below every threshold for a useful one."""
+"""The most useful that an answer without a proven answer to its question is: below every threshold for a useful one."""
 
 
 def utility(
-    kind: AnswerOutcome, reported: float, *, answerable: bool, correct: float | None
+    kind: AnswerOutcome,
+    reported: float,
+    *,
+    answerable: bool,
+    correct: float | None,
+    answers: bool,
 ) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
-    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless,
-    and one of whose claims none is proven (`correct`) at most `UNPROVEN_UTILITY`, whatever the model reports.
+    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
+    One without a proven claim (`correct`), or whose proven claims do not answer the question (`answers`), is at most
+    `UNPROVEN_UTILITY`, whatever the model reports.
     """
     if kind == "judged":
-        return reported if correct else min(reported, UNPROVEN_UTILITY)
+        return reported if correct and answers else min(reported, UNPROVEN_UTILITY)
     return float(kind == "abstained" and not answerable)
+
+
+def is_another_question(answered: float | None) -> bool:
+    """Return whether the proven claims have too few words of the question to answer it; not if that is unknown."""
+    return answered is not None and answered < LEAST_ANSWERED
 
 
 def confidence(
@@ -76,8 +88,7 @@ def confidence(
     """Return the grade by the rule of the seed; None without claims; at most "medium" for another question's answer."""
     if correct is None:
         return None
-    is_other = answers_question is not None and answers_question < LEAST_ANSWERED
-    if not is_other and correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
+    if not is_another_question(answers_question) and correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
         return "high"
     return "medium" if correct >= 0.5 else "low"  # noqa: PLR2004
 
@@ -96,6 +107,8 @@ class Judgement:
         reported_answerable: by the model, which suffices to give an abstention no utility; None without a model.
         answers_question: share of the question's words that the supported claims and their sentences have, in [0, 1],
             relative to the sentence of the notes that has most of them; None if unknown.
+        answers: the supported claims have enough words of the question, or one has the proven quote that the model
+            gives as the answer.
         tells_omissions: the list of omissions in the reply was readable.
         reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
             same applies to the fields below.
@@ -126,6 +139,7 @@ class Judgement:
     trial: Trial | None = None
     tells_omissions: bool = True
     answers_question: float | None = None
+    answers: bool = True
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -164,8 +178,17 @@ def judgement_of(
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
-    useful = utility(kind, reply.utility, answerable=reply.answerable, correct=correct)
     answered = answers_question(claims, verifier.asked)
+    answers = not is_another_question(answered) or (
+        is_proven
+        and any(
+            claim.verdict == "supported" and is_same_place(claim.evidence, place)
+            for claim in claims
+        )
+    )
+    useful = utility(
+        kind, reply.utility, answerable=reply.answerable, correct=correct, answers=answers
+    )
     return Judgement(
         outcome=kind,
         sentences=sentences,
@@ -200,6 +223,7 @@ def judgement_of(
         trial=heard.trial,
         tells_omissions=reply.tells_omissions,
         answers_question=answered,
+        answers=answers,
     )
 
 
@@ -220,7 +244,7 @@ def _notices(
 ) -> tuple[Notice, ...]:
     found: dict[Notice, bool] = {
         "other_language": any(map(is_of_another_language, [*case.texts, case.question])),
-        "other_question": answered is not None and answered < LEAST_ANSWERED,
+        "other_question": is_another_question(answered),
         "no_question": correct is not None and not case.question.strip(),
         "question_not_compared": bool(correct)
         and bool(case.question.strip())

@@ -217,7 +217,10 @@ def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLoo
 def _without_second_check(
     evaluation: schema.SearchQAEvaluation, language: str
 ) -> schema.SearchQAEvaluation:
-    """Return an evaluation in which the second check confirms nothing."""
+    """Return an evaluation in which the second check confirms nothing.
+
+    A note that only confirmed claims used is no longer cited.
+    """
     say = translator(language)
     unconfirmed = {"verdict": "unverified", "note": None, "doubt": "not_looked_at"}
     confirmed = [
@@ -232,8 +235,14 @@ def _without_second_check(
     supported = sum(claim.verdict == "supported" for claim in claims)
     correct, answerable = supported / len(claims), bool(evaluation.reported_answerable)
     useful = utility(
-        evaluation.outcome, evaluation.utility or 0.0, answerable=answerable, correct=correct
+        evaluation.outcome,
+        evaluation.utility or 0.0,
+        answerable=answerable,
+        correct=correct,
+        answers=evaluation.answers,
     )
+    used = {claim.note for claim in claims if claim.verdict == "supported"}
+    unused = {claim.note for claim in confirmed} - used
     proven = sum(omission.doubt is None for omission in evaluation.omissions)
     whole = evaluation.completeness
     changes = {
@@ -241,6 +250,12 @@ def _without_second_check(
         "correctness": correct,
         "utility": useful,
         "confidence": confidence(correct, useful, evaluation.answers_question),
+        "source_coverage": tuple(
+            row.model_copy(update={"cited": False, "relevant_claim": ""})
+            if row.note_index in unused
+            else row
+            for row in evaluation.source_coverage
+        ),
         "completeness": whole and share_given(supported, proven, answerable=answerable),
         "grounding_issues": (
             *evaluation.grounding_issues,

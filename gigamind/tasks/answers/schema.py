@@ -130,6 +130,8 @@ class SearchQAEvaluation(Report):
         asides: The sentences that are not claims.
         answers_question: Share of the question's words that the supported claims and their sentences have, in [0, 1],
             relative to the best sentence of the notes; null if unknown. Below 0.5, confidence is at most medium.
+        answers: The supported claims have enough words of the question, or one has the proven quote that the model
+            gives as the answer. If not, utility is at most 0.4.
         notices: Reasons why the evaluation is less reliable, see `Notice` of the judge.
         grounding_issues: One sentence for each unsupported claim, in the language of the item.
         second_look: The model of the second check of doubtful claims; null without one.
@@ -155,6 +157,7 @@ class SearchQAEvaluation(Report):
     reported_issues: tuple[str, ...]
     flagged: dict[int, tuple[str, ...]]
     answers_question: Share | None = None
+    answers: bool = True
     notices: tuple[str, ...] = ()
     second_look: SecondLookReport | None = None
 

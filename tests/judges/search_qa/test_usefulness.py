@@ -52,7 +52,7 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripte
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
 def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
-    assert utility("abstained", 0.5, answerable=said, correct=None) == expected
+    assert utility("abstained", 0.5, answerable=said, correct=None, answers=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,26 @@ def test_an_answer_to_another_question_has_no_high_confidence(answers_question, 
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
     assert outcome(()) == "no_claims"
-    assert utility("no_claims", 1.0, answerable=False, correct=None) == 0.0
-    assert utility("judged", 0.9, answerable=False, correct=0.5) == 0.9
+    assert utility("no_claims", 1.0, answerable=False, correct=None, answers=True) == 0.0
+    assert utility("judged", 0.9, answerable=False, correct=0.5, answers=True) == 0.9
 
 
 def test_an_answer_without_a_proven_claim_is_hardly_useful_whatever_the_model_says():
-    assert utility("judged", 1.0, answerable=True, correct=0.0) == 0.4
-    assert utility("judged", 0.1, answerable=True, correct=0.0) == 0.1
+    assert utility("judged", 1.0, answerable=True, correct=0.0, answers=True) == 0.4
+    assert utility("judged", 0.1, answerable=True, correct=0.0, answers=True) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [("반차는 0.5일로 계산한다.", 0.4), ("연차는 입사 첫해에 15일을 준다.", 0.75)],
+)
+def test_a_proven_answer_to_another_question_is_hardly_useful(
+    judge_by, scripted, reply_of, found, quote, expected
+):
+    """Its words are about leave, so only the model's own quote can say that it answers the question."""
+    sentence = "연차는 입사 첫해에 15일을 준다."
+    reply = reply_of(
+        found(1, "supported", 1, sentence), answerable=True, answer_note=1, answer_quote=quote
+    )
+    judged = judge_by(scripted(reply), sentence, question="반차는 며칠로 계산하나요?")
+    assert (judged.correctness, judged.answers_question, judged.utility) == (1.0, 0.0, expected)
