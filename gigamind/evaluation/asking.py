@@ -22,6 +22,7 @@ from gigamind.errors import (
 from gigamind.evaluation import shards
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
+from gigamind.event_loop import run_async
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, read_batches
@@ -113,7 +114,7 @@ def ask_all(
         known: dict[ItemKey, ItemResult] = {}
         try:
             asking = _all({} if gathers else items, guarded, store)
-            results = asyncio.run(asking if folder == run else _while_awaited(run, asking))
+            results = run_async(asking if folder == run else _while_awaited(run, asking))
             known = {result.key: result for result in results or ()}
             interrupted = results is None
         except KeyboardInterrupt:

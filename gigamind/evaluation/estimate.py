@@ -4,7 +4,6 @@ Figures are ranges, as tokenizers and answers differ. Caches and stored replies 
 is free, gets a few small requests that measure its speed; other speeds are assumed.
 """
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from dataclasses import replace
 from gigamind.errors import LlmError
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
+from gigamind.event_loop import run_async
 from gigamind.i18n import Text, _
 from gigamind.judges.asking import PlannedCall
 from gigamind.llm import tokens
@@ -113,7 +113,7 @@ def _measured(
             await model.close()
 
     try:
-        return asyncio.run(measure())
+        return run_async(measure())
     except LlmError:
         return None
 

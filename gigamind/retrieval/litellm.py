@@ -6,14 +6,14 @@ request) fail at once.  No message contains a key.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.errors import EmbeddingError, LlmError
+from gigamind.event_loop import run_async
 from gigamind.i18n import Message, _, n_
 from gigamind.llm.completion import Completions
 from gigamind.llm.faults import with_retries
@@ -62,7 +62,7 @@ class LitellmEmbedder:
         """
         batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
         try:
-            return np.concatenate(_run(self._embed(batches)))
+            return np.concatenate(run_async(self._embed(batches)))
         except LlmError as error:
             raise EmbeddingError(self._explain(error)) from None
 
@@ -120,12 +120,6 @@ class LitellmEmbedder:
             raise EmbeddingError(message)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.maximum(lengths, _TOO_SMALL)).astype(np.float32)
-
-
-def _run(work: Coroutine[Any, Any, list[Vectors]]) -> list[Vectors]:
-    """Run to its end in a thread of its own, because the caller can be in an event loop."""
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, work).result()
 
 
 _REASONS = {
