@@ -1,4 +1,8 @@
-"""`make deploy`: create the work pool, and apply prefect.yaml and automations.yaml."""
+"""`make deploy`: create the work pool, and apply prefect.yaml and automations.yaml.
+
+A busy server may answer some requests with an error. Every step can be repeated, so all are, until the server has
+everything in both files.
+"""
 
 import os
 import subprocess
@@ -6,11 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import yaml
 from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.schemas.automations import AutomationCore
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectException
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from gigamind.errors import ServerError
 from gigamind.publish.server import check_worker
@@ -21,11 +27,22 @@ PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
 # Marks automations from this folder; others are not touched.
 TAG = "gigamind"
+ATTEMPTS = 5
+
+
+class IncompleteError(Exception):
+    """Says what the server lacks after a deploy."""
 
 
 def prefect(*command: str) -> None:
-    """Run a command of Prefect, which prints its own errors."""
-    subprocess.run([sys.executable, "-m", "prefect", "--no-prompt", *command], check=True)
+    """Run a command of Prefect."""
+    subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", *command],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def make_pool(client: SyncPrefectClient) -> None:
@@ -89,23 +106,64 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
 
 def apply_automations(client: SyncPrefectClient, automations: list[AutomationCore]) -> None:
     """Update, create and delete automations so that they match the file."""
-    ours = {found.name: found for found in client.read_automations() if TAG in found.tags}
+    ours = [found for found in client.read_automations() if TAG in found.tags]
     for automation in automations:
-        if found := ours.pop(automation.name, None):
-            client.update_automation(found.id, automation)
+        same = next((found for found in ours if found.name == automation.name), None)
+        if same:
+            ours.remove(
+                same
+            )  # others with this name were created by a request whose answer was lost
+            client.update_automation(same.id, automation)
         else:
             client.create_automation(automation)
-    for removed in ours.values():
+    for removed in ours:
         client.delete_automation(removed.id)
-    print(f"{len(automations)} automations applied.")
+
+
+def check(client: SyncPrefectClient, automations: list[AutomationCore]) -> str:
+    """Return what the server has, as read back from it.
+
+    Raises:
+        IncompleteError: it lacks a deployment or an automation, or has an automation twice.
+    """
+    listed = yaml.safe_load((HERE / "prefect.yaml").read_text("utf-8"))["deployments"]
+    deployments = [
+        one["entrypoint"].split(":")[-1].replace("_", "-") + "/" + one["name"] for one in listed
+    ]
+    for name in deployments:
+        client.read_deployment_by_name(name)
+    found = sorted(one.name for one in client.read_automations() if TAG in one.tags)
+    if found != sorted(one.name for one in automations):
+        raise IncompleteError(f"The server has these automations: {', '.join(found) or 'none'}.")
+    return f"{len(deployments)} deployments, {len(automations)} automations"
+
+
+def apply(client: SyncPrefectClient) -> str:
+    """Apply both files and return what the server has."""
+    make_pool(client)
+    deploy(client)
+    automations = read_automations(client, webhook_id(client))
+    apply_automations(client, automations)
+    return check(client, automations)
+
+
+FAILURES = IncompleteError, subprocess.CalledProcessError, httpx.HTTPError, PrefectException
 
 
 def main() -> None:
     """Deploy, and warn if no worker polls the work pool."""
+    print("Registering deployments and automations ...", flush=True)
+    patiently = Retrying(
+        retry=retry_if_exception_type(FAILURES),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_exponential(max=20),
+        before_sleep=lambda state: print(
+            f"Attempt {state.attempt_number} of {ATTEMPTS} failed. Trying again ...", flush=True
+        ),
+        reraise=True,
+    )
     with get_client(sync_client=True) as client:
-        make_pool(client)
-        deploy(client)
-        apply_automations(client, read_automations(client, webhook_id(client)))
+        print(patiently(apply, client))
         try:
             check_worker(client, POOL)
         except ServerError as error:
@@ -116,4 +174,11 @@ if __name__ == "__main__":
     try:
         main()
     except subprocess.CalledProcessError as error:
+        print(error.output, file=sys.stderr)
         sys.exit(error.returncode)
+    except FAILURES as error:
+        print(
+            f"Error: the deployments are incomplete: {error}. Run make deploy again.",
+            file=sys.stderr,
+        )
+        sys.exit(3)

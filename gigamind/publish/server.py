@@ -5,22 +5,27 @@ loading it.
 """
 
 import base64
+import http.client
 import os
 import socket
 import ssl
+import sys
 import urllib.error
 import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from gigamind.errors import ServerError, reason_of
-from gigamind.i18n import Text, _
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from gigamind.errors import InputError, ServerError, reason_of
+from gigamind.i18n import Text, _, language_of, translator
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
 
-_TIMEOUT_S = 3.0
+_TIMEOUT_S = 10.0  # of one request
+_PATIENCE_S = 60.0  # how long a server may be busy; GIGAMIND_SERVER_WAIT_S changes it
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
@@ -168,23 +173,78 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
         raise ServerError(problem)
 
 
+class _BusyError(Exception):
+    """The server exists, but does not answer in time or answers with an error of its own."""
+
+
 def _status(url: str) -> int:
-    """Return the status of a small request with credentials; ServerError if the server does not answer."""
+    """Return the status of a small request with credentials.
+
+    A busy server is asked again for a minute.
+
+    Raises:
+        ServerError: nothing listens at the address, or the server stays busy.
+    """
+    wait_s = _patience_s()
+    attempts = Retrying(
+        retry=retry_if_exception_type(_BusyError),
+        stop=stop_after_delay(wait_s),
+        wait=wait_fixed(2),
+        before_sleep=lambda state: _tell_wait(url, wait_s) if state.attempt_number == 1 else None,
+        reraise=True,
+    )
+    try:
+        return attempts(_asked, url, min(_TIMEOUT_S, wait_s))
+    except _BusyError as error:
+        raise ServerError(
+            "The Prefect server at {url} did not answer within {seconds:g} seconds ({reason}). Look at its log, or"
+            " wait longer with GIGAMIND_SERVER_WAIT_S.",
+            url=_shown(url),
+            seconds=wait_s,
+            reason=str(error),
+        ) from error
+
+
+def _patience_s() -> float:
+    text = os.environ.get("GIGAMIND_SERVER_WAIT_S", "")
+    try:
+        return float(text) if text else _PATIENCE_S
+    except ValueError:
+        raise InputError(
+            _("GIGAMIND_SERVER_WAIT_S must be a number of seconds, not {text}", text=text)
+        ) from None
+
+
+def _tell_wait(url: str, wait_s: float) -> None:
+    say = translator(language_of())
+    text = _(
+        "The Prefect server at {url} is busy. Asking again for up to {seconds:g} seconds ...",
+        url=_shown(url),
+        seconds=wait_s,
+    )
+    sys.stderr.write(f"{say(text)}\n")
+
+
+def _asked(url: str, timeout_s: float) -> int:
     request = urllib.request.Request(  # noqa: S310  the configured address
         f"{_shown(url).rstrip('/')}/flows/count",
         data=b"{}",
         headers={"Content-Type": "application/json", **_credentials()},
     )
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=timeout_s) as answer:  # noqa: S310
             return answer.status
     except urllib.error.HTTPError as error:
         with error:
+            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise _BusyError(f"HTTP {error.code}") from error
             return error.code
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, ssl.SSLCertVerificationError):
             return HTTPStatus.OK  # Prefect has its own settings for certificates
+        if isinstance(reason, TimeoutError | ConnectionResetError | http.client.HTTPException):
+            raise _BusyError(_reason(reason)) from error
         raise ServerError(
             "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
             " PREFECT_API_URL.",

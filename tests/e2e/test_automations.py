@@ -175,7 +175,7 @@ def test_a_gate_that_fails_pauses_promotion_and_is_told(
         lambda: [text for text in webhook.texts if "promotion is paused" in text], 30, "a message"
     )
     assert len(told) == 1
-    assert told[0].startswith(run["name"])
+    assert told[0].startswith("release-gate: ")
     assert "MRR" in told[0]
     assert f"/runs/flow-run/{run['id']}" in told[0]
     assert deployed.deployment(PROMOTE)["paused"] is True
@@ -203,7 +203,9 @@ def test_a_run_that_its_budget_ended_is_told(
         "state"
     ]
     [told] = deployed.wait_for(
-        lambda: [text for text in webhook.texts if text.startswith(run["name"])], 30, "a message"
+        lambda: [text for text in webhook.texts if text.startswith("answers-nightly: ")],
+        30,
+        "a message",
     )
     assert "budget" in told
     check_told(deployed, run)
@@ -255,3 +257,38 @@ def test_a_run_that_was_killed_outside_a_worker_is_crashed_for_its_heartbeats_st
     run = deployed.wait_for(the_run, 60, "the end of the killed run")
     assert run["state"]["type"] == "CRASHED"
     assert "No heartbeat" in run["state"]["message"]
+
+
+@pytest.fixture
+def resting(deployed: Stack) -> Iterator[None]:
+    """A work pool whose runs do not start."""
+    deployed.ask("/work_pools/local", {"is_paused": True}, method="PATCH")
+    yield
+    deployed.ask("/work_pools/local", {"is_paused": False}, method="PATCH")
+
+
+@pytest.mark.usefixtures("resting")
+def test_a_run_that_does_not_start_and_one_that_is_cancelled_are_told_once_each(
+    deployed: Stack, webhook: Webhook
+):
+    run = deployed.start(PROMOTE)
+    shown = f"/runs/flow-run/{run['id']}"
+
+    def told() -> list[str]:
+        return [text for text in webhook.texts if shown in text]
+
+    [late] = deployed.wait_for(told, 90, "a message about a late run")
+    assert late.startswith("promote: ")
+    state = {"state": {"type": "CANCELLED", "name": "Cancelled"}, "force": True}
+    deployed.ask(f"/flow_runs/{run['id']}/set_state", state)
+    deployed.wait_for(lambda: len(told()) > 1, 60, "a message about a cancelled run")
+    [cancelled] = told()[1:]
+    assert cancelled.startswith("promote: Cancelled")
+
+
+def test_a_nightly_that_does_not_end_is_told(
+    deployed: Stack, webhook: Webhook, changed: Callable[..., None]
+):
+    changed("nightly missing", {"within": 10})
+    found = lambda: [text for text in webhook.texts if text.startswith("search-nightly: no run")]  # noqa: E731
+    assert deployed.wait_for(found, 90, "a message about a missing night")

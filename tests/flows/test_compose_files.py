@@ -33,7 +33,7 @@ def test_every_variable_has_a_default_or_is_demanded():
     assert len(found) > 10
     assert [one for one in found if not re.fullmatch(r"\$\{[A-Z_]+:[-?][^}]*\}", one)] == []
     demanded = set(re.findall(r"\$\{([A-Z_]+):\?", COMPOSE))
-    assert demanded == {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "QDRANT_API_KEY"}
+    assert demanded == {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "QDRANT_API_KEY", "PREFECT_AUTH"}
     for name in demanded:  # the first word of each says where to put it
         assert re.search(rf"\$\{{{name}:\?set it in deployments/\.env", COMPOSE)
 

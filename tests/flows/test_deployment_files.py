@@ -126,7 +126,7 @@ def test_the_profile_sets_only_what_prefect_knows():
     from prefect import settings  # has an attribute for each variable it reads
 
     ours = [name for name in read_env() if name.startswith("PREFECT_")]
-    assert len(ours) == 11
+    assert len(ours) == 13
     assert [name for name in ours if not hasattr(settings, name)] == []
     assert not hasattr(settings, "PREFECT_SERVER_API_PROT")
 

@@ -12,7 +12,7 @@ import pytest
 from loopback import Answering, listening
 from prefect_stack import ROOT, Stack
 
-from gigamind.errors import ServerError
+from gigamind.errors import InputError, ServerError
 from gigamind.publish.server import check_server
 
 EXAMPLES = ROOT / "examples"
@@ -81,14 +81,43 @@ def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: i
     assert of_make.endswith("Error 3")
 
 
-def test_a_server_that_is_silent_is_waited_for_three_seconds(monkeypatch: pytest.MonkeyPatch):
+def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("GIGAMIND_SERVER_WAIT_S", "1.5")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/api"
         monkeypatch.setenv("PREFECT_API_URL", url)
         start = time.monotonic()
-        with pytest.raises(ServerError, match=r"http.*\(timed out\)"):
+        with pytest.raises(ServerError, match=r"http.*1\.5.*\(timed out\).*GIGAMIND_SERVER_WAIT_S"):
             check_server()
-        assert 3 <= time.monotonic() - start < 30
+        assert 1.5 <= time.monotonic() - start < 30
+
+
+def test_a_busy_server_is_asked_again_and_a_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    seen: list[int] = []
+
+    class Busy(Answering):
+        def do_POST(self) -> None:
+            self.body()
+            seen.append(503 if len(seen) < 2 else 200)
+            self.answer(seen[-1], {})
+
+    with listening(Busy) as server:
+        monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
+        assert check_server() == f"{server.url}/api"
+    assert seen == [503, 503, 200]
+    [line] = capsys.readouterr().err.splitlines()
+    assert server.url in line
+
+
+def test_a_wait_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setenv("GIGAMIND_SERVER_WAIT_S", "long")
+    with pytest.raises(InputError, match="GIGAMIND_SERVER_WAIT_S"):
+        check_server()
 
 
 def test_an_address_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch):

@@ -60,14 +60,16 @@ class Stack:
         """`make target` with the packages of this Python, which are there already."""
         return ["make", "-o", ".venv/.ready", f"BIN={Path(sys.executable).parent}", target]
 
-    def make(self, target: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def make(
+        self, target: str, seconds: float = START_SECONDS, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(target),
             cwd=self.clone,
             env=self.environment | environment,
             capture_output=True,
             text=True,
-            timeout=START_SECONDS,
+            timeout=seconds,
             check=False,
         )
 
