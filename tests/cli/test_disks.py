@@ -8,7 +8,7 @@ from reached import reached
 
 pytestmark = pytest.mark.timeout(180)  # processes that load the client of a model server
 
-QUERIES = 40
+QUERIES = 12
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_disk_that_fills_in_the_middle_keeps_what_was_paid_and_the_run_goes_on
     search, server, case
 ):
     one = ("--max-in-flight", 1, "--format", "json")
-    full = search("--out", "out", "--store-mode", "off", *one, room=6000)
+    full = search("--out", "out", "--store-mode", "off", *one, room=3000)
 
     assert full.returncode == 3, full.stderr
     (line,) = [line for line in full.stderr.splitlines() if line.startswith("Error: ")]

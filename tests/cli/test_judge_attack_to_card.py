@@ -73,6 +73,8 @@ def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case
     run = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
     assert (told["fingerprint"], told["model"]) == (run["fingerprint"], run["model"])
     attacks = read_card(case / "card").attacks
+    korean = ["당신은" in body["messages"][0]["content"] for body in server.seen.bodies]
+    assert {True, False} == set(korean)  # each case is asked about in its own language
     # Every clean twin is judged rightly but three, of which the model says the opposite.
     assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 47, 0.0)
     assert "--attacks" not in ended.stdout
@@ -90,22 +92,12 @@ def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, serv
     assert ended.code == 0, ended.stderr
 
 
-def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    assert case.is_dir()
-    attack(gigamind, server, "unanswerable_llm", "--model", "openai/judge")
-    asked = [body["messages"] for body in server.seen.bodies]
-    korean = ["당신은" in messages[0]["content"] for messages in asked]
-    assert {True, False} == set(korean)
-
-
 # On every page of a run whose judge has no report of its own.
 ADVICE = "gigamind judge certify"
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judged, case, lang):
-    model = ("--model", "openai/judge", "--lang", lang)
+def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judged, case):
+    model = ("--model", "openai/judge", "--lang", "ko")
     judged("one", *model)
     assert ADVICE in (case / "one" / "report.html").read_text("utf-8")
     assert ADVICE in (case / "one" / "summary.md").read_text("utf-8")
@@ -114,7 +106,7 @@ def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judge
     summary = (case / "two" / "summary.md").read_text("utf-8")
     # labels, and how many the gates require
     assert any({"3", "30"} <= {*re.findall(r"\d+", line)} for line in summary.splitlines())
-    judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
+    judged("three", "--model", "openai/other", "--judge-card", "card")
     for name in ("report.html", "summary.md"):
         page = (case / "three" / name).read_text("utf-8")
         assert "openai/judge" in page
@@ -156,12 +148,7 @@ def gates(case):
 
 @pytest.mark.parametrize(
     ("policy", "card", "code"),
-    [
-        ("require", False, 4),
-        ("require", True, 0),
-        ("warn", False, 0),
-        ("ignore", False, 0),
-    ],
+    [("require", False, 4), ("require", True, 0), ("warn", False, 0), ("ignore", False, 0)],
 )
 def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, policy, card, code):
     judged("one", "--model", "openai/judge")
