@@ -101,16 +101,12 @@ def test_a_search_run_with_a_model_loads_six(loaded, by_model):
     assert loaded(*by_model) == BASE | MODEL
 
 
-@pytest.mark.prefect
-def test_a_flow_with_a_model_loads_seven(loaded, by_model, flow_of):
-    assert loaded(*by_model, "--flow", **flow_of) == BASE | MODEL | {"prefect"}
-
-
 def test_an_embedder_of_fastembed_loads_it(loaded, by_fastembed):
     assert loaded(*by_fastembed, *UNTIMED) == BASE | {"fastembed"}
 
 
 @pytest.mark.prefect
+@pytest.mark.whole
 def test_a_flow_with_a_model_a_qdrant_server_and_fastembed_loads_nine(
     loaded, by_model, flow_of, by_fastembed
 ):
