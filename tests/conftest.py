@@ -145,6 +145,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     items.sort(key=lambda item: item.get_closest_marker("prefect") is None)
     for item in items:
+        if item.get_closest_marker("deployed"):
+            item.add_marker("whole")
         if item.get_closest_marker("faults"):
             item.user_properties.append(("fault", ""))  # for the line at the end
         if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):
