@@ -137,6 +137,7 @@ def answered(server, tmp_path):
     return make
 
 
+@pytest.mark.whole
 def test_answers_and_their_checks_are_judged_in_shards_as_they_are_in_one(answered, server):
     server.respond = able
     given = {"checklist": True, "store_mode": "refresh"}
@@ -146,6 +147,7 @@ def test_answers_and_their_checks_are_judged_in_shards_as_they_are_in_one(answer
     assert rows(scaled.out) == rows(direct.out)
 
 
+@pytest.mark.whole
 def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server, tmp_path):
     answers = read_labelled_answers(None, None).answers
 
@@ -166,10 +168,10 @@ def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server,
     assert without_hits(summary(scaled.out)) == without_hits(summary(direct.out))
 
 
-@pytest.mark.parametrize("calls", [1, 7])
 def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
-    flow, by_model, server, tmp_path, calls
+    flow, by_model, server, tmp_path
 ):
+    calls = 7
     given = {"max_calls": calls, "fresh_fraction": 0}
     state = flow(by_model(**given), "threads:4", return_state=True)
     assert (state.is_failed(), server.seen.total) == (True, calls)
@@ -181,6 +183,7 @@ def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
     assert state.result()["summary"]["llm"]["calls"] == 50
 
 
+@pytest.mark.whole
 def test_a_run_that_was_begun_in_shards_is_resumed_without_and_the_other_way_round(
     flow, by_model, server, tmp_path
 ):
@@ -252,9 +255,8 @@ def interrupt_when_it_judges(out: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "runner", ["threads:2", pytest.param("processes:2", marks=pytest.mark.faults)]
-)
+@pytest.mark.faults
+@pytest.mark.parametrize("runner", ["threads:2", "processes:2"])
 def test_ctrl_c_ends_all_shards_at_once_and_keeps_what_they_have(
     flow, by_model, server, tmp_path, runner
 ):
