@@ -40,6 +40,7 @@ ASKED = ("eval", "answers", "--dataset", EXAMPLES / "answers.jsonl", "--notes", 
 ASKED += ("--sample", "20")
 
 
+@pytest.mark.whole
 def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     tmp_path: Path, judge: FakeServer, forgetful: Path
 ):
