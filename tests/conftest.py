@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["LC_ALL"] = "C.UTF-8"
 
 # A busy machine is no defect of the code: examples have no deadline, and their number bounds the time.
-settings.register_profile("any machine", deadline=None)
+settings.register_profile("any machine", deadline=None, max_examples=50)
 settings.register_profile("few", deadline=None, max_examples=20)  # on one more Python
 settings.load_profile("any machine")
 
