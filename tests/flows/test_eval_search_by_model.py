@@ -10,7 +10,7 @@ from gigamind.evaluation.shards import unfinished_folder
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
 
 
@@ -74,7 +74,7 @@ def test_a_deployment_goes_on_with_its_run_that_was_stopped(
 
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"seed": 7}, "seed"), pytest.param({"max_calls": 4}, "budget", marks=pytest.mark.whole)],
+    [({"seed": 7}, "seed"), ({"max_calls": 4}, "budget")],
 )
 def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
     flow, by_model, tmp_path, monkeypatch, caplog, changes, why

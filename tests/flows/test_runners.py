@@ -29,7 +29,7 @@ from gigamind.publish.scaleout import score_batch
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,11 +39,10 @@ def cluster(name: str) -> pytest.ParameterSet:
     needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
     # Both close their sockets and processes in their own time.
     careless = pytest.mark.filterwarnings("default")
-    return pytest.param(f"{name}:local:1", marks=[needs, careless, pytest.mark.whole])
+    return pytest.param(f"{name}:local:1", marks=[needs, careless])
 
 
-PROCESSES = pytest.param("processes:2", marks=pytest.mark.whole)  # each loads everything
-WORKERS = [PROCESSES, cluster("dask"), cluster("ray")]  # threads: see the tests below
+WORKERS = ["processes:2", cluster("dask"), cluster("ray")]  # threads: see the tests below
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,7 +136,6 @@ def answered(server, tmp_path):
     return make
 
 
-@pytest.mark.whole
 def test_answers_and_their_checks_are_judged_in_shards_as_they_are_in_one(answered, server):
     server.respond = able
     given = {"checklist": True, "store_mode": "refresh"}
@@ -147,7 +145,6 @@ def test_answers_and_their_checks_are_judged_in_shards_as_they_are_in_one(answer
     assert rows(scaled.out) == rows(direct.out)
 
 
-@pytest.mark.whole
 def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server, tmp_path):
     answers = read_labelled_answers(None, None).answers
 
@@ -183,7 +180,6 @@ def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
     assert state.result()["summary"]["llm"]["calls"] == 50
 
 
-@pytest.mark.whole
 def test_a_run_that_was_begun_in_shards_is_resumed_without_and_the_other_way_round(
     flow, by_model, server, tmp_path
 ):
