@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -321,7 +321,7 @@ def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
     """Return the class, with its schema, that instructor would otherwise make for each call."""
     model = load_instructor().openai_schema(reply)
     schema = model.model_json_schema()
-    model.model_json_schema = lambda **_: deepcopy(schema)
+    model.model_json_schema = partial(deepcopy, schema)
     return model
 
 
