@@ -23,7 +23,7 @@ from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 Options = Callable[..., SearchEvalOptions]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
