@@ -10,6 +10,7 @@ import pytest
 from qdrant_server import qdrant
 from tiny_model import write_tiny_model
 
+pytestmark = pytest.mark.whole
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "prefect": "prefect",
@@ -106,7 +107,6 @@ def test_an_embedder_of_fastembed_loads_it(loaded, by_fastembed):
 
 
 @pytest.mark.prefect
-@pytest.mark.whole
 def test_a_flow_with_a_model_a_qdrant_server_and_fastembed_loads_nine(
     loaded, by_model, flow_of, by_fastembed
 ):
