@@ -93,7 +93,7 @@ demo-llm: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py
 
 # What a change may break; `.ci/run` runs the rest as well.
-QUICK := not browser and not model and not deployed and not faults and not whole and not docs
+QUICK := not browser and not model and not docs and not faults and not whole
 WORKERS := auto
 test: TESTS ?= $(QUICK)
 test-deployed: TESTS ?= deployed
