@@ -104,8 +104,8 @@ def test_what_is_cancelled_is_booked_at_its_worst(connected, fake_server, verdic
     async def run():
         question = [{"role": "user", "content": "Is it so?"}]
         asking = asyncio.create_task(model.ask(question, verdict, item_id="q"))
-        await asyncio.sleep(0.5)
-        assert fake_server.seen.total == 1
+        while not fake_server.seen.total:  # noqa: ASYNC110  the server is of another thread
+            await asyncio.sleep(0.02)
         asking.cancel()
         await asyncio.wait({asking})
         await model.close()
