@@ -27,7 +27,7 @@ help:
 	@echo "  make test             run the tests, except those below"
 	@echo "  make test-docs        run the commands of the pages"
 	@echo "  make test-deployed    run deployments on a Prefect server with a worker"
-	@echo "  make test-faults      kill runs, fill disks, damage files, start a cluster"
+	@echo "  make test-faults      kill runs, fill disks, damage files, run flows and deployments"
 	@echo "  make test-browser     test the pages in Chromium"
 	@echo "  make test-model       test with the small real model"
 	@echo "  make test-stack       test Prefect on PostgreSQL and Redis (Debian packages, minutes)"
@@ -93,7 +93,7 @@ demo-llm: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py
 
 # What a change may break; `.ci/run` runs the rest as well.
-QUICK := not browser and not model and not deployed and not faults and not whole and not docs
+QUICK := not browser and not model and not docs and not faults and not whole
 WORKERS := auto
 test: TESTS ?= $(QUICK)
 test-deployed: TESTS ?= deployed

@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["LC_ALL"] = "C.UTF-8"
 
 # A busy machine is no defect of the code: examples have no deadline, and their number bounds the time.
-settings.register_profile("any machine", deadline=None)
+settings.register_profile("any machine", deadline=None, max_examples=50)
 settings.register_profile("few", deadline=None, max_examples=20)  # on one more Python
 settings.load_profile("any machine")
 
@@ -145,6 +145,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     items.sort(key=lambda item: item.get_closest_marker("prefect") is None)
     for item in items:
+        if item.get_closest_marker("deployed"):
+            item.add_marker("whole")
         if item.get_closest_marker("faults"):
             item.user_properties.append(("fault", ""))  # for the line at the end
         if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):

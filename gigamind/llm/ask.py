@@ -18,8 +18,9 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -317,8 +318,11 @@ def _instructed(mode: Mode) -> Any:  # noqa: ANN401
 
 @cache
 def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
-    """Return the class that instructor would otherwise make for each call."""
-    return load_instructor().openai_schema(reply)
+    """Return the class, with its schema, that instructor would otherwise make for each call."""
+    model = load_instructor().openai_schema(reply)
+    schema = model.model_json_schema()
+    model.model_json_schema = partial(deepcopy, schema)
+    return model
 
 
 def _reason(error: BaseException) -> BaseException:

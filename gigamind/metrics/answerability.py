@@ -3,7 +3,6 @@
 Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable" has no precision.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -108,7 +107,8 @@ def measure_verdicts(counts: Confusion) -> dict[str, Term]:
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
     """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
-    rows = [measure_verdicts(confusion([pair])) for pair in judged]
+    terms_of = {pair: measure_verdicts(confusion([pair])) for pair in set(judged)}
+    rows = [terms_of[pair] for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
         return rows
     answerable = [measure_verdicts(confusion([(False, verdict)])) for verdict in (True, False)]
@@ -120,13 +120,9 @@ def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
 
 def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
     """Count pairs of (is unanswerable, was judged unanswerable)."""
-    counts = Counter(judged)
-    return Confusion(
-        tp=counts[True, True],
-        fp=counts[False, True],
-        fn=counts[True, False],
-        tn=counts[False, False],
-    )
+    pairs = list(judged)
+    tp, fp, fn, tn = map(pairs.count, [(True, True), (False, True), (True, False), (False, False)])
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
 def share(term: Term) -> float | None:

@@ -53,26 +53,19 @@ def attack(gigamind, server, judge, *options):
     return ended
 
 
-@pytest.mark.parametrize(
-    ("judge", "asked"),
-    [(None, ("--model", "openai/judge")), (PANEL, ())],
-    ids=["one model", "a panel"],
-)
-def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case, judge, asked):
-    name = "unanswerable_llm"
-    chosen = asked
-    if judge:
-        (case / "panel.toml").write_text(judge, encoding="utf-8")
-        name, chosen = "panel.toml", ("--judge", "panel.toml")
-    judged("one", *chosen)
+def test_the_report_of_attacks_on_a_panel_stands_on_the_card(gigamind, judged, server, case):
+    (case / "panel.toml").write_text(PANEL, encoding="utf-8")
+    judged("one", "--judge", "panel.toml")
     server.script.extend([FORGED] * 200)
-    attack(gigamind, server, name, "--out", "attacks.json", *asked)
+    attack(gigamind, server, "panel.toml", "--out", "attacks.json")
     ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
     assert ended.code == 0, ended.stderr
     told = json.loads((case / "attacks.json").read_text("utf-8"))
     run = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
     assert (told["fingerprint"], told["model"]) == (run["fingerprint"], run["model"])
     attacks = read_card(case / "card").attacks
+    korean = ["당신은" in body["messages"][0]["content"] for body in server.seen.bodies]
+    assert {True, False} == set(korean)  # each case is asked about in its own language
     # Every clean twin is judged rightly but three, of which the model says the opposite.
     assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 47, 0.0)
     assert "--attacks" not in ended.stdout
@@ -90,22 +83,12 @@ def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, serv
     assert ended.code == 0, ended.stderr
 
 
-def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    assert case.is_dir()
-    attack(gigamind, server, "unanswerable_llm", "--model", "openai/judge")
-    asked = [body["messages"] for body in server.seen.bodies]
-    korean = ["당신은" in messages[0]["content"] for messages in asked]
-    assert {True, False} == set(korean)
-
-
 # On every page of a run whose judge has no report of its own.
 ADVICE = "gigamind judge certify"
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judged, case, lang):
-    model = ("--model", "openai/judge", "--lang", lang)
+def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judged, case):
+    model = ("--model", "openai/judge", "--lang", "ko")
     judged("one", *model)
     assert ADVICE in (case / "one" / "report.html").read_text("utf-8")
     assert ADVICE in (case / "one" / "summary.md").read_text("utf-8")
@@ -114,7 +97,7 @@ def test_the_report_of_a_run_says_how_far_its_judge_is_certified(gigamind, judge
     summary = (case / "two" / "summary.md").read_text("utf-8")
     # labels, and how many the gates require
     assert any({"3", "30"} <= {*re.findall(r"\d+", line)} for line in summary.splitlines())
-    judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
+    judged("three", "--model", "openai/other", "--judge-card", "card")
     for name in ("report.html", "summary.md"):
         page = (case / "three" / name).read_text("utf-8")
         assert "openai/judge" in page
@@ -156,12 +139,7 @@ def gates(case):
 
 @pytest.mark.parametrize(
     ("policy", "card", "code"),
-    [
-        ("require", False, 4),
-        ("require", True, 0),
-        ("warn", False, 0),
-        ("ignore", False, 0),
-    ],
+    [("require", False, 4), ("require", True, 0), ("warn", False, 0), ("ignore", False, 0)],
 )
 def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, policy, card, code):
     judged("one", "--model", "openai/judge")
@@ -196,9 +174,8 @@ def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamin
     assert (headline.items, headline.corrected.n) == (3, 2)
 
 
-@pytest.mark.parametrize("panel", [(), ("openai/a", "openai/b")], ids=["one model", "a panel"])
 def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
-    gigamind, case, server, monkeypatch, panel
+    gigamind, case, server, monkeypatch
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     answer = {
@@ -210,10 +187,9 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     rows = (json.dumps({"id": f"a{n}", **answer}) + "\n" for n in range(2))
     (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
     server.script.extend([OF_ANSWERS] * 600)
-    seats = f"panel = {json.dumps(panel)}\n" if panel else ""
-    judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n' + seats
+    judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n'
     (case / "judge.toml").write_text(judge, encoding="utf-8")
-    asked = (*reached(server), *(() if panel else ("--model", "openai/judge")))
+    asked = (*reached(server), "--model", "openai/judge")
     dataset = ("--dataset", "answers.jsonl", "--notes", "vault")
     given = (*dataset, "--judge", "judge.toml", *asked)
     assert gigamind("eval", "answers", *given, "--out", "one").code == 0

@@ -57,6 +57,7 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
         "openai/judge",
         50,
     )
+    assert len(report.fingerprint) == 64
     assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
     assert (
         report.overall.reported_fooled.of == 7
@@ -77,22 +78,23 @@ def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server)
     assert re.findall(r"\d+", second.stderr)[:2] == ["0", "58"]  # requests, stored replies
 
 
-@pytest.mark.parametrize("name", ["unanswerable_llm", "judges/unanswerable_llm.toml"])
-def test_a_judge_of_gigamind_is_named_as_reports_name_it_from_anywhere(try_judge, name):
+def test_a_judge_of_gigamind_is_named_as_reports_name_it_from_anywhere(try_judge):
+    name = "judges/unanswerable_llm.toml"
     assert try_judge("test", always=DENIAL, judge=name).code == 0
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_the_prompt_is_in_the_language_asked_for(try_judge, server, language):
-    assert try_judge("attack", "--judge-lang", language, always=DENIAL).code == 0
-    system = server.seen.bodies[-1]["messages"][0]["content"]
-    assert system.startswith({"ko": "당신은", "en": "You decide"}[language])
+def test_the_prompt_is_in_the_language_asked_for(try_judge, server):
+    assert try_judge("test", "--judge-lang", "ko", always=DENIAL).code == 0
+    systems = [body["messages"][0]["content"] for body in list(server.seen.bodies)[-18:]]
+    assert all(system.startswith("당신은") for system in systems)
 
 
 def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
     ended = try_judge("test", "--out", tmp_path / "r.json", always=DENIAL)
     assert ended.code == 0
     report = UnitTestReport.model_validate_json((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert ended.stderr.startswith("unanswerable_llm: ")
+    assert report.liars is None  # no liar is put through a judge of questions
     passed = {group.name: group.passed.hits for group in report.by_failure}
     assert passed == {
         "near_miss": 2,
@@ -108,14 +110,6 @@ def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
     assert re.search("en-un-none-1: .*`unanswerable` .*True", ended.stdout)
 
 
-@pytest.mark.parametrize("command", ["attack", "test"])
-def test_a_trial_that_cannot_be_finished_ends_in_3_and_says_why(try_judge, tmp_path, command):
-    out = tmp_path / "r.json"
-    ended = try_judge(command, "--out", out, "--max-calls", 2)
-    assert (ended.code, out.exists()) == (3, False)
-    assert "2" in re.findall(r"\d+", ended.stderr)
-
-
 @pytest.mark.parametrize(
     ("mode", "hint"),
     [
@@ -125,9 +119,11 @@ def test_a_trial_that_cannot_be_finished_ends_in_3_and_says_why(try_judge, tmp_p
     ],
 )
 @pytest.mark.parametrize("command", ["attack", "test"])
-def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, command, mode, hint):
-    ended = try_judge(command, "--max-calls", 2, "--store-mode", mode)
-    assert ended.code == 3
+def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, command, mode, hint):
+    out = tmp_path / "r.json"
+    ended = try_judge(command, "--max-calls", 2, "--store-mode", mode, "--out", out)
+    assert (ended.code, out.exists()) == (3, False)
+    assert "2" in re.findall(r"\d+", ended.stderr)
     again = "Run the command again" in ended.stderr
     assert (again, hint is None or hint in ended.stderr) == (hint is not None, True)
 
@@ -194,12 +190,6 @@ def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, lab
     assert "--model" not in ended.stderr
 
 
-def test_no_liar_is_put_through_a_judge_of_questions_and_that_is_said(try_judge, tmp_path):
-    ended = try_judge("test", "--out", tmp_path / "r.json", always=DENIAL)
-    assert ended.stderr.startswith("unanswerable_llm: ")
-    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["liars"] is None
-
-
 # Limits for CI
 
 
@@ -223,7 +213,7 @@ def answer_in_turn(try_judge, server):
 
 def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(answer_in_turn, tmp_path):
     fooled = {"ko-override-1", "en-override-1"}
-    for limit, code in ((2 / 47, 0), (0.043, 0), (0.042, 4), (0, 4), (1, 0)):
+    for limit, code in ((2 / 47, 0), (0.042, 4)):
         out = tmp_path / f"{limit}.json"
         ended = answer_in_turn(
             lambda case: case.id in fooled, "--max-success-rate", limit, "--out", out
@@ -244,7 +234,7 @@ def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves
 
 
 def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_judge, tmp_path):
-    for limit, code in ((10 / 18, 0), (0.56, 4), (0, 0), (1, 4)):
+    for limit, code in ((10 / 18, 0), (0.56, 4)):
         out = tmp_path / f"{limit}.json"
         ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
         assert (ended.code, out.exists()) == (code, True), limit
@@ -306,15 +296,9 @@ def test_a_report_that_cannot_be_written_ends_in_3(try_judge, tmp_path):
     assert "cannot be written" in ended.stderr
 
 
-def test_the_report_is_json_that_says_which_judge_it_is_about(try_judge, tmp_path):
-    try_judge("attack", "--out", tmp_path / "r.json", always=DENIAL)
-    written = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert len(written["fingerprint"]) == 64
-    assert {attack["outcome"] for attack in written["attacks"]} <= {"held", "unmeasured"}
-
-
-@pytest.mark.parametrize("command", ["test", "attack"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("command", "number"), [("test", signal.SIGINT), ("attack", signal.SIGTERM)]
+)
 def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
     try_judge, server, monkeypatch, command, number
 ):

@@ -62,14 +62,9 @@ def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(ch
     ("fault", "hint"),
     [
         ("401", ""),
-        ("quota", ""),
-        ("429", ""),
-        ("404", ""),
         ("400rf", "--structured md_json"),
         ("refusal_text", "--structured md_json"),
         ("html", "/v1"),
-        ("500", ""),
-        ("refusal", ""),
     ],
 )
 def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server, fault, hint):
@@ -215,20 +210,13 @@ def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
     )
     with started:
         url = re.search(r"http://\S+?/v1", started.stdout.readline())[0]
-        ended = gigamind(
-            "llm",
-            "check",
-            "--model",
-            "openai/judge",
-            "--api-base",
-            url,
-            "--judge",
-            "unanswerable_llm",
-        )
+        ended = gigamind("llm", "check", "--model", "openai/judge", "--api-base", url, "--json")
         started.send_signal(signal.SIGINT)
         assert started.wait(20) == 0
         assert url in started.stdout.read()  # in the command to copy
-    assert ended.code == 0
+    cases = json.loads(ended.stdout)["cases"]  # every judge can read what it says
+    assert [(one["judge"], one["error"]) for one in cases if one["error"]] == []
+    assert (ended.code, len(cases)) == (0, 12)
 
 
 def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(
@@ -254,16 +242,6 @@ def test_a_port_that_is_taken_is_bad_input(gigamind, server):
     ended = gigamind("llm", "fake-server", "--port", port)
     assert ended.code == 1
     assert f"--port {port}" in ended.stderr
-
-
-def test_the_fake_server_can_be_read_by_every_judge_as_it_is(gigamind):
-    with running() as scripted:
-        ended = gigamind(
-            "llm", "check", "--model", "openai/judge", "--api-base", scripted.url, "--json"
-        )
-    cases = json.loads(ended.stdout)["cases"]
-    assert [(one["judge"], one["error"]) for one in cases if one["error"]] == []
-    assert (ended.code, len(cases)) == (0, 12)
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.09", 1), ("-1", 1), ("nan", 1), ("0.1", 3)])

@@ -10,6 +10,7 @@ import pytest
 from qdrant_server import qdrant
 from tiny_model import write_tiny_model
 
+pytestmark = pytest.mark.whole
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "prefect": "prefect",
@@ -99,11 +100,6 @@ def test_a_search_run_loads_three(loaded):
 
 def test_a_search_run_with_a_model_loads_six(loaded, by_model):
     assert loaded(*by_model) == BASE | MODEL
-
-
-@pytest.mark.prefect
-def test_a_flow_with_a_model_loads_seven(loaded, by_model, flow_of):
-    assert loaded(*by_model, "--flow", **flow_of) == BASE | MODEL | {"prefect"}
 
 
 def test_an_embedder_of_fastembed_loads_it(loaded, by_fastembed):

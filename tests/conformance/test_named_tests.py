@@ -17,7 +17,6 @@ def pytest_configure(config):
 TABLE = "def tests_named():\n    return {'test_a.py::test_one', 'test_a.py::test_two'}\n"
 ONE = "import pytest\n@pytest.mark.parametrize('n', [1, 2])\ndef test_one(n): pass\n"
 CASES = {
-    "passed": ("def test_two(): pass\n", (), 0),
     "skipped": ("def test_two(): pytest.skip('no engine')\n", (), 1),
     "gone": ("def test_other(): pass\n", (), 1),
     "of another run": ("@pytest.mark.browser\ndef test_two(): assert 0\n", ("-m", "not browser"), 0),
@@ -28,7 +27,7 @@ CASES = {
 
 @pytest.mark.parametrize(
     ("name", "workers"),
-    [*((name, ()) for name in CASES), ("skipped", ("-n", "1")), ("of another run", ("-n", "1"))],
+    [*((name, ()) for name in CASES), ("skipped", ("-p", "xdist.plugin", "-n", "1"))],
 )
 def test_a_named_test_must_have_passed_in_a_whole_run(tmp_path, name, workers):
     text, options, code = CASES[name]
@@ -40,9 +39,13 @@ def test_a_named_test_must_have_passed_in_a_whole_run(tmp_path, name, workers):
     settings = "[pytest]\ntestpaths = tests\nmarkers =\n    browser: drives a browser\n"
     (tmp_path / "pytest.ini").write_text(settings)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:schemathesis", *workers, *options],
+        [sys.executable, "-m", "pytest", *workers, *options],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{TESTS / 'support'}"},
+        env={
+            **os.environ,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{TESTS / 'support'}",
+        },
         capture_output=True,
         text=True,
         check=False,

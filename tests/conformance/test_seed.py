@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from shell import Shell
 
+pytestmark = pytest.mark.docs
 SEED = Path(__file__).with_name("seed")
 NOTES = {
     "policies/approval.md": "# 승인 프로세스\n\n"

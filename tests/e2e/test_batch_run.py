@@ -61,6 +61,7 @@ def run(arguments, code=0):
     return told.getvalue(), errors.getvalue()
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("provider", MODELS)
 def test_stopped_and_resumed_a_run_in_batches_costs_half_and_once(
     batch_server, arguments, tmp_path, provider

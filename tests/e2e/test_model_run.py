@@ -17,7 +17,7 @@ from gigamind.cli.main import main
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger, totals
 
-pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IN_FLIGHT = 8

@@ -40,6 +40,7 @@ ASKED = ("eval", "answers", "--dataset", EXAMPLES / "answers.jsonl", "--notes", 
 ASKED += ("--sample", "20")
 
 
+@pytest.mark.whole
 def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     tmp_path: Path, judge: FakeServer, forgetful: Path
 ):
@@ -56,6 +57,7 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     assert "http://127.0.0.1:" in page
 
 
+@pytest.mark.whole
 def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path):
     first, _output, _ = evaluated_compared_and_gated(
         tmp_path,

@@ -11,6 +11,7 @@ from gigamind.i18n import translator
 from gigamind.tasks.answers.schema import AnswerSummaryReport
 from gigamind.tasks.answers.view import rejected_support, second_look
 
+pytestmark = pytest.mark.docs
 DEMO = Path(__file__).parents[2] / "examples" / "demo_answers.py"
 
 

@@ -10,7 +10,7 @@ from gigamind.publish.artifacts import CARD_KEY
 from gigamind.records.card import read_card
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.whole]
 
 
 @pytest.fixture

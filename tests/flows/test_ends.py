@@ -222,7 +222,6 @@ def test_a_waived_failure_names_who_and_until_when(search, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "name", "code"),
     [
-        ({"dataset": "missing.jsonl"}, "InvalidInput", 1),
         ({"compare": "missing"}, "InvalidInput", 1),
         ({"compare": None}, "InvalidInput", 1),
         ({"notes": "missing"}, "NotesInaccessible", 2),

@@ -12,7 +12,7 @@ from gigamind.evaluation.shards import unfinished_folder
 from gigamind.publish.artifacts import artifact_keys
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_answers.py"
 TEXT = "The deploy runs every Friday at three."
 REPLY = answer_reply([supported(TEXT)], TEXT)

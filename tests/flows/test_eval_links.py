@@ -17,7 +17,7 @@ from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 ROOT = Path(__file__).parents[2]
 Options = Callable[..., LinkEvalOptions]

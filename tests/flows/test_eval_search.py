@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 from flow_artifacts import artifacts_of
+from prefect.client.orchestration import get_client
 from timeless import without_times
 
-from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
+from gigamind.errors import DatasetError, GigamindError, InputError, NotesError
 from gigamind.publish.artifacts import artifact_keys, publish_run
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 Options = Callable[..., SearchEvalOptions]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
@@ -37,8 +38,6 @@ def flow() -> Any:
 
 def stored_state(state: Any) -> Any:
     """The state that the server keeps of that flow run."""
-    from prefect.client.orchestration import get_client
-
     with get_client(sync_client=True) as client:
         return client.read_flow_run(state.state_details.flow_run_id).state
 
@@ -86,9 +85,19 @@ def test_other_systems_are_evaluated_by_a_flow_as_without_one(
 
 
 def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
-    options: Options, flow: Any, tmp_path: Path
+    options: Options,
+    flow: Any,
+    tmp_path: Path,
+    prefect_server: str,
+    caplog: pytest.LogCaptureFixture,
 ):
-    state = flow(options(sample="20"), return_state=True)
+    state = flow(chosen := options(sample="20"), return_state=True)
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(state.state_details.flow_run_id)
+    assert set(run.tags) == {"search", "vault"}
+    address = f"{prefect_server.removesuffix('/api')}/v2/artifacts/artifact/"
+    for key in artifact_keys(chosen)[:2]:
+        assert re.search(rf"Artifact {key}: {address}[0-9a-f-]{{36}}", caplog.text)
     artifacts = artifacts_of(state)
     assert set(artifacts) == {"search-vault", "search-vault-figures"}
     page = artifacts["search-vault"]
@@ -113,26 +122,6 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
         == counts["unanswerable"]
         == 20 - counts["answerable"]
     )
-
-
-def test_a_flow_run_is_found_by_its_task_and_its_vault(options: Options, flow: Any):
-    from prefect.client.orchestration import get_client
-
-    state = flow(options(sample="20"), return_state=True)
-    with get_client(sync_client=True) as client:
-        run = client.read_flow_run(state.state_details.flow_run_id)
-    assert set(run.tags) == {"search", "vault"}
-
-
-def test_the_log_says_where_the_artifacts_are(
-    options: Options, flow: Any, prefect_server: str, caplog: pytest.LogCaptureFixture
-):
-    flow(chosen := options(sample="20"))
-    address = prefect_server.removesuffix("/api")
-    for key in artifact_keys(chosen)[:2]:
-        assert re.search(
-            rf"Artifact {key}: {address}/v2/artifacts/artifact/[0-9a-f-]{{36}}", caplog.text
-        )
 
 
 def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
@@ -166,16 +155,8 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 @pytest.mark.parametrize(
     ("changes", "error", "name", "exit_code"),
     [
-        ({"dataset": "missing.jsonl"}, InputError, "InvalidInput", 1),
         ({"strict": True}, DatasetError, "InvalidInput", 1),
         ({"notes": "missing"}, NotesError, "NotesInaccessible", 2),
-        # Nothing listens on port 9 of loopback.
-        (
-            {"system": "http://127.0.0.1:9", "mode": "hybrid"},
-            EvaluationError,
-            "EvaluationFailed",
-            3,
-        ),
     ],
 )
 def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(

@@ -10,7 +10,7 @@ from gigamind.evaluation.shards import unfinished_folder
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
 
 

@@ -11,7 +11,7 @@ from gigamind.errors import InputError
 from gigamind.memory.events import EventLog, read_events
 from gigamind.memory.sessions import FolderOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 FLOW = Path(__file__).parents[2] / "flows" / "graduate_memory.py"
 GOOD = {"messageIndex": 0, "quote": "ship the release on Friday"}

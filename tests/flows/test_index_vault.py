@@ -10,7 +10,7 @@ from qdrant_server import qdrant
 from gigamind.retrieval.indexing import IndexOptions
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 
 def index(notes: Path, url: str) -> Any:

@@ -10,7 +10,7 @@ from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.promotion import PromoteOptions
 
 ENTRYPOINT = f"{Path(__file__).parents[2] / 'flows' / 'promote.py'}:promote"
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.whole]
 
 
 @pytest.mark.usefixtures("prefect_server")

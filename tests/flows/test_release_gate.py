@@ -13,7 +13,7 @@ from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.whole]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from gigamind.publish.scaleout import score_batch
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,11 +39,10 @@ def cluster(name: str) -> pytest.ParameterSet:
     needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
     # Both close their sockets and processes in their own time.
     careless = pytest.mark.filterwarnings("default")
-    return pytest.param(f"{name}:local:1", marks=[needs, careless, pytest.mark.whole])
+    return pytest.param(f"{name}:local:1", marks=[needs, careless])
 
 
-PROCESSES = pytest.param("processes:2", marks=pytest.mark.whole)  # each loads everything
-WORKERS = [PROCESSES, cluster("dask"), cluster("ray")]  # threads: see the tests below
+WORKERS = ["processes:2", cluster("dask"), cluster("ray")]  # threads: see the tests below
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -166,10 +165,10 @@ def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server,
     assert without_hits(summary(scaled.out)) == without_hits(summary(direct.out))
 
 
-@pytest.mark.parametrize("calls", [1, 7])
 def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
-    flow, by_model, server, tmp_path, calls
+    flow, by_model, server, tmp_path
 ):
+    calls = 7
     given = {"max_calls": calls, "fresh_fraction": 0}
     state = flow(by_model(**given), "threads:4", return_state=True)
     assert (state.is_failed(), server.seen.total) == (True, calls)
@@ -252,9 +251,8 @@ def interrupt_when_it_judges(out: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "runner", ["threads:2", pytest.param("processes:2", marks=pytest.mark.faults)]
-)
+@pytest.mark.faults
+@pytest.mark.parametrize("runner", ["threads:2", "processes:2"])
 def test_ctrl_c_ends_all_shards_at_once_and_keeps_what_they_have(
     flow, by_model, server, tmp_path, runner
 ):

@@ -9,7 +9,11 @@ from prefect_stack import ROOT, Stack
 from gigamind.errors import ServerError
 from gigamind.publish.server import check_deployment, check_worker_can_start
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server", "deployed")]
+pytestmark = [
+    pytest.mark.prefect,
+    pytest.mark.whole,
+    pytest.mark.usefixtures("prefect_server", "deployed"),
+]
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from fuzzing.trying import attempt
 from hypothesis import HealthCheck, Phase
 from time_limit import TooSlowError
 
-EXAMPLES = 15
+EXAMPLES = 8
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -489,7 +489,7 @@ TYPES = {"text": str | None, "finish": str, "refusal": str | None, "usage": Usag
 
 @BOTH
 @given(data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_a_result_holds_it_is_an_answer_or_an_error(provider, data, tmp_path_factory):
     row = data.draw(st.one_of(*map(near, LINES[provider])))
     line = row | {"custom_id": "a"} if isinstance(row, dict) else row

@@ -137,7 +137,7 @@ ANYTHING = st.binary(max_size=200) | (COMPLETION | JSON).map(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(body=ANYTHING, status=st.sampled_from([200, 200, 200, 400, 404, 500, 503]))
 def test_whatever_a_server_sends_ends_as_a_reply_or_an_error(server, body, status):
     server.body, server.status, server.write, server.headers = body, status, None, {}
@@ -233,7 +233,7 @@ def test_a_server_that_only_streams_is_read_with_one_more_request(server, sends)
     assert totals.http_calls == server.requests == 2
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_a_bomb_of_300_mb_is_refused_within_the_limits(provider, server, sends):
     sends(completion({"content": "warm"}))
     ask(server, provider)  # litellm loads parts of itself
@@ -303,8 +303,13 @@ def test_a_redirect_is_not_followed_and_names_its_target(provider, server, sends
     assert (server.requests, totals.micro_usd) == (1, 0)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
+@pytest.mark.parametrize(
+    ("provider", "status"),
+    [
+        *(("openai", status) for status in (408, 409, 425, 429, 500, 502)),
+        *((provider, 503) for provider in PROVIDERS),
+    ],
+)
 def test_a_passing_status_is_one_request_for_each_attempt(provider, status, server, sends):
     sends(b'{"error": {"message": "later"}}', status=status)
 

@@ -60,7 +60,7 @@ def test_what_a_server_does_not_tell_or_cannot_mean_is_estimated_to_two_percent_
 def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_holds(
     fault, connected, fake_server, verdict
 ):
-    limit = 40_000
+    limit = 20_000
     model = connected(
         f";fault={fault};share={SHARE};hang=5;sid={fault}",
         budget=Budget(Limits(micro_usd=limit)),
@@ -68,7 +68,7 @@ def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_hold
         timeout_s=1.0 if fault == "timeout" else 20,
     )
 
-    assert "budget_exceeded" in asked_often(model, verdict, 200)
+    assert "budget_exceeded" in asked_often(model, verdict, 100)
 
     totals = model.ledger.totals()
     assert generated_micro_usd(fake_server) <= totals.micro_usd <= limit
@@ -104,8 +104,8 @@ def test_what_is_cancelled_is_booked_at_its_worst(connected, fake_server, verdic
     async def run():
         question = [{"role": "user", "content": "Is it so?"}]
         asking = asyncio.create_task(model.ask(question, verdict, item_id="q"))
-        await asyncio.sleep(0.5)
-        assert fake_server.seen.total == 1
+        while not fake_server.seen.total:  # noqa: ASYNC110  the server is of another thread
+            await asyncio.sleep(0.02)
         asking.cancel()
         await asyncio.wait({asking})
         await model.close()

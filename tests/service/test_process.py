@@ -10,7 +10,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 from forked import command
 from sse import events
@@ -29,13 +28,12 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
     for name, text in notes.items():
         (tmp_path / "vault" / f"{name}.md").write_text(text, encoding="utf-8")
     port = free_port()
-    started = [
-        *(sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "vault")),
+    process = command(
+        tmp_path,
+        *("serve", "--notes", "vault", "--mode", "keyword", "--cache-dir", "cache"),
         *("--model", "openai/chat;piece=150", "--judge-model", "openai/judge"),
-        *("--api-base", model.url, "--port", str(port), "--mode", "keyword"),
-        *("--cache-dir", str(tmp_path / "cache")),
-    ]
-    process = subprocess.Popen(started, cwd=Path(__file__).parents[2])
+        *("--api-base", model.url, "--port", port),
+    )
     try:
         url = f"http://127.0.0.1:{port}"
         until_ready(url)
@@ -76,14 +74,8 @@ def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
 
 
 def test_missing_notes_end_the_service_without_an_address(tmp_path):
-    started = [sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "nope")]
-    ended = subprocess.run(
-        [*started, "--model", "openai/chat", "--port", "0"],
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    served = ("serve", "--notes", tmp_path / "nope", "--model", "openai/chat", "--port", 0)
+    ended = command(tmp_path, *served).completed()
     assert (ended.returncode, "http://" in ended.stderr) == (2, False)
     assert ended.stderr.startswith(f"Error: {tmp_path / 'nope'}: ")
 

@@ -7,7 +7,6 @@ from demands.model import TESTS, Departure, Equal, Section, Test, row
 _JOB = "conformance/test_card.py::test_"
 _SEARCH = Test(f"{_JOB}a_search_run_loads_three")
 _MODEL = Test(f"{_JOB}a_search_run_with_a_model_loads_six")
-_FLOW = Test(f"{_JOB}a_flow_with_a_model_loads_seven")
 _EMBEDDER = Test(f"{_JOB}an_embedder_of_fastembed_loads_it")
 _ALL = Test(f"{_JOB}a_flow_with_a_model_a_qdrant_server_and_fastembed_loads_nine")
 _TOP = ("pyproject.toml", "flows", "judges", "prompts", "tests", "deployments", "README.md")
@@ -21,7 +20,7 @@ _PACKAGES = (
     row(
         1,
         "prefect",
-        _FLOW,
+        _ALL,
         Departure(
             "`prefect` runs evaluations",
             "with `--flow` and in deployments; `gigamind eval` alone runs in its own process",

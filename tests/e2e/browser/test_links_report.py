@@ -122,9 +122,8 @@ def test_text_of_others_runs_nothing(show, reader, record):
     assert reader.has_run_nothing()
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_a_phone_has_no_sideways_scroll(show, record, lang):
-    browser = show(record, width=360, lang=lang, baseline=KINDS["links"].take_snapshot(record))
+def test_a_phone_has_no_sideways_scroll(show, record):
+    browser = show(record, width=360, lang="ko", baseline=KINDS["links"].take_snapshot(record))
     for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:4]:
         browser.execute_script("arguments[0].click()", toggle)
     assert browser.execute_script("return document.documentElement.scrollWidth") == 360
@@ -151,8 +150,8 @@ def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, reco
     assert "in the baseline:" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_marked_text_has_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
+def test_marked_text_has_the_contrast_that_wcag_asks_for(show, reader, record):
     show(record)
-    reader.prefer(scheme)
-    assert reader.least_contrast("hit", "miss", "novel", "linked") >= 4.5
+    for scheme in ("light", "dark"):
+        reader.prefer(scheme)
+        assert reader.least_contrast("hit", "miss", "novel", "linked") >= 4.5

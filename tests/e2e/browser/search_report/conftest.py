@@ -19,7 +19,7 @@ from gigamind.tasks.search.view import SearchView
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def record(tmp_path_factory):
     """A run over the examples: 202 queries, 36 of them across languages, 44 unanswerable."""
     folder = tmp_path_factory.mktemp("run")
@@ -33,17 +33,34 @@ def record(tmp_path_factory):
     return read_run(evaluate(options).out, KINDS)
 
 
+@pytest.fixture(scope="session")
+def rendered():
+    """The page of a record in a language without a baseline, made once."""
+    pages = {}
+
+    def render(record, lang):
+        if (id(record), lang) not in pages:  # the record is kept, so no other has its id
+            pages[id(record), lang] = record, page_of(record, lang, Outcome())
+        return pages[id(record), lang][1]
+
+    return render
+
+
+def page_of(record, lang, outcome):
+    say = translator(lang)
+    return render_html(run_document(SearchView(), record, outcome, say), say)
+
+
 @pytest.fixture
-def show(open_page):
+def show(open_page, rendered):
     """Open the report of a record."""
 
     def show(record, width=1280, lang="en", baseline=None, anchor=""):
-        outcome, say = Outcome(), translator(lang)
-        if baseline:
-            comparison = compare(baseline, KINDS["search"].take_snapshot(record))
-            gate = judge_release(comparison, read_policy(None), "mvp")
-            outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
-        page = render_html(run_document(SearchView(), record, outcome, say), say)
-        return open_page(page, width, anchor)
+        if not baseline:
+            return open_page(rendered(record, lang), width, anchor)
+        comparison = compare(baseline, KINDS["search"].take_snapshot(record))
+        gate = judge_release(comparison, read_policy(None), "mvp")
+        release = Release(comparison=comparison, gate=gate)
+        return open_page(page_of(record, lang, Outcome(release, baseline)), width, anchor)
 
     return show
