@@ -185,7 +185,7 @@ class _Reader:
         return Imported(rows, {}, tuple(warning for count, warning in counted if count))
 
     def _contexts(self, fields: Fields) -> list[dict[str, str]]:
-        """Return the contexts of the answer; if there are none, those of the reference, or the expected documents."""
+        """Return the contexts of the answer; without any, the reference's contexts, or the expected documents."""
         texts = _texts(fields, self.names["contexts"])
         titles = _texts(fields, self.names["retrieved"]) if texts else []
         texts = texts or _texts(fields, self.names["reference_contexts"])
