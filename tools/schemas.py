@@ -119,6 +119,7 @@ OUTPUTS: Mapping[str, str] = {
         (
             *("eval generate-links", "eval generate-queries", "dataset label"),
             *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
+            "import table",
             *("import deepeval", "export trec", "export csv", "export ragas", "init", "gate waive"),
         ),
         "output/written",

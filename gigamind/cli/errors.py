@@ -143,6 +143,7 @@ _EXTRAS = {
     "fastembed": ("fastembed",),
     "nli": ("onnxruntime", "tokenizers"),
     "llm": ("aiohttp", "anthropic", "httpx2", "instructor", "litellm", "openai"),
+    "parquet": ("pyarrow",),
     "prefect": ("prefect", "sqlalchemy"),
     "qdrant": ("qdrant_client",),
     "service": ("fastapi", "prometheus_client", "starlette", "uvicorn"),

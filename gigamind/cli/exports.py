@@ -28,11 +28,17 @@ def export() -> None:
 
 @export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
-@click.option("--out", type=_path, required=True, help="new folder for run.trec and qrels.trec")
+@click.option(
+    "--out", type=_path, required=True, help="new folder for run.trec, qrels.trec and topics.jsonl"
+)
 @prints_json
 def trec(run: Path, out: Path) -> None:
-    """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics."""
-    from gigamind.interop.trec import encoded_names, trec_qrels, trec_run
+    """Write rankings and relevance judgments for trec_eval and ir_measures, which compute the same metrics.
+
+    topics.jsonl holds all queries, the unanswerable ones included; `import trec --topics` reads them back.
+    """
+    from gigamind.interop.tables import json_lines_text
+    from gigamind.interop.trec import column, encoded_names, trec_qrels, trec_run
     from gigamind.records.folder import check_out_folder, write_texts
 
     check_out_folder(out)
@@ -43,7 +49,12 @@ def trec(run: Path, out: Path) -> None:
         for item in items
         if item.answerable
     }
-    files = {"run.trec": trec_run(rankings, "gigamind"), "qrels.trec": trec_qrels(grades)}
+    topics = [{"_id": column(item.id), "text": item.query, **_row(item)} for item in items]
+    files = {
+        "run.trec": trec_run(rankings, "gigamind"),
+        "qrels.trec": trec_qrels(grades),
+        "topics.jsonl": json_lines_text(topics),
+    }
     write_texts(out, files)
     named = (note for notes in (*rankings.values(), *grades.values()) for note in notes)
     if count := encoded_names([*rankings, *named]):
@@ -79,7 +90,14 @@ def ragas(run: Path, out: Path) -> None:
 
     record = _read(run, "search", "answers")
     sample = _searched if record.run.task == "search" else _answered
-    _write(out, json_lines_text([sample(item) for item in record.items]), len(record.items))
+    rows = [{**sample(item), **_row(item)} for item in record.items]
+    _write(out, json_lines_text(rows), len(rows))
+
+
+def _row(item: "ItemReport | AnswerItemReport") -> dict[str, object]:
+    """Return the fields of the dataset's row that other tools have no column for."""
+    kept = {"id", "language", "difficulty", "tags", "answerable", "gains", "labels"}
+    return item.model_dump(mode="json", include=kept, exclude_none=True)
 
 
 def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
@@ -113,25 +131,35 @@ def _flat(item: Mapping[str, Any]) -> dict[str, object]:
             row[name] = [hit["note"] for hit in value]
         elif name == "metrics":
             row |= value
-        elif not isinstance(value[0] if isinstance(value, list) and value else value, Mapping):
+        elif name == "gains" or not isinstance(
+            value[0] if isinstance(value, list) and value else value, Mapping
+        ):
             row[name] = value
     return row
 
 
 def _searched(item: "ItemReport") -> dict[str, object]:
-    texts = [hit.chunk.text for hit in item.ranking if hit.chunk]
+    texts = [hit.chunk.text if hit.chunk else hit.text for hit in item.ranking]
+    spans = [
+        {"note_path": s.note, "start": s.utf16_start, "end": s.utf16_end, "text": s.text}
+        for s in item.expected_spans
+    ]
     return {
         "user_input": item.query,
-        "retrieved_contexts": texts or None,
+        "retrieved_contexts": texts if any(texts) else None,
         "retrieved_context_ids": [hit.note for hit in item.ranking],
         "reference_contexts": [span.text for span in item.expected_spans] or None,
         "reference_context_ids": list(item.expected_notes),
+        "expected_spans": spans or None,
     }
 
 
 def _answered(item: "AnswerItemReport") -> dict[str, object]:
+    facts = item.labels.facts if item.labels else ()
     return {
         "user_input": item.question,
         "response": item.answer,
         "retrieved_contexts": [note.text for note in item.notes],
+        "retrieved_context_ids": [note.title for note in item.notes],
+        "reference": "\n".join(fact.text for fact in facts) or None,
     }

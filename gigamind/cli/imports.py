@@ -2,19 +2,19 @@
 
 import functools
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from gigamind.cli.command import Group
+from gigamind.cli.command import Command, Group
 from gigamind.cli.errors import print_line
 from gigamind.cli.output import is_json, prints_json, show_written
 from gigamind.errors import InputError
 from gigamind.i18n import _, joined, n_
 
 if TYPE_CHECKING:
-    from gigamind.interop.answer_sets import Answered
     from gigamind.interop.collection import Imported
 
 _path = click.Path(path_type=Path)
@@ -29,16 +29,6 @@ def _import_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
         _write(read(**given), out, evaluation)
 
     return run
-
-
-def _answer_command(read: Callable[..., "Imported"]) -> Callable[..., None]:
-    return click.option(
-        "--answer",
-        type=click.Choice(["response", "reference"]),
-        default="response",
-        show_default=True,
-        help="answer to judge: response is the answer of the system, reference is the expected answer",
-    )(_import_command(read))
 
 
 @click.group("import", cls=Group)
@@ -87,29 +77,46 @@ def beir(folder: Path, split: str | None) -> "Imported":
 
 
 @collection.command(
-    examples=("gigamind import ragas testset.csv --answer reference --out ragas-rows",)
+    examples=(
+        "gigamind import table qa.parquet --corpus corpus.parquet --out autorag",
+        "gigamind import table log.csv --question prompt --answer completion --contexts found --out log",
+    )
 )
 @click.argument("file", type=_path)
-@_answer_command
-def ragas(file: Path, answer: "Answered") -> "Imported":
-    """Convert a ragas test set (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
-    from gigamind.interop.answer_sets import RAGAS, read_answers
+@click.option("--question", metavar="NAME", help="column of the questions")
+@click.option(
+    "--answer",
+    metavar="NAME",
+    help="column of the answers to judge; or reference, to judge the expected answers",
+)
+@click.option(
+    "--contexts", metavar="NAME", help="column of the texts that the system answered from"
+)
+@click.option("--reference", metavar="NAME", help="column of the expected answers")
+@click.option("--expected", metavar="NAME", help="column of the relevant documents; gives queries")
+@click.option("--id", metavar="NAME", help="column of the ids of the questions")
+@click.option("--corpus", type=_path, help="table of the documents: _id or doc_id, title, text")
+@_import_command
+def table(*, file: Path, corpus: Path | None, **columns: str | None) -> "Imported":
+    """Convert a table of questions (CSV, TSV, JSON, JSON Lines, Parquet) into answers.jsonl or queries.jsonl.
 
-    return read_answers(file, RAGAS, answer)
+    The columns of ragas, deepeval, AutoRAG and triples (query, positive, negative) are known; options name others.
+    """
+    from gigamind.interop.column_map import read_columns
+
+    chosen = {value: column for value, column in columns.items() if column}
+    return read_columns(file, chosen, corpus=corpus)
 
 
-@collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
-@click.argument("file", type=_path)
-@_answer_command
-def deepeval(file: Path, answer: "Answered") -> "Imported":
-    """Convert deepeval goldens or test cases (CSV, JSON or JSON Lines) into answers.jsonl with contexts."""
-    from gigamind.interop.answer_sets import DEEPEVAL, read_answers
-
-    return read_answers(file, DEEPEVAL, answer)
+for _example in ("ragas testset.csv --answer reference", "deepeval goldens.json"):
+    _alias = cast("Command", copy(table))
+    _alias.examples = (f"gigamind import {_example} --out rows",)
+    collection.add_command(_alias, _example.split()[0])
 
 
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
     from gigamind.cli.show import plain_console, show_warning_lines
+    from gigamind.interop.collection import RUN
     from gigamind.records.folder import check_out_folder, write_texts
 
     if evaluation and is_json():
@@ -124,8 +131,9 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         line = _("{rows:,} rows, {notes:,} notes: {folder}", **counts, folder=out)
     if imported.name == "queries.jsonl":
         notes = ["--notes", str(out / "notes")] if imported.notes else []
-        following = ["search", "--dataset", str(dataset), *notes]
-        more = [] if imported.notes else ["--system", "run:FILE"]
+        run = ["--system", f"run:{out / RUN}"] if imported.run else []
+        following = ["search", "--dataset", str(dataset), *notes, *run]
+        more = [] if imported.notes or run else ["--system", "run:FILE"]
     else:
         following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:

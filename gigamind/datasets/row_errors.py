@@ -49,6 +49,14 @@ _OTHER_KINDS = (
             " --answer-model"
         ),
     ),
+    (
+        "context_notes",
+        "contexts",
+        _(
+            "The row has contexts as other tools write them. Convert the file: gigamind import table FILE --out"
+            " FOLDER. A run file of your system is read by --system run:FILE"
+        ),
+    ),
 )
 
 

@@ -1,15 +1,25 @@
-"""Import BEIR folders: corpus.jsonl {_id, title, text}, queries.jsonl {_id, text}, graded qrels/SPLIT.tsv."""
+"""Import folders of BEIR and MTEB: corpus {_id, title, text}, queries {_id, text} and graded qrels by split.
 
+Corpus and queries are JSON lines or Parquet, qrels also tab-separated; a part of Parquet may be a folder of files.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, n_
-from gigamind.interop.collection import Imported, note_path, note_text
-from gigamind.interop.source import Fields, json_lines, placed_lines
+from gigamind.interop.collection import Imported, notes_of
+from gigamind.interop.source import Fields, json_lines, placed_lines, table_rows
 from gigamind.interop.trec import Judgements, grade, imported_queries
 from gigamind.loading import read_text, refuse_problems
+from gigamind.text import written_id
 
-_COLUMNS = 3
+_IDS, _TEXTS = ("_id", "doc_id", "id"), ("text", "contents")  # of BEIR, AutoRAG, MTEB
+_SHARD = re.compile(r"-\d{5}-of-\d{5}.*")  # of Hugging Face: test-00000-of-00001.parquet
+
+Documents = dict[str, tuple[str, str]]
+"""Title and text by id."""
 
 
 def read_beir(folder: Path, split: str | None) -> Imported:
@@ -18,85 +28,15 @@ def read_beir(folder: Path, split: str | None) -> Imported:
     Raises:
         InputError: a file is missing or cannot be used; names the lines.
     """
-    qrels = _qrels(folder, split)
-    judged = Judgements(qrels)
-    texts = _texts(folder / "queries.jsonl", _("the queries"), judged.problems)
-    documents = _texts(folder / "corpus.jsonl", _("the corpus"), judged.problems)
-    _judge(judged, qrels)
-    if not documents and not judged.problems:
-        corpus = folder / "corpus.jsonl"
-        judged.problems.append(_("{file}: no documents. Export it again.", file=corpus))
-    refuse_problems(judged.problems)
-    warnings = _without_lost(judged, documents)
-    notes: dict[str, str] = {}
-    for name, (title, text) in documents.items():
-        notes[note_path(name)], _start = note_text(name, title, text)
-    return imported_queries(
-        judged,
-        {name: text for name, (_title, text) in texts.items()},
-        folder / "queries.jsonl",
-        notes,
-        warnings,
-    )
-
-
-def _qrels(folder: Path, split: str | None) -> Path:
-    splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    name = split or (next(iter(splits)) if len(splits) == 1 else "test")
-    if name not in splits:
-        file = folder / "qrels" / f"{name}.tsv"
-        raise InputError(
-            _(
-                "{file}: no such file. Select a split of the dataset with --split: {splits}.",
-                file=file,
-                splits=list(splits),
-            )
-            if splits
-            else _(
-                "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
-                file=file,
-            )
-        )
-    return splits[name]
-
-
-def _texts(path: Path, what: Message, problems: list[Message]) -> dict[str, tuple[str, str]]:
-    texts: dict[str, tuple[str, str]] = {}
-    places: dict[str, str] = {}
-    for place, fields in json_lines(path, what):
-        name = fields.get("_id")
-        if not isinstance(name, str | int) or not str(name).strip():
-            problems.append(_('{place}: no "_id". Give every line a unique one.', place=place))
-        elif str(name) in texts:
-            problems.append(
-                _(
-                    '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
-                    place=place,
-                    id=str(name),
-                    other=places[str(name)],
-                )
-            )
-        else:
-            texts[str(name)] = _text(fields, "title"), _text(fields, "text")
-            places[str(name)] = place
-    return texts
-
-
-def _text(fields: Fields, name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _judge(judged: Judgements, path: Path) -> None:
-    lines = placed_lines(path, read_text(path, _("the relevance judgements (qrels)")))
-    for at, (place, line) in enumerate(lines):
-        cells = [cell.strip() for cell in line.split("\t")]
-        if at == 0 and cells[-1:] == ["score"]:
-            continue
+    name, qrels = _qrels(folder, split)
+    judged = Judgements(qrels[0])
+    queries, corpus = (_files(folder, part, name) for part in ("queries", "corpus"))
+    texts = read_documents(queries, _("the queries"), judged.problems)
+    documents = read_documents(corpus, _("the corpus"), judged.problems)
+    for place, cells in (line for path in qrels for line in _judgements(path)):
         try:
-            if len(cells) != _COLUMNS:
-                raise ValueError  # noqa: TRY301  reported like a grade that is not a number
-            judged.add(place, cells[0], cells[1], grade(cells[2]))
+            query, document, score = cells
+            judged.add(place, query, document, grade=grade(score))
         except ValueError:
             judged.problems.append(
                 _(
@@ -106,32 +46,104 @@ def _judge(judged: Judgements, path: Path) -> None:
             )
     if not judged.grades and not judged.problems:
         judged.problems.append(
-            _("{file}: the file contains no relevance judgements. Export it again.", file=path)
+            _("{file}: the file contains no relevance judgements. Export it again.", file=qrels[0])
         )
+    if not documents and not judged.problems:
+        judged.problems.append(_("{file}: no documents. Export it again.", file=corpus[0]))
+    refuse_problems(judged.problems)
+    warnings = without_lost(judged, documents, corpus[0])
+    asked: dict[str, Fields] = {name: {"query": text} for name, (_title, text) in texts.items()}
+    return imported_queries(judged, asked, queries[0], notes_of(documents), warnings)
 
 
-def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> list[Message]:
-    """Drop judgements of documents missing from the corpus, which no search can find; return a warning."""
-    lost = [
-        (query, document)
-        for query, own in judged.grades.items()
-        for document in own
-        if document not in documents
+def _files(folder: Path, part: str, split: str) -> list[Path]:
+    files = sorted(folder.glob(f"{part}.parquet")) or sorted((folder / part).glob("*.parquet"))
+    of_split = [path for path in files if _SHARD.sub("", path.stem) == split]
+    return of_split or files or [folder / f"{part}.jsonl"]
+
+
+def _qrels(folder: Path, split: str | None) -> tuple[str, list[Path]]:
+    found = (sorted((folder / place).glob("*.*")) for place in ("qrels", "data", "default"))
+    files = [
+        p
+        for p in next(filter(None, found), list[Path]())
+        if p.suffix in {".tsv", ".jsonl", ".parquet"}
     ]
+    splits = list(dict.fromkeys(_SHARD.sub("", path.stem) for path in files))
+    name = split or (splits[0] if len(splits) == 1 else "test")
+    if name in splits:
+        return name, [path for path in files if _SHARD.sub("", path.stem) == name]
+    file = folder / "qrels" / f"{name}.tsv"
+    raise InputError(
+        _(
+            "{file}: no such file. Select a split of the dataset with --split: {splits}.",
+            file=file,
+            splits=splits,
+        )
+        if splits
+        else _(
+            "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
+            file=file,
+        )
+    )
+
+
+def read_documents(paths: Sequence[Path], what: Message, problems: list[Message]) -> Documents:
+    """Return the documents of tables; rows without an id, or with one again, are problems."""
+    texts: Documents = {}
+    places: dict[str, str] = {}
+    reads = ((json_lines if path.suffix == ".jsonl" else table_rows)(path, what) for path in paths)
+    for place, fields in (row for rows in reads for row in rows):
+        given = (written_id(fields.get(name)) for name in _IDS)
+        name = next((name for name in given if isinstance(name, str) and name.strip()), None)
+        if name is None:
+            problems.append(_('{place}: no "_id". Give every line a unique one.', place=place))
+        elif name in texts:
+            problems.append(
+                _(
+                    '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
+                    place=place,
+                    id=name,
+                    other=places[name],
+                )
+            )
+        else:
+            title, *own = (fields.get(field) for field in ("title", *_TEXTS))
+            text = next((text for text in own if isinstance(text, str)), "")
+            texts[name] = title if isinstance(title, str) else "", text
+            places[name] = place
+    return texts
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, list[str]]]:
+    what = _("the relevance judgements (qrels)")
+    if path.suffix != ".tsv":
+        for place, fields in table_rows(path, what):
+            yield place, [str(fields.get(name)) for name in ("query-id", "corpus-id", "score")]
+        return
+    for at, (place, line) in enumerate(placed_lines(path, read_text(path, what))):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if at or cells[-1] != "score":
+            yield place, cells
+
+
+def without_lost(judged: Judgements, documents: Documents, corpus: Path) -> list[Message]:
+    """Drop judgements of documents missing from the corpus, which no search can find; return a warning."""
+    own = judged.grades.items()
+    lost = [(query, name) for query, grades in own for name in grades if name not in documents]
     for query, document in lost:
         del judged.grades[query][document]
-    if not lost:
-        return []
-    query, document = lost[0]
     return [
         n_(
-            "{n} relevance judgement was not imported because corpus.jsonl does not contain its document:"
+            "{n} relevance judgement was not imported because {corpus} does not contain its document:"
             " {document} for query {query} ({place})",
-            "{n:,} relevance judgements were not imported because corpus.jsonl does not contain their documents,"
+            "{n:,} relevance judgements were not imported because {corpus} does not contain their documents,"
             " such as {document} for query {query} ({place})",
             n=len(lost),
+            corpus=corpus.name,
             document=document,
             query=query,
             place=judged.places[query],
         )
+        for query, document in lost[:1]
     ]

@@ -14,9 +14,12 @@ from gigamind.datasets.row_errors import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
 from gigamind.i18n import Message, _
+from gigamind.interop.tables import json_lines_text
 from gigamind.vault.identity import leaves_vault
 
 _UNSAFE = re.compile(r'[\\/:*?"<>|%\x00-\x1f\x7f]|^[.\s]|[.\s]$')
+RUN = "run.jsonl"
+"""The file of rankings that an import writes."""
 _LONGEST = 200  # bytes of a file name; most file systems allow 255
 
 Item = TypeVar("Item", QueryItem, AnswerItem)
@@ -29,6 +32,7 @@ class Imported:
     rows: Sequence[QueryItem] | Sequence[AnswerItem]  # of queries.jsonl or answers.jsonl
     notes: Mapping[str, str] = field(default_factory=dict[str, str])  # by path; may be empty
     warnings: tuple[Message, ...] = ()  # anomalies and what was left out
+    run: Mapping[str, object] = field(default_factory=dict[str, object])  # hits by query
 
     @property
     def name(self) -> str:
@@ -37,8 +41,12 @@ class Imported:
 
     def files(self) -> dict[str, str]:
         """Return path in the folder -> text."""
-        lines = "".join(row_line(row) + "\n" for row in self.rows)
-        return {self.name: lines, **{f"notes/{path}": text for path, text in self.notes.items()}}
+        run = [{"id": name, "hits": hits} for name, hits in self.run.items()]
+        return {
+            self.name: "".join(row_line(row) + "\n" for row in self.rows),
+            **({RUN: json_lines_text(run)} if run else {}),
+            **{f"notes/{path}": text for path, text in self.notes.items()},
+        }
 
 
 def checked_row(
@@ -49,7 +57,7 @@ def checked_row(
 ) -> Item | None:
     """Return a row; if it is invalid, append to `problems` and return None."""
     try:
-        return model(**fields)
+        return model.model_validate(fields, strict=False)  # tuples are lists in files
     except ValidationError as error:
         for problem in schema_errors(error, 0, ""):
             problems.append(  # noqa: PERF401
@@ -78,6 +86,14 @@ def note_path(document: str) -> str:
         digest = hashlib.sha256(document.encode()).hexdigest()[:12]
         name = f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{digest}"
     return f"{name}.md"
+
+
+def notes_of(documents: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return the notes of documents, given as title and text by id."""
+    return {
+        note_path(name): note_text(name, title, text)[0]
+        for name, (title, text) in documents.items()
+    }
 
 
 def note_text(document: str, title: str, text: str) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gigamind.datasets.schema import QueryItem
 from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, checked_row, label
-from gigamind.interop.source import json_lines, placed_lines
+from gigamind.interop.source import Fields, json_lines, placed_lines
 from gigamind.loading import read_text, refuse_problems
 
 _GRADE = re.compile(r"([+-]?\d{1,9})(?:\.0*)?")
@@ -18,6 +18,7 @@ _NUMBER = re.compile(
     r"""number\s*=\s*["']([^"']+)|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE
 )
 _TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?([^<]*)", re.IGNORECASE)
+_KEPT = ("language", "difficulty", "tags", "answerable")  # fields of a JSON topic that rows keep
 _BREAKS_COLUMNS = re.compile(r"[\s%]")
 
 
@@ -30,22 +31,23 @@ class Judgements:
     places: dict[str, str] = field(default_factory=dict[str, str])
     problems: list[Message] = field(default_factory=list[Message])
 
-    def add(self, place: str, query: str, document: str, grade: int) -> None:
-        """Add a judgement; repeating it is allowed, another grade for the same pair is a problem."""
+    def add(self, place: str, query: str, *documents: str, grade: int = 1) -> None:
+        """Add judgements; repeating one is allowed, another grade for the same pair is a problem."""
         own = self.grades.setdefault(query, {})
         self.places.setdefault(query, place)
-        if own.setdefault(document, grade) != grade:
-            self.problems.append(
-                _(
-                    "{place}: document {document} has grade {grade} for query {query}, but grade {earlier} in an"
-                    " earlier line. Keep only one of the two lines.",
-                    place=place,
-                    query=query,
-                    document=document,
-                    grade=grade,
-                    earlier=own[document],
+        for document in documents:
+            if own.setdefault(document, grade) != grade:
+                self.problems.append(
+                    _(
+                        "{place}: document {document} has grade {grade} for query {query}, but grade {earlier} in an"
+                        " earlier line. Keep only one of the two lines.",
+                        place=place,
+                        query=query,
+                        document=document,
+                        grade=grade,
+                        earlier=own[document],
+                    )
                 )
-            )
 
 
 def read_trec(qrels: Path, topics: Path | None) -> Imported:
@@ -68,7 +70,7 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
                 )
             )
         else:
-            judged.add(place, head[0], tail[0], grade(tail[1]))
+            judged.add(place, head[0], tail[0], grade=grade(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
             _(
@@ -76,7 +78,7 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
                 file=qrels,
             )
         )
-    texts = _topics(topics, judged.problems) if topics else {}
+    texts = _topics(topics, judged) if topics else {}
     refuse_problems(judged.problems)
     return imported_queries(judged, texts, topics)
 
@@ -91,19 +93,21 @@ def grade(text: str) -> int:
 
 def imported_queries(
     judged: Judgements,
-    texts: Mapping[str, str],
+    texts: Mapping[str, Fields],
     source: Path | None,
     notes: Mapping[str, str] | None = None,
     warnings: Sequence[Message] = (),
+    *,
+    run: Mapping[str, object] | None = None,
 ) -> Imported:
-    """Return the judged queries with their texts.
+    """Return the judged queries with their texts and other fields; queries without a judgement are unanswerable.
 
     Raises:
         InputError: a row is invalid, or none of the judged queries has a text.
     """
-    padded = {name.lstrip("0") or name: text for name, text in texts.items()}
+    padded = {name.lstrip("0") or name: fields for name, fields in texts.items()}
     known = {name: texts.get(name, padded.get(name)) for name in judged.grades}
-    missing = [name for name, text in known.items() if text is None]
+    missing = [name for name, fields in known.items() if fields is None]
     if source and len(missing) == len(known):
         judged.problems.append(
             _(
@@ -115,23 +119,17 @@ def imported_queries(
             )
         )
     usable: list[QueryItem] = []
-    for name, text in known.items():
+    for name, fields in known.items():
         gains = {label(document): gain for document, gain in judged.grades[name].items()}
         relevant = tuple(document for document, gain in gains.items() if gain > 0)
-        row = checked_row(
-            QueryItem,
-            judged.places[name],
-            judged.problems,
-            id=name,
-            query=text or name,
-            answerable=bool(relevant),
-            expected_notes=relevant,
-            gains=gains,
-        )
+        given: Fields = {"query": name, "expected_notes": relevant, "gains": gains or None}
+        given |= {**(fields or {}), "id": name, "answerable": bool(relevant)}
+        row = checked_row(QueryItem, judged.places[name], judged.problems, **given)
         usable += [row] if row else []
     refuse_problems(judged.problems)
     all_warnings = list(warnings)
-    if unanswerable := sum(not row.answerable for row in usable):
+    declared = {name for name, fields in texts.items() if fields.get("answerable") is False}
+    if unanswerable := sum(not row.answerable and row.id not in declared for row in usable):
         all_warnings.append(
             n_(
                 "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
@@ -159,53 +157,59 @@ def imported_queries(
                 n=unused,
             )
         )
-    return Imported(usable, notes or {}, tuple(all_warnings))
+    return Imported(usable, notes or {}, tuple(all_warnings), run or {})
 
 
-def _topics(path: Path, problems: list[Message]) -> dict[str, str]:
+def _topics(path: Path, judged: Judgements) -> dict[str, Fields]:
     text = read_text(path, _("the topics (queries)"))
     head = text.lstrip()[:1]
     read = {"<": _tagged_topics, "{": _json_topics}.get(head, _tabbed_topics)
-    topics: dict[str, str] = {}
-    for place, name, topic in read(path, text):
+    topics: dict[str, Fields] = {}
+    for place, name, topic, fields in read(path, text):
         if not name or not topic.strip():
-            problems.append(
+            judged.problems.append(
                 _(
                     "{place}: a topic has no id or no text. Write <top> with <num> and <title>, or a line with id,"
                     " tab and text.",
                     place=place,
                 )
             )
-        elif topics.setdefault(name, topic) != topic:
-            problems.append(
+        elif topics.setdefault(name, {"query": topic, **fields})["query"] != topic:
+            judged.problems.append(
                 _(
                     "{place}: query {query} occurs again with a different text. Keep only one of the two.",
                     place=place,
                     query=name,
                 )
             )
+        elif fields.get("answerable") is False:
+            judged.add(place, name)
     return topics
 
 
-def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
+def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str, Fields]]:
     for topic in _TOPIC.finditer(text):
         place = f"{path}:{text.count(chr(10), 0, topic.start()) + 1}"
         number, title = _NUMBER.search(topic[0]), _TITLE.search(topic[2])
         name = (number[1] or number[2]) if number else ""
-        yield place, name, " ".join(title[1].split()) if title else ""
+        yield place, name, " ".join(title[1].split()) if title else "", {}
 
 
-def _json_topics(path: Path, _text: str) -> Iterator[tuple[str, str, str]]:
+def _json_topics(path: Path, _text: str) -> Iterator[tuple[str, str, str, Fields]]:
     for place, fields in json_lines(path, _("the topics (queries)")):
         name = fields.get("_id", fields.get("id"))
         text = fields.get("text", fields.get("query"))
-        yield place, "" if name is None else str(name), text if isinstance(text, str) else ""
+        own: Fields = {}
+        if "answerable" in fields:  # of a run that gigamind exported
+            own = {name: fields[name] for name in _KEPT if name in fields}
+            own |= {} if fields.get("gains") else {"gains": None}
+        yield place, "" if name is None else str(name), text if isinstance(text, str) else "", own
 
 
-def _tabbed_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
+def _tabbed_topics(path: Path, text: str) -> Iterator[tuple[str, str, str, Fields]]:
     for place, line in placed_lines(path, text):
         name, _tab, topic = line.partition("\t")
-        yield place, name.strip(), topic.strip()
+        yield place, name.strip(), topic.strip(), {}
 
 
 def trec_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:

@@ -116,6 +116,7 @@ ALIKE = {
     "import beir",
     "import squad",
     "import ragas",
+    "import table",
     "import deepeval",
     "dataset label",
     "gate waive",

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.interop.answer_sets import DEEPEVAL, RAGAS, read_answers
 from gigamind.interop.beir import read_beir
 from gigamind.interop.collection import note_path, note_text
+from gigamind.interop.column_map import read_columns
 from gigamind.interop.squad import read_squad
 from gigamind.interop.trec import read_trec
 from gigamind.vault.identity import Identities
@@ -115,7 +115,7 @@ def beir(write, tmp_path):
     [
         ({"corpus": "\n"}, "corpus.jsonl: "),
         ({"corpus": '{"_id": "d"}\n' * 2}, "corpus.jsonl:2: "),
-        ({"corpus": '{"id": "d"}\n'}, "corpus.jsonl:1: "),
+        ({"corpus": '{"name": "d"}\n'}, "corpus.jsonl:1: "),
         ({"queries": "[]\n"}, "queries.jsonl:1: "),
         ({"test": "q d 1\n"}, "test.tsv:1: "),
         ({"test": "q\td\t1\nq\td\thigh\n"}, "test.tsv:2: "),
@@ -212,7 +212,7 @@ SAMPLE = {"question": "q", "answer": "a", "contexts": ["c1", "c2"], "ground_trut
     ],
 )
 def test_a_test_set_of_ragas_is_read_in_each_of_its_forms(write, name, content):
-    [row] = read_answers(write(name, content), RAGAS, "response").rows
+    [row] = read_columns(write(name, content), {}).rows
     assert (row.id, row.question, row.answer) == ("0001", "q", "a")
     assert [note.text for note in row.context_notes] == ["c1", "c2"]
 
@@ -223,33 +223,30 @@ def test_the_reference_is_judged_by_its_own_contexts(write):
         {"input": "r", "actual_output": "a", "name": "n"},
     ]
     path = write("g.json", json.dumps(rows))
-    imported = read_answers(path, DEEPEVAL, "reference")
+    imported = read_columns(path, {"answer": "reference"})
     [row] = imported.rows
     assert (row.answer, [note.text for note in row.context_notes]) == ("e", ["own"])
     [warning] = imported.warnings
     assert warning.values == {"n": 1, "total": 2, "field": "reference"}
-    other = read_answers(path, DEEPEVAL, "response")
+    other = read_columns(path, {})
     assert (other.rows[0].id, other.rows[0].context_notes) == ("n", ())
     assert other.warnings[1].values == {"n": 1}
 
 
 def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
     path = write("g.csv", "input,actual_output,retrieval_context\nq,a,one|two\n")
-    assert [n.text for n in read_answers(path, DEEPEVAL, "response").rows[0].context_notes] == [
-        "one",
-        "two",
-    ]
+    assert [n.text for n in read_columns(path, {}).rows[0].context_notes] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", ".csv, .json or .jsonl"), ("a.json", "[]", "a.json: "),
+        ("a.txt", "x", ".csv, .json, .jsonl"), ("a.json", "[]", "a.json: "),
         ("a.json", '{"a": [1], "b": [1, 2]}', "a.json: "),
-        ("a.json", '[{"answer": "a"}]', "row 1: "),
+        ("a.json", '[{"answer": "a"}, {"query": "q", "answer": "a"}]', "row 1: "),
         ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: "),
         ("a.jsonl", '{"question": "q"}', "a.jsonl: "),
     ],
 )  # fmt: skip
 def test_a_test_set_that_cannot_be_used_is_told(write, name, content, message):
-    assert message in refused(read_answers, write(name, content), RAGAS, "response")
+    assert message in refused(read_columns, write(name, content), {})

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 CONTEXT = "🌴 휴가는 팀장에게 신청한다. The garden has roses."
@@ -71,3 +72,11 @@ def write_foreign_files(folder: Path) -> None:
         table = csv.DictWriter(file, list(SAMPLES[0]))
         table.writeheader()
         table.writerows(SAMPLES)
+    write("log.csv", "prompt,completion,passages,gold\nWho?,The boss.,The boss.,The boss.\n")
+    if find_spec("pyarrow"):
+        from pyarrow import Table, parquet
+
+        found = {"qid": "1", "query": "roses?", "retrieval_gt": [["d2"]], "generation_gt": ["Yes."]}
+        parquet.write_table(Table.from_pylist([found]), folder / "qa.parquet")
+        chunks = [{"doc_id": "d2", "contents": "The garden has roses.", "metadata": {"page": 1}}]
+        parquet.write_table(Table.from_pylist(chunks), folder / "corpus.parquet")

@@ -14,7 +14,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of_hits
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.progress import Progress
-from gigamind.i18n import Text, _
+from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
@@ -228,7 +228,7 @@ def _case(row: CheckedAnswer) -> EvalCase:
 def _label_warnings(
     checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool
 ) -> Iterable[Text]:
-    """Yield a warning for each labelled claim that the answer lacks, and each labelled fact that the notes lack."""
+    """Yield a warning for each labelled claim that the answer lacks, and one for all facts that the notes lack."""
     for row in chosen:
         for text in unmatched_labels(row.answer, row.item.labels, parts=parts):
             yield _(
@@ -237,11 +237,19 @@ def _label_warnings(
                 line=row.line,
                 text=text,
             )
-        for text in unbacked_facts(row.item.labels, [note.text for note in row.notes]):
-            yield _(
-                '{file}:{line}: field "labels.facts": no context note states "{text}", so the fact is not counted.'
-                " Write it in the words of a note.",
-                file=checked.dataset.path,
-                line=row.line,
-                text=text,
-            )
+    facts = [
+        (row.line, text)
+        for row in chosen
+        for text in unbacked_facts(row.item.labels, [note.text for note in row.notes])
+    ]
+    for line, text in facts[:1]:
+        yield n_(
+            '{file}:{line}: field "labels.facts": no context note states "{text}", so the fact is not counted.'
+            " Write it in the words of a note.",
+            '{file}:{line}: field "labels.facts": no context note states "{text}"; {n:,} such facts are not counted.'
+            " Write them in the words of a note.",
+            n=len(facts),
+            file=checked.dataset.path,
+            line=line,
+            text=text,
+        )

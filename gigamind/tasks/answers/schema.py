@@ -195,6 +195,7 @@ class LabelledClaimReport(Report):
     verdict: LabelVerdict
     note: int | None
     claim: int | None
+    correct: bool | None = Field(default=None, exclude_if=lambda correct: correct is None)
 
 
 class LabelledFactReport(Report):

@@ -29,8 +29,7 @@ from gigamind.datasets.write import row_line
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.interop.answer_sets import DEEPEVAL, RAGAS
-from gigamind.interop.answer_sets import read_answers as read_test_set
+from gigamind.interop.column_map import read_columns
 from gigamind.interop.ranking import Ranking
 from gigamind.interop.run_file import read_run_file
 from gigamind.interop.squad import read_squad
@@ -180,10 +179,10 @@ def imports(content: bytes) -> None:
         read_trec(_file(b"q1 0 d1 1\n", "qrels"), _file(content, "topics")).files()
     with refusing():
         read_squad(_file(content, "squad.json")).files()
-    for suffix in ("csv", "json", "jsonl"):
-        for columns in (RAGAS, DEEPEVAL):
+    for suffix in ("csv", "json", "jsonl", "parquet"):
+        for chosen in ({}, {"expected": "expected"}):
             with refusing():
-                read_test_set(_file(content, f"set.{suffix}"), columns, "response").files()
+                read_columns(_file(content, f"set.{suffix}"), chosen).files()
 
 
 def snapshot(content: bytes) -> None:

@@ -100,7 +100,7 @@ def test_a_fact_of_no_note_is_told_and_counts_nowhere(judged):
     assert line["metrics"]["completeness_vital"] is None
     assert summary["omissions"] == {"proven": 1}
     warnings = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
-    assert any('"labels.facts"' in warning for warning in warnings)
+    assert sum('"labels.facts"' in warning for warning in warnings) == 1
 
 
 def test_the_files_of_a_run_say_what_is_left_out_and_what_is_no_claim(judged):

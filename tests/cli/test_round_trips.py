@@ -1,0 +1,163 @@
+"""What is exported comes back whole: each export that has an import, evaluated again, has the same figures."""
+
+import json
+
+import pytest
+
+QUERIES = [
+    {
+        "id": "q 1",
+        "query": "apple trees",
+        "answerable": True,
+        "expected_notes": ["a b.md"],
+        "gains": {"a b.md": 2, "c.md": 0},
+        "expected_spans": [{"note_path": "a b.md", "start": 4, "end": 9, "text": "apple"}],
+        "language": "en",
+        "difficulty": "hard",
+        "tags": ["fruit"],
+    },
+    {"id": "2", "query": "배 나무", "answerable": True, "expected_notes": ["배.md", "c.md"]},
+    {"id": "3", "query": "zebra", "answerable": False, "expected_notes": []},
+    {"id": "4", "query": "pear zebra", "answerable": False, "expected_notes": []},
+]
+NOTES = {"a b.md": "The apple trees bloom.", "배.md": "배 나무가 있다.", "c.md": "Pear trees grow."}
+ANSWERS = [
+    {
+        "id": "a1",
+        "question": "What blooms?",
+        "answer": "The apple trees bloom [1]. The zebra trees sleep.",
+        "context_notes": [{"path": "a b.md"}, {"title": "C", "text": "Pear trees grow."}],
+        "language": "en",
+        "tags": ["fruit"],
+        "labels": {
+            "correctness": 0.5,
+            "claims": [
+                {
+                    "text": "The apple trees bloom [1].",
+                    "verdict": "supported",
+                    "note": 1,
+                    "correct": True,
+                },
+                {
+                    "text": "The zebra trees sleep.",
+                    "verdict": "not_found",
+                    "note": None,
+                    "correct": False,
+                },
+            ],
+            "facts": [
+                {"text": "The apple trees bloom."},
+                {"text": "Pear trees grow.", "vital": False},
+            ],
+        },
+    },
+    {
+        "id": "a2",
+        "question": "무엇이 있나?",
+        "answer": "배 나무가 있다.",
+        "context_notes": [{"path": "배.md"}],
+    },
+]
+FREE = ("--speed-passes", "0")
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    def lines(rows):
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+    (tmp_path / "vault").mkdir()
+    for name, text in NOTES.items():
+        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text(lines(QUERIES), encoding="utf-8")
+    (tmp_path / "answers.jsonl").write_text(lines(ANSWERS), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ran(gigamind, *typed):
+    ended = gigamind(*typed)
+    assert ended.code == 0, ended.stderr
+    return ended
+
+
+def items(folder):
+    lines = (folder / "per_item.jsonl").read_text("utf-8").splitlines()
+    return {item["query" if "query" in item else "id"]: item for item in map(json.loads, lines)}
+
+
+OF_PASSAGES = (
+    "span_",
+    "answer_in_",
+)  # metrics of passages, which TREC files and CSV tables do not hold
+SEARCH = ("eval", "search", "--dataset")
+
+
+@pytest.mark.parametrize("form", ["trec", "ragas", "csv"])
+def test_a_search_run_comes_back_with_its_labels_and_figures(gigamind, work, form):
+    vault = ("--notes", "vault", *FREE, "--out")
+    ran(gigamind, *SEARCH, "queries.jsonl", "--mode", "keyword", *vault, "first")
+    out = {"trec": "files", "ragas": "samples.jsonl", "csv": "items.csv"}[form]
+    ran(gigamind, "export", form, "first", "--out", out)
+    read = {
+        "trec": ("trec", "files/qrels.trec", "--topics", "files/topics.jsonl"),
+        "ragas": ("ragas", out),
+        "csv": ("table", out),
+    }[form]
+    ran(gigamind, "import", *read, "--out", "back")
+    run = "files/run.trec" if form == "trec" else "back/run.jsonl"
+    ran(gigamind, *SEARCH, "back/queries.jsonl", "--system", f"run:{run}", *vault, "again")
+    first, again = items(work / "first"), items(work / "again")
+    assert list(again) == [row["query"] for row in QUERIES]
+    kept = ("language", "difficulty", "tags", "answerable", "expected_notes", "gains")
+    for name, item in first.items():
+        assert {k: again[name].get(k) for k in kept} == {k: item.get(k) for k in kept}
+        assert [hit["note"] for hit in again[name]["ranking"]] == [
+            hit["note"] for hit in item["ranking"]
+        ]
+        for metric, value in item["metrics"].items():
+            if form == "ragas" or not metric.startswith(OF_PASSAGES):
+                assert again[name]["metrics"].get(metric) == value, metric
+    counts = json.loads((work / "again" / "summary.json").read_text("utf-8"))["counts"]
+    assert (counts["queries_total"], counts["queries_unanswerable"]) == (4, 2)
+
+
+def test_an_answer_run_comes_back_with_its_references_and_figures(gigamind, work):
+    judged = ("eval", "answers", "--judge", "words", "--dataset")
+    ran(gigamind, *judged, "answers.jsonl", "--notes", "vault", "--out", "first")
+    ran(gigamind, "export", "ragas", "first", "--out", "samples.jsonl")
+    sample = json.loads((work / "samples.jsonl").read_text("utf-8").splitlines()[0])
+    assert sample["reference"] == "The apple trees bloom.\nPear trees grow."
+    ran(gigamind, "import", "ragas", "samples.jsonl", "--out", "back")
+    ran(gigamind, *judged, "back/answers.jsonl", "--out", "again")
+    first, again = items(work / "first"), items(work / "again")
+    assert first["a1"]["metrics"]["completeness"] == 0.5
+    assert first["a1"]["metrics"]["hallucination"] is not None
+    kept = ("question", "answer", "language", "tags", "labels", "metrics", "outcome")
+    assert {n: {k: item[k] for k in kept} for n, item in again.items()} == {
+        n: {k: item[k] for k in kept} for n, item in first.items()
+    }
+
+
+def test_a_row_with_contexts_is_answered_with_what_reads_it(gigamind, work):
+    row = {"id": "a", "question": "q?", "answer": "a", "contexts": ["The apple trees bloom."]}
+    (work / "log.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    refused = gigamind(
+        "eval", "answers", "--judge", "words", "--dataset", "log.jsonl", "--out", "o"
+    )
+    assert refused.code == 1
+    assert "gigamind import table" in refused.stderr
+    ran(
+        gigamind,
+        "import",
+        "table",
+        "log.jsonl",
+        "--out",
+        "back",
+        "--",
+        "--judge",
+        "words",
+        "--out",
+        "o",
+    )
+    assert items(work / "o")["a"]["outcome"] == "scored"
