@@ -106,6 +106,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     title_weight: float
     chunk_chars: int
     graph_rerank: bool
+    rerank: str
     embedder: str
     embedding_api_base: str
     qdrant_url: str
@@ -128,6 +129,7 @@ class TuneKeywords(SearchKeywords, total=False):
     fusions: Sequence[FusionName]
     alphas: Sequence[float]
     graph_reranks: Sequence[Literal["off", "on"]]
+    reranks: Sequence[str]
     title_weights: Sequence[float]
     chunk_sizes: Sequence[int]
     embedders: Sequence[str]

@@ -213,6 +213,8 @@ def setting_name(setting: SearchSetting, tuning: Tuning) -> Text:
         parts.append(setting.embedder)
     if setting.graph_rerank:
         parts.append(_("graph rerank"))
+    if setting.rerank:
+        parts.append(_("reranked by {model}", model=setting.rerank))
     return joined(parts, ", ")
 
 

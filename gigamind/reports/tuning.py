@@ -16,6 +16,7 @@ class SearchSetting(Report):
     chunk_chars: int
     graph_rerank: bool
     embedder: str
+    rerank: str | None = None
 
 
 class TunedSetting(Report):

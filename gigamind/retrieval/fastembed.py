@@ -1,4 +1,4 @@
-"""ONNX embedding models through fastembed: a model of its list, or a local folder.
+"""ONNX embedding models and cross-encoders through fastembed: a model of its list, or a local folder.
 
 A local folder has the layout of sentence-transformers: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`,
 `tokenizer_config.json` and `config.json` (`hidden_size`).  Optional are `1_Pooling/config.json` (mean pooling unless it
@@ -6,7 +6,8 @@ names CLS or last token) and `config_sentence_transformers.json` (`prompts`: the
 """
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,7 @@ from gigamind.retrieval.embed import Vectors, unit_rows
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
 
 _INSTRUCTION = "Represent this sentence for searching relevant passages: "
 
@@ -58,6 +60,7 @@ class _Prompts(BaseModel):
 
 
 Config = TypeVar("Config", bound=BaseModel)
+Loaded = TypeVar("Loaded", "TextEmbedding", "TextCrossEncoder")
 
 
 @dataclass(frozen=True)
@@ -96,25 +99,57 @@ def load_fastembed(model: str) -> FastembedEmbedder:
         InputError: Neither a known model nor a folder with one.
         EmbeddingError: The model cannot be downloaded or loaded.
     """
-    if Path(model).is_dir():
-        return _load_folder(Path(model))
     from fastembed import TextEmbedding
 
-    known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
-    if model.lower() not in known:
-        raise InputError(
-            '"{model}" is neither a folder nor a fastembed model. For the list of fastembed models, see {url}',
-            model=model,
-            url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
-        )
-    loaded = _load(model, None)
+    if Path(model).is_dir():
+        return _load_folder(Path(model))
+    _check_known(TextEmbedding, model)
+    loaded = _load(TextEmbedding, model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
     query, passage = next(prefixes, ("", ""))
     return FastembedEmbedder(f"fastembed:{model}@{version('fastembed')}", query, passage, loaded)
 
 
-def _load_folder(folder: Path) -> FastembedEmbedder:
-    from fastembed import TextEmbedding
+def load_cross_encoder(model: str) -> Callable[[str, str], float]:
+    """Return the score in [0, 1] of a query and a text, one pair at a time; raises as `load_fastembed`."""
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    folder = Path(model) if Path(model).is_dir() else None
+    if folder:
+        model = _register(TextCrossEncoder, folder)
+    else:
+        _check_known(TextCrossEncoder, model)
+    loaded = _load(TextCrossEncoder, model, folder)
+
+    def score(query: str, text: str) -> float:
+        try:
+            logit = next(iter(loaded.rerank(query, [text])))
+        except Exception as error:
+            raise EmbeddingError(
+                "{model} could not rerank a text: {reason}", model=model, reason=str(error)
+            ) from error
+        if not math.isfinite(logit):
+            raise EmbeddingError("{model} returned an infinite or missing score", model=model)
+        return (1 + math.tanh(logit / 2)) / 2  # the logistic function, without overflow
+
+    return score
+
+
+def _check_known(kind: "type[TextEmbedding | TextCrossEncoder]", model: str) -> None:
+    if model.lower() not in {str(m["model"]).lower() for m in kind.list_supported_models()}:
+        raise InputError(
+            '"{model}" is neither a folder nor a fastembed model. For the list of fastembed models, see {url}',
+            model=model,
+            url="https://qdrant.github.io/fastembed/examples/Supported_Models/",
+        )
+
+
+def _register(
+    kind: "type[TextEmbedding | TextCrossEncoder]",
+    folder: Path,
+    **description: Any,  # noqa: ANN401
+) -> str:
+    """Add the model in a folder to fastembed's list and return its name there."""
     from fastembed.common.model_description import ModelSource
 
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
@@ -123,17 +158,19 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
             "{folder}: this folder has neither model.onnx nor onnx/model.onnx", folder=folder
         )
     name = f"fastembed:{folder.resolve().name}#{_digest(folder, file)}"
-    if name not in {str(m["model"]) for m in TextEmbedding.list_supported_models()}:
-        TextEmbedding.add_custom_model(
-            model=name,
-            pooling=_pooling(folder),
-            normalization=True,
-            sources=ModelSource(hf=name),  # required but unused: the model is read from the folder
-            dim=_read(folder, "config.json", _Model).hidden_size,
-            model_file=file,
-        )
+    if name not in {str(m["model"]) for m in kind.list_supported_models()}:
+        # The source is required but unused: the model is read from the folder.
+        kind.add_custom_model(name, model_file=file, sources=ModelSource(hf=name), **description)
+    return name
+
+
+def _load_folder(folder: Path) -> FastembedEmbedder:
+    from fastembed import TextEmbedding
+
+    dim = _read(folder, "config.json", _Model).hidden_size
+    name = _register(TextEmbedding, folder, pooling=_pooling(folder), normalization=True, dim=dim)
     query, passage = _prompts(folder)
-    return FastembedEmbedder(name, query, passage, _load(name, folder))
+    return FastembedEmbedder(name, query, passage, _load(TextEmbedding, name, folder))
 
 
 def _prompts(folder: Path) -> tuple[str, str]:
@@ -150,12 +187,10 @@ def _digest(folder: Path, model_file: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _load(name: str, folder: Path | None) -> "TextEmbedding":
-    from fastembed import TextEmbedding
-
+def _load(kind: type[Loaded], name: str, folder: Path | None) -> Loaded:
     place: dict[str, Any] = {"specific_model_path": str(folder)} if folder else {}
     try:
-        return TextEmbedding(name, threads=1, **place)
+        return kind(name, threads=1, **place)
     except Exception as error:
         raise EmbeddingError(
             "{model} cannot be loaded: {reason}. Without access to the model hub, pass a local folder:"

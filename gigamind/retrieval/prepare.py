@@ -14,7 +14,7 @@ from gigamind.retrieval.balanced import Balance, cosine_scale
 from gigamind.retrieval.cache import Cache, Progress, cache_not_writable, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
-from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.embedders import load_embedder, load_reranker
 from gigamind.retrieval.fuse import ChunkLayout
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
@@ -38,7 +38,7 @@ def open_retriever(
         progress: Called with (embedded chunks, all chunks) while vectors are computed.
 
     Raises:
-        InputError: There is no such embedder.
+        InputError: There is no such embedder or reranker.
         IndexingError: The index or its cache cannot be built, read or reached.
         EmbeddingError: The embedding model failed.
     """
@@ -73,6 +73,7 @@ def open_retriever(
         fusion=fusion_of(settings, centralities),
         balance=balance,
         balanced=settings.balanced,
+        rerank_score=load_reranker(settings.rerank) if settings.rerank else None,
     )
     if cache:
         cache.prune()

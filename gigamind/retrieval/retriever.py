@@ -4,7 +4,7 @@ By seed 4.1, evidence comes from the found chunks and from their sentences that 
 them.  `recording` keeps query vectors for a second search.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -52,12 +52,15 @@ class Retriever(AbstractContextManager["Retriever"]):
     fusion: Fusion
     balance: Balance | None = None  # for `answer_score`; None outside hybrid mode
     balanced: bool = False
+    rerank_score: Callable[[str, str], float] | None = None  # of a query and a text, in [0, 1]
 
     def search(self, query: str) -> list[Hit]:
         """Return the best `topk` notes with a score above 0, best first.
 
+        A reranker orders them by the best chunk of each, and its score replaces both scores of the note.
+
         Raises:
-            EmbeddingError: The query could not be embedded.
+            EmbeddingError: The query could not be embedded, or the reranker failed.
             IndexingError: The vector index failed.
         """
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
@@ -72,7 +75,7 @@ class Retriever(AbstractContextManager["Retriever"]):
             chunk_scores += share * self.semantic.index.cosines(vector, owned)
         best_chunks = self._best_chunks(owned, chunk_scores)
         words = frozenset(tokens(query))
-        return [
+        hits = [
             Hit(
                 note=self.notes[note],
                 base_score=float(scored.base[note]),
@@ -86,11 +89,20 @@ class Retriever(AbstractContextManager["Retriever"]):
             )
             for note in ranked
         ]
+        if self.rerank_score is None:
+            return hits
+        scores = [self.rerank_score(query, hit.chunk.indexed_text) for hit in hits]
+        scored_hits = (
+            replace(hit, base_score=score, final_score=score)
+            for hit, score in zip(hits, scores, strict=True)
+        )
+        return sorted(scored_hits, key=lambda hit: -hit.base_score)
 
     def rankings(self, query: str, settings: Sequence[RetrievalSettings]) -> list[list[str]]:
         """Return the note paths that `search` finds under each of these settings, best first; embeds the query once.
 
-        Settings can differ in what no index depends on: mode, fusion, alpha, title weight, graph rerank and topk.
+        Settings can differ in what no index depends on: mode, fusion, alpha, title weight, graph rerank, reranking
+        and topk.
         Without vectors, all are in keyword mode.
 
         Raises:
@@ -102,10 +114,15 @@ class Retriever(AbstractContextManager["Retriever"]):
             vector = self.semantic.embedder.embed_query(query)
             leg = replace(self.semantic, index=_OfOneQuery(self.semantic.index, vector))
         found: list[list[str]] = []
+        rerank_score = cache(self.rerank_score) if self.rerank_score else None
         for setting in settings:
             fusion = fusion_of(setting, self.centralities)
             semantic = leg if setting.mode != "keyword" else None
             own = replace(self, fusion=fusion, semantic=semantic, balanced=setting.balanced)
+            if setting.rerank:
+                own = replace(own, rerank_score=rerank_score)
+                found.append([hit.note for hit in own.search(query)])
+                continue
             _words, _rate, _share, scored = own.fused(query, vector)
             found.append([self.notes[note] for note in scored.top(fusion.topk).tolist()])
         return found

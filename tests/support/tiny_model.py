@@ -16,29 +16,40 @@ def tiny_matrix() -> np.ndarray:
     return np.random.default_rng(5).normal(size=(len(LETTERS) + 2, TINY_DIMENSIONS)).astype("f4")
 
 
-def write_tiny_model(folder: Path) -> None:
-    """A model whose last hidden state is the vector of each character, in the layout of sentence-transformers."""
+def write_tiny_model(folder: Path, *, of_pairs: bool = False) -> None:
+    """A model whose last hidden state is the vector of each character, in the layout of sentence-transformers.
+
+    One `of_pairs` is a cross-encoder: its logit is the mean of the vectors of all characters of both texts.
+    """
     helper, kinds = onnx.helper, onnx.TensorProto
+    sums = [
+        helper.make_node("ReduceMean", ["last_hidden_state"], ["each"], axes=[2], keepdims=0),
+        helper.make_node("ReduceMean", ["each"], ["logits"], axes=[1], keepdims=1),
+    ]
+    name, shape = ("logits", 1) if of_pairs else ("last_hidden_state", TINY_DIMENSIONS)
+    sizes = ["batch", shape] if of_pairs else ["batch", "length", shape]
     graph = helper.make_graph(
         [
             helper.make_node("Gather", ["matrix", "input_ids"], ["gathered"]),
             helper.make_node("Unsqueeze", ["attention_mask", "last"], ["column"]),
             helper.make_node("Cast", ["column"], ["mask"], to=kinds.FLOAT),
             helper.make_node("Mul", ["gathered", "mask"], ["last_hidden_state"]),
+            *(sums if of_pairs else ()),
         ],
         "tiny",
         [
             helper.make_tensor_value_info(name, kinds.INT64, ["batch", "length"])
             for name in ("input_ids", "attention_mask")
         ],
-        [
-            helper.make_tensor_value_info(
-                "last_hidden_state", kinds.FLOAT, ["batch", "length", TINY_DIMENSIONS]
-            )
-        ],
+        [helper.make_tensor_value_info(name, kinds.FLOAT, sizes)],
         [
             onnx.numpy_helper.from_array(tiny_matrix(), "matrix"),
             onnx.numpy_helper.from_array(np.array([2], np.int64), "last"),
+            *(
+                [onnx.numpy_helper.from_array(np.array([1], np.int64), "length")]
+                if of_pairs
+                else []
+            ),
         ],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

@@ -36,7 +36,7 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
     """Compares the search evaluations of two runs."""
 
     settings = (
-        *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank"),
+        *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "rerank"),
         *("topk", "evidence_notes"),
         *("context_notes", "context_chars"),
     )

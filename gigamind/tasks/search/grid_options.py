@@ -56,6 +56,10 @@ class GridOptions(BaseModel):
     graph_reranks: Several[Literal["off", "on"]] = Field(
         (), description="reranking with the link graph: compare off, on, or both (default: both)"
     )
+    reranks: Several[str] = Field(
+        (),
+        description="rerankers to compare: off, fastembed:<model or folder> (default: the value of --rerank)",
+    )
     title_weights: Several[_Weight] = Field(
         (),
         description="title weights to compare in balanced fusion (default: the value of --title-weight)",
@@ -80,6 +84,8 @@ class GridOptions(BaseModel):
             "fusion": self.fusions or ("weighted", "balanced"),
             "alpha": self.alphas or [tenths / 10 for tenths in range(1, 10)],
             "graph_rerank": [rerank == "on" for rerank in self.graph_reranks or ("off", "on")],
+            "rerank": [None if name == "off" else name for name in self.reranks]
+            or (current.rerank,),
             "title_weight": self.title_weights or (current.title_weight,),
             "chunk_chars": self.chunk_sizes or (current.chunk_chars,),
             "embedder": self.embedders or (current.embedder,),

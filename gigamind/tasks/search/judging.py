@@ -189,7 +189,7 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
 
 
 def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
-    searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
+    searched = ("mode", "fusion", "alpha", "topk", "graph_rerank", "rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
     if prepared.system:

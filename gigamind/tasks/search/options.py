@@ -14,7 +14,16 @@ from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions
 
 _OF_SYSTEMS = ("system", "system_config", "system_name")
 OF_ENGINE = (
-    *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "cold_start"),
+    *(
+        "mode",
+        "fusion",
+        "alpha",
+        "title_weight",
+        "chunk_chars",
+        "graph_rerank",
+        "rerank",
+        "cold_start",
+    ),
     *("embedder", "embedding_api_base", "qdrant_url"),
 )
 """Options of gigamind's own engine; null in run.json when another system searched."""
@@ -111,6 +120,11 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     graph_rerank: bool = Field(
         default=False, description="rerank the results with the links between notes"
+    )
+    rerank: str | None = Field(
+        None,
+        description="cross-encoder that orders the --topk notes anew: fastembed:<model or folder>; its score is the"
+        " score of --min-score",
     )
     cold_start: bool = Field(
         default=False, description="ignore caches, so that the time of a full start-up is measured"

@@ -150,9 +150,11 @@ def rank_grid(
 ) -> list[list[Sequence[str]]]:
     """Return each setting's ranking for each query, best note first. Chunks and vectors are scored once."""
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
-    by_index: dict[tuple[str, int], list[RetrievalSettings]] = {}
+    by_index: dict[tuple[str, int, str | None], list[RetrievalSettings]] = {}
     for setting in settings:
-        by_index.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
+        by_index.setdefault((setting.embedder, setting.chunk_chars, setting.rerank), []).append(
+            setting
+        )
     for own in by_index.values():
         mode = "keyword" if all(setting.mode == "keyword" for setting in own) else "hybrid"
         with open_retriever(
