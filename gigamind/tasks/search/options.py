@@ -85,6 +85,13 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
             " all signals (calibrated), or a language model (llm)"
         ),
     )
+    judge_forecast: bool = Field(
+        default=False,
+        description=(
+            "forecast the errors of the free judges with headings of notes that are left out of the index (about 15 s"
+            " of CPU per 100 notes, once; automatic with 1 to 19 unanswerable queries and at most 500 notes)"
+        ),
+    )
     fusion: settings.FusionName = Field(
         "weighted",
         description=(

@@ -20,6 +20,7 @@ from gigamind.reports.document import (
     Count,
     Example,
     Examples,
+    Interval,
     Listing,
     Proportion,
     Prose,
@@ -33,11 +34,18 @@ from gigamind.reports.document import (
 from gigamind.reports.figures import distinct, figure_of, measured
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
+from gigamind.stats.selection import MIN_ITEMS
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.judge_advice import advice, is_usable
+from gigamind.tasks.search.judge_advice import advice, is_usable, none_tells, usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
-from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
+from gigamind.tasks.search.schema import (
+    ForecastReport,
+    ItemReport,
+    RunRecord,
+    SliceReport,
+    SummaryReport,
+)
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
@@ -117,9 +125,13 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         )
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
-            judges = record.summary.judges
-            if advice(judges) and not any(map(is_usable, judges)):
+            judges, forecast = record.summary.judges, record.summary.forecast
+            if advice(judges, forecast) and not usable(judges, forecast):
                 yield Step(DETECT.label, by_model)
+            if _may_tune(record):
+                options = given_options(SearchEvalOptions, record.run.options)
+                label = _("See whether balanced fusion finds more on these queries")
+                yield Step(label, eval_command("search", options, "tune"))
         elif point := _usable_point(judged):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
@@ -157,7 +169,8 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
                 n=weak.across_languages,
             )
-        if weak and weak.near_misses:
+        known = none_tells(record.summary.judges, record.summary.forecast)
+        if weak and weak.near_misses and not known:  # else the same advice stands there already
             yield n_(
                 "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
                 " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
@@ -209,6 +222,17 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
 
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
+
+
+def _may_tune(record: RunRecord) -> bool:
+    """Return whether this is a first report whose setting `tune search` could compare with balanced fusion."""
+    options = record.run.options
+    return (
+        not options.get("compare")
+        and (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
+        and options.get("unanswerable_mode") != "llm"
+        and record.summary.counts.queries_answerable >= MIN_ITEMS
+    )
 
 
 def _usable_point(judged: Judging) -> SweepPoint | None:
@@ -266,6 +290,7 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
     yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    yield from _expected(record.summary.forecast)
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
         others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
@@ -276,6 +301,47 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         calibrated = judged.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
         yield table((name, *_ERROR_HEADS[1:]), others, caption)
+
+
+def _expected(forecast: ForecastReport | None) -> Iterator[Block]:
+    """Yield the errors that the free judges are expected to make on this vault."""
+    if forecast is None:
+        return
+    rows = [
+        (
+            judge.kind,
+            *(
+                cell
+                for rate in (judge.near_misses, judge.strangers, judge.refused)
+                for cell in (
+                    (Count(rate.count, rate.n), Interval(rate.low, rate.high))
+                    if rate
+                    else (Count(None), None)
+                )
+            ),
+        )
+        for judge in forecast.judges
+    ]
+    asked = _("headings") if forecast.probes == "headings" else _("first sentences")
+    heads = (
+        _("judge"),
+        _("accepted, note left out"),
+        _("95% CI"),
+        _("accepted, folder left out"),
+        _("95% CI"),
+        _("refused, note kept"),
+        _("95% CI"),
+    )
+    yield table(
+        heads,
+        rows,
+        _(
+            "Forecast for this vault: the judges were asked {asked} of the notes, without that text in the index"
+            " ({seconds:.0f} s, then cached). Labelled queries are better evidence.",
+            asked=asked,
+            seconds=forecast.runtime_ms / 1000,
+        ),
+    )
 
 
 _ERROR_HEADS = (
