@@ -34,7 +34,7 @@ from gigamind.vault.notes import Note, Vault, read_vault
 PAGES = 168
 _SETTINGS = {
     "keyword": {"mode": "keyword"},
-    "weighted": {"mode": "hybrid"},
+    "weighted": {"mode": "hybrid"},  # differs from balanced in the threshold's figures only
     "balanced": {"mode": "hybrid", "fusion": "balanced"},
 }
 _SKIPPED = {"script", "style", "header", "footer", "aside", "nav", "info"}
@@ -122,13 +122,15 @@ def main() -> None:
     """Print a row per vault, mode and judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vaults", nargs="+", metavar="NAME=FOLDER[=ko]")
-    for given in parser.parse_args().vaults:
+    parser.add_argument("--modes", nargs="+", choices=_SETTINGS, default=[*_SETTINGS])
+    chosen = parser.parse_args()
+    for given in chosen.vaults:
         name, folder, language = (*given.split("="), "")[:3]
         with tempfile.TemporaryDirectory() as place:
-            compare(name, Path(folder), language, Path(place))
+            compare(name, Path(folder), language, Path(place), chosen.modes)
 
 
-def compare(name: str, folder: Path, language: str, place: Path) -> None:
+def compare(name: str, folder: Path, language: str, place: Path, modes: Sequence[str]) -> None:
     """Print the rows of one vault."""
     if name.startswith("xquad"):
         made = vaults.xquad(folder, place, 0)
@@ -142,8 +144,9 @@ def compare(name: str, folder: Path, language: str, place: Path) -> None:
         strange = known = headings(more)
         whole = sorted((*notes, *more), key=lambda note: note.path)
         whole, _probes = forecast._masked(whole, headings=True)  # noqa: SLF001
-    for mode, values in _SETTINGS.items():
-        options = SearchEvalOptions.model_validate({"dataset": "x", "notes": folder, **values})
+    for mode in modes:
+        values = {"dataset": "x", "notes": folder, **_SETTINGS[mode]}
+        options = SearchEvalOptions.model_validate(values)
         settings = replace(options.retrieval, cache=place / "cache")
         made = forecast.forecast(Vault(Path(), notes, ()), settings, choose_judge(options), Quiet())
         if made is None:

@@ -11,8 +11,7 @@ _MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is n
 _MOST_MISSED = 0.5  # of the unanswerable queries
 ENOUGH_LABELS = 20  # queries of a kind; with fewer, the forecast decides
 NO_FREE_JUDGE = _(
-    "On this vault no free judge can tell answerable from unanswerable questions; use `--unanswerable-mode llm"
-    " --model MODEL`."
+    "On this vault no free judge can tell answerable from unanswerable questions; use --unanswerable-mode llm."
 )
 
 
