@@ -1,6 +1,6 @@
 """Forecasts the errors of the free judges on a vault, with questions that the vault itself provides.
 
-A question is a heading of three words or more, which no index contains, so it never matches word for word. Each is
+A question is a heading of three words or more that no other note has; no index contains it. Each is
 searched twice: in the whole vault, where a judge should accept it, and without its note, where it should refuse it.
 Ten folds leave notes out: single notes (near misses) or whole folders (strangers). A vault with too few headings is
 asked with first sentences; the rest of a note says too little about these, so refusals are then unknown.
@@ -37,7 +37,7 @@ from gigamind.vault.notes import Note, Vault, content_hash
 
 _FOLDS, _PROBES, _ENOUGH, _SEED = 10, 200, 40, 7
 _HEADING_WORDS, _SENTENCE_WORDS = 3, 4
-_MOST_NOTES = 500  # of a vault whose run computes a forecast unasked
+_MOST_NOTES = 200  # of a vault whose run computes a forecast unasked
 _FOLDERS = 3  # with fewer, leaving one out leaves too little of the vault
 _forecasts: TypeAdapter[ForecastReport | None] = TypeAdapter(ForecastReport | None)
 
@@ -191,8 +191,11 @@ def _masked(notes: Sequence[Note], *, headings: bool) -> tuple[list[Note], list[
     """Return the notes without the text of the probes, and the probes."""
     masked: list[Note] = []
     probes: list[_Probe] = []
-    for note in notes:
-        spans = _headings(note) if headings else _first_sentence(note)
+    found = [_headings(note) if headings else _first_sentence(note) for note in notes]
+    counts = Counter(question.casefold() for spans in found for _start, _end, question in spans)
+    for note, own in zip(notes, found, strict=True):
+        # A heading that several notes share, such as "What to do next", is answered by none alone.
+        spans = [span for span in own if counts[span[2].casefold()] == 1]
         text = note.text
         for start, end, _question in reversed(spans):
             text = text[:start] + text[end:]

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,12 @@ def words(place: int) -> str:
 
 def write(root: Path, *, headings: int = 2) -> Path:
     """Write four notes in each of five folders; those of the last share the words of their headings."""
-    place = 0
+    place, orders = 0, list(permutations(("crane", "berth", "ship", "crew")))
     for folder in FOLDERS:
         for note in "abcd":
             parts: list[str] = []
             for _heading in range(headings):
-                own = "crane berth schedule" if folder == "harbour" else words(place)
+                own = " ".join(orders[place % 8]) if folder == "harbour" else words(place)
                 parts.append(f"## {own}\n\n## {own.split()[0]}\n\nText on {own}.\n")
                 place += 1
             path = root / folder / f"{note}.md"
@@ -168,12 +169,13 @@ def test_a_judge_whose_forecast_is_beyond_a_bound_is_not_recommended():
 
 
 def run_of(make_options, tmp_path, **changes: object):
-    """Evaluate two queries, one of them unanswerable, on a vault whose headings all have the same words."""
-    root = tmp_path / "alike"
+    """Evaluate two queries, one of them unanswerable, on a vault of equal notes and headings of the same words."""
+    root, orders = tmp_path / "alike", list(permutations(("crane", "berth", "ship", "crew", "the")))
     for place in range(20):
         path = root / f"f{place % 5}" / f"{place}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = "## crane berth schedule\n\n## berth crane list\n\nThe crane has a berth, a list and a schedule.\n"
+        heads = "\n\n".join(f"## {' '.join(orders.pop())}" for _heading in range(2))
+        text = f"{heads}\n\nThe crane has a berth, a crew and a ship.\n"
         path.write_text(text, encoding="utf-8")
     rows = [
         {"id": "a", "query": "crane berth", "answerable": True, "expected_notes": ["f0/0.md"]},
