@@ -48,6 +48,7 @@ def test_every_option_reaches_the_run(case, search):
         "timeout_ms": 9000,
         "max_concurrency": 2,
         "speed_passes": 3,
+        "judge_forecast": False,
         "min_rows": 0.25,
         "notes_hash_mode": "mtime",
         "mode": "keyword",

@@ -1,9 +1,9 @@
 """Forecasts the errors of the free judges on a vault, with questions that the vault itself provides.
 
-A question is a heading of three words or more that no other note has; no index contains it. Each is
-searched twice: in the whole vault, where a judge should accept it, and without its note, where it should refuse it.
-Ten folds leave notes out: single notes (near misses) or whole folders (strangers). A vault with too few headings is
-asked with first sentences; the rest of a note says too little about these, so refusals are then unknown.
+A question is a heading of three words or more that no other note has. Each is searched in a vault without these
+headings, where a judge should accept it, and in ten folds of the vault that lack its note (near misses) or its folder
+(strangers), where it should refuse it. With too few headings, first sentences are asked; the rest of a note says too
+little about these, so refusals are then unknown.
 """
 
 import contextlib
@@ -11,9 +11,9 @@ import hashlib
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -34,20 +34,15 @@ from gigamind.text import sentences
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, Vault, content_hash
+from gigamind.version import __version__
 
 _FOLDS, _PROBES, _ENOUGH, _SEED = 10, 200, 40, 7
 _HEADING_WORDS, _SENTENCE_WORDS = 3, 4
-_MOST_NOTES = 200  # of a vault whose run computes a forecast unasked
+_MOST_NOTES = 200  # of a vault whose run computes a forecast without a request
 _FOLDERS = 3  # with fewer, leaving one out leaves too little of the vault
-_forecasts: TypeAdapter[ForecastReport | None] = TypeAdapter(ForecastReport | None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Probe:
-    """A question, and the path of the note that it comes from."""
-
-    note: str
-    text: str
+_report: TypeAdapter[ForecastReport | None] = TypeAdapter(ForecastReport | None)
+_Probe = tuple[str, str]  # path of the note, and the question
+_Cut = tuple[int, int, str]  # where it starts and ends in the note, and the question
 
 
 def forecast(
@@ -60,27 +55,28 @@ def forecast(
 ) -> ForecastReport | None:
     """Return the forecast for each free judge in this search mode, cached by vault, settings and judges.
 
-    Args:
-        run: the judge of the run; it replaces the free judge of its kind.
-        only_cached: compute nothing.
-
-    None if it is not cached, the vault has too few headings and sentences, or each embedding costs money.
+    The judge of the `run` replaces the free judge of its kind. None if it is not cached and `only_cached`, if the
+    vault has too few headings and sentences, or if each embedding costs money.
     """
     if settings.bills:
         return None
-    settings = replace(settings, qdrant_url=None, cold_start=False)
-    file = settings.cache and Cache(settings.cache).forecasts / f"{_key(vault, settings, run)}.json"
+    judge = run.report.fingerprint if isinstance(run.judge, RuleJudge) else ""
+    settings = replace(settings, qdrant_url=None, cold_start=False, topk=1)
+    searched = f"{__version__} {RAG_SCHEMA_VERSION} {replace(settings, cache=None)} {judge}"
+    notes = [(note.path, note.content_hash) for note in vault.notes]
+    key = hashlib.sha256(f"{searched} {notes}".encode()).hexdigest()[:24]
+    file = Cache(settings.cache).forecasts / f"{key}.json" if settings.cache else None
     if file:
         with contextlib.suppress(OSError, ValueError):
-            known = _forecasts.validate_json(file.read_bytes())
+            known = _report.validate_json(file.read_bytes())
             touch(file)
             return known
     if only_cached:
         return None
-    made = _forecast(vault.notes, settings, run, progress)
+    made = _computed(vault.notes, settings, run, progress)
     if file:
         with contextlib.suppress(OSError), private_file(file) as aside:  # costs only time
-            aside.write_bytes(_forecasts.dump_json(made))
+            aside.write_bytes(_report.dump_json(made))
     return made
 
 
@@ -92,79 +88,51 @@ def is_wanted(prepared: Prepared) -> bool:
     return prepared.options.judge_forecast or (is_free and too_few)
 
 
-def _key(vault: Vault, settings: RetrievalSettings, run: Chosen[UnanswerableJudge]) -> str:
-    judge = run.report.fingerprint if isinstance(run.judge, RuleJudge) else ""
-    searched = replace(settings, cache=None, topk=1)
-    digest = hashlib.sha256(f"{RAG_SCHEMA_VERSION} {searched} {judge}".encode())
-    for note in vault.notes:
-        digest.update(f"\n{len(note.path)} {note.path} {note.content_hash}".encode())
-    return digest.hexdigest()[:24]
-
-
-def _forecast(
+def _computed(
     notes: Sequence[Note],
     settings: RetrievalSettings,
     run: Chosen[UnanswerableJudge],
     progress: Progress,
 ) -> ForecastReport | None:
     start = time.perf_counter()
-    masked, probes = _masked(notes, headings=True)
-    if has_headings := len(probes) >= _ENOUGH:
-        kind = "headings"
-    else:
-        kind, (masked, probes) = "sentences", _masked(notes, headings=False)
+    masked, probes = _masked(notes, _headings)
+    if not (has_headings := len(probes) >= _ENOUGH):
+        masked, probes = _masked(notes, _first_sentence)
     if len(probes) < _ENOUGH:
         return None
-    asked = random.Random(_SEED).sample(probes, min(_PROBES, len(probes)))  # noqa: S311  no secret
-    folders = {note.path: str(PurePosixPath(note.path).parent) for note in masked}
+    rand = random.Random(_SEED)  # noqa: S311  no secret
+    probes = rand.sample(probes, min(_PROBES, len(probes)))
+    folders = {note.path: note.path.rpartition("/")[0] for note in masked}
     sizes = Counter(folders.values())
-    ways = [{note.path: note.path for note in masked}]
-    if len(sizes) >= _FOLDERS and max(sizes.values()) <= len(masked) / 2:
-        ways.append(folders)
-    done, total = 0, 1 + _FOLDS * len(ways)
-
-    def accepted(kept: Sequence[Note], probes: Sequence[_Probe]) -> Counter[FreeJudge]:
-        nonlocal done
-        counts = _accepted(kept, settings, run, probes)
-        progress.stage(_("Testing the judges on the vault"), done := done + 1, total)
-        return counts
-
-    kept = accepted(masked, asked)
-    left = [
-        sum(
-            (
-                accepted(
-                    [note for note in masked if fold_of[note.path] != fold],
-                    [probe for probe in asked if fold_of[probe.note] == fold],
-                )
-                for fold in range(_FOLDS)
-            ),
-            Counter[FreeJudge](),
+    has_folders = len(sizes) >= _FOLDERS and max(sizes.values()) <= len(masked) / 2
+    rounds: list[tuple[int, Sequence[Note], Sequence[_Probe]]] = [(0, masked, probes)]
+    for way, group in enumerate([{path: path for path in folders}, folders][: 1 + has_folders], 1):
+        names = sorted(set(group.values()))
+        rand.shuffle(names)
+        for fold in range(_FOLDS):
+            left = set(names[fold::_FOLDS])
+            if own := [probe for probe in probes if group[probe[0]] in left]:
+                rounds.append((way, [n for n in notes if group[n.path] not in left], own))
+    accepted = [Counter[FreeJudge]() for _way in range(3)]
+    for done, (way, kept, own) in enumerate(rounds, 1):
+        accepted[way].update(_accepted(kept, settings, run, own))
+        progress.stage(_("Testing the judges on the vault"), done, len(rounds))
+    whole, near, strange = accepted
+    n = len(probes)
+    judges = tuple(
+        JudgeForecast(
+            kind=kind,
+            near_misses=RateReport.of(near[kind], n),
+            strangers=RateReport.of(strange[kind], n) if has_folders else None,
+            refused=RateReport.of(n - whole[kind], n) if has_headings else None,
         )
-        for fold_of in map(_folds, ways)
-    ]
-    n = len(asked)
-    return ForecastReport(
-        probes=kind,
-        runtime_ms=1000 * (time.perf_counter() - start),
-        judges=tuple(
-            JudgeForecast(
-                kind=judge,
-                near_misses=RateReport.of(left[0][judge], n),
-                strangers=RateReport.of(left[1][judge], n) if len(left) > 1 else None,
-                refused=RateReport.of(n - kept[judge], n) if has_headings else None,
-            )
-            for judge in kept
-        ),
+        for kind in whole
     )
-
-
-def _folds(groups: Mapping[str, str]) -> dict[str, int]:
-    """Return the fold of each note; notes of one group are left out together."""
-    names = sorted(set(groups.values()))
-    random.Random(_SEED).shuffle(names)  # noqa: S311  no secret
-    place = {name: at % _FOLDS for at, name in enumerate(names)}
-    return {path: place[name] for path, name in groups.items()}
+    return ForecastReport(
+        probes="headings" if has_headings else "sentences",
+        runtime_ms=1000 * (time.perf_counter() - start),
+        judges=judges,
+    )
 
 
 def _accepted(
@@ -172,43 +140,35 @@ def _accepted(
     settings: RetrievalSettings,
     run: Chosen[UnanswerableJudge],
     probes: Sequence[_Probe],
-) -> Counter[FreeJudge]:
+) -> dict[FreeJudge, int]:
     """Return how many of the questions each judge accepts over these notes."""
-    counts = Counter[FreeJudge]()
-    if not probes:
-        return counts
     vault = Vault(Path(), tuple(notes), ())
     with open_retriever(vault, Identities(notes), settings, quiet, keeps_index=False) as engine:
         judges = free_judges(run, engine)
-        counts.update(dict.fromkeys(judges.by_kind, 0))
-        for probe in probes:
-            verdicts = judge_freely(judges, probe.text, engine.search(probe.text))
-            counts.update(kind for kind in judges.by_kind if not verdicts[kind].unanswerable)
-    return counts
+        found = [judge_freely(judges, query, engine.search(query)) for _path, query in probes]
+    return {kind: sum(not own[kind].unanswerable for own in found) for kind in judges.by_kind}
 
 
-def _masked(notes: Sequence[Note], *, headings: bool) -> tuple[list[Note], list[_Probe]]:
-    """Return the notes without the text of the probes, and the probes."""
-    masked: list[Note] = []
-    probes: list[_Probe] = []
-    found = [_headings(note) if headings else _first_sentence(note) for note in notes]
-    counts = Counter(question.casefold() for spans in found for _start, _end, question in spans)
+def _masked(
+    notes: Sequence[Note], cuts: Callable[[Note], list[_Cut]]
+) -> tuple[list[Note], list[_Probe]]:
+    """Return the notes without the text of the questions, and the questions."""
+    masked, probes = list[Note](), list[_Probe]()
+    found = [cuts(note) for note in notes]
+    counts = Counter(cut[2].casefold() for own in found for cut in own)
     for note, own in zip(notes, found, strict=True):
-        # A heading that several notes share, such as "What to do next", is answered by none alone.
-        spans = [span for span in own if counts[span[2].casefold()] == 1]
         text = note.text
-        for start, end, _question in reversed(spans):
-            text = text[:start] + text[end:]
-        changed = {
-            "document": parse(text),
-            "content_hash": content_hash(text.encode("utf-8", "surrogatepass")),
-        }
-        masked.append(replace(note, text=text, **changed) if spans else note)
-        probes += [_Probe(note.path, question) for _start, _end, question in spans]
+        for start, end, question in reversed(own):
+            # A heading that several notes share, such as "What to do next", is answered by none alone.
+            if counts[question.casefold()] == 1:
+                text = text[:start] + text[end:]
+                probes.append((note.path, question))
+        key = content_hash(text.encode("utf-8", "surrogatepass"))
+        masked.append(replace(note, text=text, document=parse(text), content_hash=key))
     return masked, probes
 
 
-def _headings(note: Note) -> list[tuple[int, int, str]]:
+def _headings(note: Note) -> list[_Cut]:
     return [
         (heading.span.start, heading.span.end, heading.text)
         for heading in note.document.headings
@@ -216,12 +176,10 @@ def _headings(note: Note) -> list[tuple[int, int, str]]:
     ]
 
 
-def _first_sentence(note: Note) -> list[tuple[int, int, str]]:
-    for block in note.document.blocks:
-        if block.kind == "paragraph":
-            own, start = block.span.slice(note.text), block.span.start
-            for sentence in sentences(own):
-                question = sentence.slice(own)
-                if len(question.split()) >= _SENTENCE_WORDS:
-                    return [(start + sentence.start, start + sentence.end, question)]
+def _first_sentence(note: Note) -> list[_Cut]:
+    for block in (block for block in note.document.blocks if block.kind == "paragraph"):
+        own, start = block.span.slice(note.text), block.span.start
+        for sentence in sentences(own):
+            if len(sentence.slice(own).split()) >= _SENTENCE_WORDS:
+                return [(start + sentence.start, start + sentence.end, sentence.slice(own))]
     return []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gigamind.i18n import Text, _
 from gigamind.metrics.answerability import Confusion
 from gigamind.records.judged import WeakJudge
-from gigamind.tasks.search.schema import ForecastReport, JudgeForecast, JudgeRates
+from gigamind.tasks.search.schema import ForecastReport, JudgeRates
 
 _MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is not usable
 _MOST_MISSED = 0.5  # of the unanswerable queries
@@ -28,20 +28,17 @@ def is_usable(rates: JudgeRates | Confusion) -> bool:
 
 def weakness(rates: JudgeRates, forecast: ForecastReport | None) -> WeakJudge | None:
     """Return the errors of a judge if one is beyond its bound; the labels of a run decide, if they are enough."""
-    expected = _expected(rates, forecast)
+    own = forecast.judges if forecast else ()
+    expected = next((judge for judge in own if judge.kind == rates.kind), None)
     accepts, refuses = rates.far, rates.false_refusals
     if rates.unanswerable < ENOUGH_LABELS:
         accepts = expected and expected.accepts
     if rates.answerable < ENOUGH_LABELS:
-        refuses = expected and expected.refused and expected.refused.share
+        known = expected and expected.refused
+        refuses = known and known.count / known.n
     if (accepts or 0.0) <= _MOST_MISSED and (refuses or 0.0) <= _MOST_REFUSED:
         return None
     return WeakJudge(accepts=accepts, refuses=refuses)
-
-
-def _expected(rates: JudgeRates, forecast: ForecastReport | None) -> JudgeForecast | None:
-    own = forecast.judges if forecast else ()
-    return next((expected for expected in own if expected.kind == rates.kind), None)
 
 
 def none_tells(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> bool:
@@ -55,7 +52,7 @@ def usable(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> lis
 
 
 def advice(judges: Sequence[JudgeRates], forecast: ForecastReport | None = None) -> Text:
-    """Return what to use instead if no free judge tells, or the run's own detects no unanswerable query; else ""."""
+    """Return what to use if no free judge fits the vault, or the run's own detects no unanswerable query; else ""."""
     chosen = next((rates for rates in judges if rates.chosen), None)
     if chosen is None:
         return ""

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import Field, computed_field, model_validator
 
 from gigamind.choices import FreeJudge
+from gigamind.formats import between, share
 from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
 from gigamind.records import schema
@@ -242,19 +243,17 @@ class RateReport(Report):
         """Return `count` of `n` questions; raises ValueError if there are none."""
         return cls.like(wilson(count, n), count=count, n=n)
 
-    @property
-    def share(self) -> float:
-        """The share, in [0, 1]."""
-        return self.count / self.n
+    def describe(self) -> str:
+        """Return the share with its interval."""
+        return f"{share(self.count / self.n)} ({between(self)})"
 
 
 class JudgeForecast(Report):
     """Expected errors of a free judge on a vault.
 
     Attributes:
-        near_misses: Accepted questions about single notes that were left out.
-        strangers: Accepted questions about notes whose whole folder was left out; null with too few folders.
-        refused: Refused questions about notes of the vault; null if the questions were sentences.
+        near_misses, strangers: Accepted questions about notes that were left out, alone or with their folder.
+        refused: Refused questions about notes of the vault.
     """
 
     kind: FreeJudge
@@ -263,19 +262,19 @@ class JudgeForecast(Report):
     refused: RateReport | None
 
     @property
+    def rates(self) -> tuple[RateReport | None, ...]:
+        """The three shares; those that are unknown are None."""
+        return self.near_misses, self.strangers, self.refused
+
+    @property
     def accepts(self) -> float:
         """Share of left-out questions that it accepts, half of them strangers if these are known."""
-        rates = [rate.share for rate in (self.near_misses, self.strangers) if rate]
+        rates = [rate.count / rate.n for rate in (self.near_misses, self.strangers) if rate]
         return sum(rates) / len(rates)
 
 
 class ForecastReport(Report):
-    """Expected errors of the free judges on a vault, measured on questions from its own notes.
-
-    Attributes:
-        probes: What was asked; first sentences if the vault has too few headings.
-        runtime_ms: Wall time when it was computed.
-    """
+    """Expected errors of the free judges on a vault, measured with its `probes` (see `forecast.py`)."""
 
     probes: Literal["headings", "sentences"]
     runtime_ms: schema.Milliseconds

@@ -20,7 +20,6 @@ from gigamind.reports.document import (
     Count,
     Example,
     Examples,
-    Interval,
     Listing,
     Proportion,
     Prose,
@@ -226,13 +225,10 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
 
 def _may_tune(record: RunRecord) -> bool:
     """Return whether this is a first report whose setting `tune search` could compare with balanced fusion."""
-    options = record.run.options
-    return (
-        not options.get("compare")
-        and (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
-        and options.get("unanswerable_mode") != "llm"
-        and record.summary.counts.queries_answerable >= MIN_ITEMS
-    )
+    options, counts = record.run.options, record.summary.counts
+    is_default = (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
+    is_last = options.get("compare") or options.get("unanswerable_mode") == "llm"
+    return is_default and not is_last and counts.queries_answerable >= MIN_ITEMS
 
 
 def _usable_point(judged: Judging) -> SweepPoint | None:
@@ -290,7 +286,8 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
     yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
-    yield from _expected(record.summary.forecast)
+    if record.summary.forecast:
+        yield _expected(record.summary.forecast)
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
         others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
@@ -303,45 +300,20 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         yield table((name, *_ERROR_HEADS[1:]), others, caption)
 
 
-def _expected(forecast: ForecastReport | None) -> Iterator[Block]:
-    """Yield the errors that the free judges are expected to make on this vault."""
-    if forecast is None:
-        return
+def _expected(forecast: ForecastReport) -> Block:
+    """Return the errors that the free judges are expected to make on this vault."""
+    heads = (_("accepted, note left out"), _("accepted, folder left out"), _("refused, note kept"))
     rows = [
-        (
-            judge.kind,
-            *(
-                cell
-                for rate in (judge.near_misses, judge.strangers, judge.refused)
-                for cell in (
-                    (Count(rate.count, rate.n), Interval(rate.low, rate.high))
-                    if rate
-                    else (Count(None), None)
-                )
-            ),
-        )
+        (judge.kind, *(rate.describe() if rate else "–" for rate in judge.rates))
         for judge in forecast.judges
     ]
-    asked = _("headings") if forecast.probes == "headings" else _("first sentences")
-    heads = (
-        _("judge"),
-        _("accepted, note left out"),
-        _("95% CI"),
-        _("accepted, folder left out"),
-        _("95% CI"),
-        _("refused, note kept"),
-        _("95% CI"),
+    caption = _(
+        "Forecast for this vault (95% CI): the judges were asked {asked} of the notes, without that text in the index"
+        " ({seconds:.0f} s, then cached). Labelled queries are better evidence.",
+        asked=_("headings") if forecast.probes == "headings" else _("first sentences"),
+        seconds=forecast.runtime_ms / 1000,
     )
-    yield table(
-        heads,
-        rows,
-        _(
-            "Forecast for this vault: the judges were asked {asked} of the notes, without that text in the index"
-            " ({seconds:.0f} s, then cached). Labelled queries are better evidence.",
-            asked=asked,
-            seconds=forecast.runtime_ms / 1000,
-        ),
-    )
+    return table((_("judge"), *heads), rows, caption)
 
 
 _ERROR_HEADS = (
