@@ -48,7 +48,6 @@ def test_every_option_reaches_the_run(case, search):
         "timeout_ms": 9000,
         "max_concurrency": 2,
         "speed_passes": 3,
-        "judge_forecast": False,
         "min_rows": 0.25,
         "notes_hash_mode": "mtime",
         "mode": "keyword",
@@ -125,6 +124,7 @@ def test_every_option_reaches_the_run(case, search):
         "allow_partial": True,
         "batch": True,
         "min_coverage": 0.5,
+        "judge_forecast": False,
         "judge_card": None,
     }
     assert run["options"] == expected

@@ -88,9 +88,8 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     judge_forecast: bool = Field(
         default=False,
         description=(
-            "forecast the errors of the free judges with headings of notes that are left out of the index (for 100"
-            " notes 4 s of CPU by keyword, 18 s in hybrid mode, then cached; automatic with 1 to 19 unanswerable"
-            " queries and at most 200 notes)"
+            "forecast the errors of the free judges with headings of the notes (once, 4 to 18 s of CPU per 100 notes)."
+            " Automatic with 1 to 19 unanswerable queries and at most 200 notes)"
         ),
     )
     fusion: settings.FusionName = Field(
