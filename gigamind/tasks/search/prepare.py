@@ -21,6 +21,7 @@ from gigamind.judges.unanswerable import (
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SystemReport
+from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
 from gigamind.spans import Utf16
 from gigamind.systems.dialect import rankings
@@ -231,3 +232,32 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
             )
         )
     return tuple(warnings)
+
+
+def blunt_threshold(prepared: Prepared) -> tuple[Text, ...]:
+    """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
+
+    The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
+    weight. A note that the link graph moves above it lacks only the boost.
+    """
+    options, judge = prepared.options, prepared.judge.judge if prepared.judge else None
+    if (
+        not options.is_builtin
+        or not isinstance(judge, ThresholdJudge)
+        or judge.kind != "threshold"
+        or options.retrieval.balanced
+        or all(query.item.answerable for query in prepared.queries)
+    ):
+        return ()
+    floor = (1 - options.retrieval.semantic_share) / (1 + BOOST * options.graph_rerank)
+    if not 0 < judge.min_score <= floor:
+        return ()
+    caution = _(
+        "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault. In"
+        " {mode} mode, the top score of a query is then at least {floor:.3g}. The report of the run shows whether"
+        " another --unanswerable-mode does better on your queries.",
+        score=judge.min_score,
+        floor=floor,
+        mode=options.mode,
+    )
+    return (caution,)

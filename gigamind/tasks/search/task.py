@@ -66,7 +66,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate, least_calls
-        from gigamind.tasks.search.prepare import prepare
+        from gigamind.tasks.search.prepare import blunt_threshold, prepare
 
         prepared = prepare(options)
         queries, notes = len(prepared.queries), len(prepared.vault.notes)
@@ -92,7 +92,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
                 vault=vault,
             ),
             prepared.errors,
-            prepared.warnings,
+            (*blunt_threshold(prepared), *prepared.warnings),
             prepared.dataset_hash,
             prepared.notes_hash,
             lambda: estimate(prepared),

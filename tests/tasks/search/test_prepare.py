@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import DatasetError, InputError, NotesError
-from gigamind.tasks.search.prepare import prepare
+from gigamind.tasks.search.prepare import blunt_threshold, prepare
 from gigamind.tasks.search.task import SearchTask
 
 GOOD = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
@@ -141,6 +141,27 @@ def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place
 
 
 # The chunk with the best BM25 scores 1, so the Top-1 has at least the keyword leg's share of 1 - alpha = 0.3.
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({"mode": "hybrid", "min_score": 0.3}, True),
+        ({"mode": "hybrid", "min_score": 0.31}, False),
+        ({"mode": "hybrid", "min_score": 0}, False),
+        ({"mode": "hybrid", "min_score": 0.4, "alpha": 0.6}, True),
+        ({"mode": "hybrid", "min_score": 0.4, "alpha": 0.61}, False),
+        ({"mode": "semantic", "min_score": 0.3}, False),
+        ({"mode": "keyword", "min_score": 1}, True),
+        # A note that the link graph lifts by up to 1.2 may stand first with 0.3 / 1.2 = 0.25.
+        ({"mode": "hybrid", "min_score": 0.25, "graph_rerank": True}, True),
+        ({"mode": "hybrid", "min_score": 0.26, "graph_rerank": True}, False),
+        # An absolute score has no such floor.
+        ({"mode": "hybrid", "min_score": 0.3, "fusion": "balanced"}, False),
+    ],
+)
+def test_a_threshold_that_can_tell_nothing_is_warned_about(make_options, changes, warned):
+    assert bool(blunt_threshold(prepare(make_options(**changes)))) == warned
+
+
 @pytest.mark.parametrize(
     ("changes", "warned"),
     [
