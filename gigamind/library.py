@@ -113,6 +113,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     cold_start: bool
     unanswerable_mode: UnanswerableMode
     min_score: float
+    judge_forecast: bool
     context_notes: int
     context_chars: int
     warmup: int

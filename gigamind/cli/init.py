@@ -18,6 +18,9 @@ _HEAD = """# Options of gigamind for commands called in this folder or below. A 
 # hold any of its options (gigamind eval search --help-all). The command line overrides the environment
 # (GIGAMIND_EVAL_SEARCH_TOPK=5), which overrides this file. Paths are relative to its folder.
 """
+_FUSION = """# Recommended if `gigamind tune search` measures a gain on your questions; it prints all lines to put here:
+# fusion = "balanced"
+"""
 
 
 @command(
@@ -59,7 +62,7 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     # JSON and TOML write basic strings alike.
     folder, file = (json.dumps(given, ensure_ascii=False) for given in (notes, dataset))
     text = (
-        f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n'
+        f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n{_FUSION}'
         f"\n[suggest-links]\nnotes = {folder}\n"
     )
     path.write_text(text, encoding="utf-8")
@@ -71,6 +74,12 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
         generate = f"  gigamind eval generate-queries --notes {notes} --out {Path(dataset)}"
         lines += [missing, generate]
     lines.append(_("Next command: {command}", command="gigamind eval search"))
+    lines.append(
+        _(
+            "To see whether balanced fusion finds more on your questions: {command}",
+            command="gigamind tune search",
+        )
+    )
     show_written(path, {"options": 4}, joined(lines, "\n"))
 
 

@@ -80,7 +80,14 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     OWN_SECTION: (),
     "judge": (
-        *("unanswerable_mode", "min_score", "judge", "judge_lang", "fresh_fraction"),
+        *(
+            "unanswerable_mode",
+            "min_score",
+            "judge",
+            "judge_forecast",
+            "judge_lang",
+            "fresh_fraction",
+        ),
         *("checklist", "checklist_judge", "feature"),
     ),
     "model": (
@@ -292,10 +299,10 @@ def given_options(
     }
 
 
-def eval_command(task: str, values: Mapping[str, object]) -> str:
-    """Return the command of an evaluation with these options."""
+def eval_command(task: str, values: Mapping[str, object], group: str = "eval") -> str:
+    """Return the command of an evaluation with these options, or of another `group` with the same ones."""
     typed = (word for name, value in values.items() for word in _typed(f"--{name}", value))
-    return f"gigamind eval {task} {shlex.join(typed)}"
+    return f"gigamind {group} {task} {shlex.join(typed)}"
 
 
 def _typed(flag: str, value: object) -> list[str]:

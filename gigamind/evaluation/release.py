@@ -140,6 +140,7 @@ class Reference:
             self.policy,
             self.options.phase,
             judge=current.judge,
+            before=self.baseline.judge,
             card=self.card,
             languages=judged_languages(current.metrics),
         )

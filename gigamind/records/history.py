@@ -22,6 +22,7 @@ dataset notes exclude out format lang min_rows dry_run strict save_snapshot comp
 comment fail_on_regression notes_hash_mode notes_hash_exclude resume allow_partial min_coverage cache_dir batch
 batch_poll key_variable model_timeout_s max_wait max_in_flight requests_per_minute tokens_per_minute prices max_cost_usd
 max_calls max_minutes store store_mode warmup timeout_ms max_concurrency speed_passes cold_start
+judge_forecast
 """
 _NO_CONDITION = frozenset(_ASIDE.split())
 _LOOKED_AT = 10  # folders examined per requested run, as some belong to other vaults

@@ -61,6 +61,21 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class WeakJudge(Report):
+    """Errors of a free judge, of which one is beyond its bound: 50 % accepted wrongly, 20 % refused wrongly.
+
+    Attributes:
+        accepts, refuses: Shares of the run's queries; with fewer than 20 of a kind, the forecast's; null if unknown.
+    """
+
+    accepts: Share | None
+    refuses: Share | None
+
+
 class JudgeReport(Report):
     """The judge of a run, in run.json.
 
@@ -71,6 +86,7 @@ class JudgeReport(Report):
         model: null for a judge without a model; models of a panel are separated by commas.
         languages: of its prompts; empty without prompts.
         scales, metrics: of a user-supplied judge: what it can be certified on, and its metrics.
+        weak: of a free judge of search whose errors are beyond a bound, so that gates only report its verdicts.
     """
 
     kind: str
@@ -81,6 +97,7 @@ class JudgeReport(Report):
     languages: tuple[str, ...] = ()
     scales: dict[str, Literal["binary", "graded"]] = Field(default={}, exclude_if=_is_empty)
     metrics: tuple[MetricReport, ...] = Field(default=(), exclude_if=_is_empty)
+    weak: WeakJudge | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def asks_a_model(self) -> bool:

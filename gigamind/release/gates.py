@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gigamind.choices import Phase, Relaxable
+from gigamind.formats import percent
 from gigamind.i18n import _
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, is_mean
 from gigamind.records.card import JudgeCard
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import JudgeReport, WeakJudge
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
 from gigamind.release.model import BLOCK, EvalSnapshot
 from gigamind.release.policy import (
@@ -16,6 +17,7 @@ from gigamind.release.policy import (
     COVERAGE,
     PASSAGES,
     VERDICTS,
+    WEAK,
     Comparable,
     GateResult,
     GateVerdict,
@@ -121,11 +123,14 @@ def judge_release(
     *,
     languages: Sequence[str] = (),
     judge: JudgeReport | None = None,
+    before: JudgeReport | None = None,
     card: JudgeCard | None = None,
 ) -> GateResult:
     """Apply every rule for the task; if the runs cannot be compared, the verdict says so.
 
-    The judge report must have labels for each of the `languages` of the current run.
+    Args:
+        languages: of the current run; the judge report must have labels for each.
+        judge, before: of the current run and of the baseline.
 
     Raises:
         InputError: the policy names an unknown metric.
@@ -148,7 +153,7 @@ def judge_release(
     if barred and comparison.shared and len(keys) == len(barred):
         opened = policy.model_copy(update={"comparable": Comparable(relax=allowed + keys)})
         then = judge_release(
-            comparison, opened, phase, languages=languages, judge=judge, card=card
+            comparison, opened, phase, languages=languages, judge=judge, before=before, card=card
         ).failed
     if not comparison.shared:
         refusals.append(_("The runs have no item in common. Create a new baseline."))
@@ -159,7 +164,7 @@ def judge_release(
         )
     checked = checked_card(card, policy, phase, comparison.task, languages) if card else None
     rules = [
-        *_quality_rules(comparison, policy, phase, judge),
+        *_quality_rules(comparison, policy, phase, judge, before and before.weak),
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
     ]
@@ -188,7 +193,11 @@ UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 
 
 def _quality_rules(
-    comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
+    comparison: Comparison,
+    policy: Policy,
+    phase: Phase,
+    judge: JudgeReport | None,
+    weak: WeakJudge | None,
 ) -> list[RuleResult]:
     concerned = [name for name in policy.gated if _concerns(name, comparison)]
     soft = set(policy.phases[phase].soft)
@@ -198,6 +207,14 @@ def _quality_rules(
         for name in concerned
         if name in named
     ]
+    if weak and policy.quality.weak_judges == "warn":
+        shares = {name: percent(value) for name, value in weak}
+        changes = [
+            _informational(rule, WEAK, shares)
+            if rule.metric.partition(".")[0] == _OF_VERDICTS
+            else rule
+            for rule in changes
+        ]
     bounds = _bounds(comparison.figures, policy, concerned)
     at_worst = policy.phases[phase].at_worst
     rules = [
@@ -367,17 +384,18 @@ def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
     ruled = [(change, speed_rule(change, rules[change.name])) for change in comparison.speed]
     held = policy.speed.systems == "hold"
     return [
-        _informational(rule) if change.of_system and not held else rule for change, rule in ruled
+        _informational(rule, "of_system", {}) if change.of_system and not held else rule
+        for change, rule in ruled
     ]
 
 
-def _informational(rule: RuleResult) -> RuleResult:
-    """Return the rule on another system's speed as a warning at most; an inconclusive one is skipped."""
-    if rule.status not in {"failed", "inconclusive"}:
+def _informational(rule: RuleResult, remark: str, values: Mapping[str, str]) -> RuleResult:
+    """Return the rule as a warning at most, with the reason; an inconclusive one is skipped."""
+    if rule.status not in {"failed", "inconclusive", "not-comparable"}:
         return rule
-    status: Status = "warned" if rule.status == "failed" else "skipped"
-    remarks = tuple(remark for remark in rule.remarks if remark != "more_allowed")
-    return _changed(rule, status, (*remarks, "of_system"), {})
+    status: Status = "skipped" if rule.status == "inconclusive" else "warned"
+    remarks = tuple(r for r in rule.remarks if r not in {"more_allowed", "of_verdicts"})
+    return _changed(rule, status, (*remarks, remark), values)
 
 
 def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:

@@ -16,6 +16,7 @@ from gigamind.metrics.table import is_lower_better, label_text, may_gate
 from gigamind.records.card import CardRequirements
 
 CardPolicy = Literal["require", "warn", "ignore"]
+Held = Literal["warn", "hold"]
 Block = Literal["search", "unanswerable", "links", "answers", "quality"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -23,6 +24,7 @@ COVERAGE = "coverage"
 VERDICTS = "verdicts"
 CHECKS = "checks"
 PASSAGES = "passages"
+WEAK = "weak_judge"
 LOST = frozenset({COVERAGE, VERDICTS, CHECKS, PASSAGES})
 """Rules about items that this run lacks."""
 
@@ -77,11 +79,13 @@ class Quality(_Section):
         judged: metrics given by a model, as all of `quality` are: they fail only on a significant drop, and may be
             inconclusive. With a model as judge, metrics of `unanswerable` belong here as well.
         cards: whether an LLM judge needs a valid judge report (`gigamind judge certify`) that meets `[card]`.
+        weak_judges: whether the verdicts of a free judge gate although the baseline says that it is weak.
     """
 
     metrics: tuple[str, ...]
     judged: tuple[str, ...] = ()
     cards: CardPolicy = "warn"
+    weak_judges: Held = "warn"
 
     @model_validator(mode="after")
     def _check_names(self) -> "Quality":
@@ -117,7 +121,7 @@ class SpeedRule(_Section):
 class Speed(_Section):
     """Rules for the p95 of a query and the cold start; `systems`: whether they gate another --system."""
 
-    systems: Literal["warn", "hold"] = "warn"
+    systems: Held = "warn"
     search_p95: SpeedRule
     cold_start: SpeedRule
 
@@ -283,6 +287,11 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
     return joined([Message(text, given) for text in texts], " ")
 
 
+def weak_reason(rule: RuleResult) -> Message:
+    """Return why the metrics of a weak judge are only reported; they share the reason."""
+    return Message(_REMARKS[WEAK], rule.values)
+
+
 _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerable.f1"}
 
 
@@ -378,6 +387,11 @@ _REMARKS: Mapping[str, str] = {
     "of_verdicts": N_(
         "The judge of both runs does not separate answerable from unanswerable questions. Choose"
         " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it."
+    ),
+    WEAK: N_(
+        "The judge accepts {accepts} of the unanswerable queries and wrongly refuses {refuses} of the answerable ones"
+        " (limits 50% and 20%), so gates only report its metrics. Use `--unanswerable-mode llm`, or set"
+        ' weak_judges = "hold" under [quality] in a file for --gates.'
     ),
     "needs": N_("About {needed} items would be enough for a decision."),
     "needs_all": N_("The drop equals the allowed drop, so more items would not help."),

@@ -12,7 +12,7 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
-from gigamind.release.policy import LOST, RuleResult, rule_label
+from gigamind.release.policy import LOST, WEAK, RuleResult, rule_label, weak_reason
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.release.waiver import Release
 from gigamind.reports.document import (
@@ -227,6 +227,8 @@ def gate_conditions(release: Release) -> Conditions:
     )
     explained = {rule.explanation for rule in gate.rules}
     decided = [Condition(state, text) for state, text in texts]
+    weak = (weak_reason(rule) for rule in shown if WEAK in rule.remarks)
+    decided += [Condition("informational", text) for text in dict.fromkeys(weak)]
     allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
     return Conditions((*decided, *allowed))
 

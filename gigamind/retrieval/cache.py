@@ -175,9 +175,14 @@ class Cache:
         """Folder with one file of suggested links per vault, named by its content."""
         return self.folder / "links"
 
+    @property
+    def forecasts(self) -> Path:
+        """Folder with one file of forecast judge errors per vault and search settings."""
+        return self.folder / "forecasts"
+
     def prune(self) -> None:
-        """Remove all but the most recently used indexes and links; an open index stays usable."""
-        for folder in (self.indexes, self.keywords, self.links):
+        """Remove all but the most recently used entries of each kind; an open index stays usable."""
+        for folder in (self.indexes, self.keywords, self.links, self.forecasts):
             entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
             whole = [entry for entry in entries if not entry.name.startswith(".")]
             abandoned = [

@@ -30,12 +30,18 @@ RAG_SCHEMA_VERSION = f"1.{CHUNKING_VERSION}"
 
 
 def open_retriever(
-    vault: Vault, identities: Identities, settings: RetrievalSettings, progress: Progress
+    vault: Vault,
+    identities: Identities,
+    settings: RetrievalSettings,
+    progress: Progress,
+    *,
+    keeps_index: bool = True,
 ) -> Retriever:
     """Return a retriever over the vault with its index ready.
 
     Args:
         progress: Called with (embedded chunks, all chunks) while vectors are computed.
+        keeps_index: Whether to cache the index as well as the vectors; not for notes that are searched once.
 
     Raises:
         InputError: There is no such embedder or reranker.
@@ -46,17 +52,18 @@ def open_retriever(
     central = centrality(link_graph(vault, identities))
     centralities = np.array([central[note.path] for note in vault.notes])
     cache = Cache(settings.cache) if settings.cache else None
+    indexes = cache if keeps_index else None
     content = _content_key(vault, settings.chunk_chars)
     layout = ChunkLayout.of(
         [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
     )
-    keyword = _keyword_index(chunks, content, cache, cold=settings.cold_start)
+    keyword = _keyword_index(chunks, content, indexes, cold=settings.cold_start)
     semantic, balance = None, None
     if settings.mode != "keyword":
         embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
         known = cache.embeddings if cache and not settings.cold_start else None
         wanted = _vector_content(embedder, chunks, content, known, progress)
-        semantic = SemanticLeg(embedder, _open_index(wanted, cache, settings))
+        semantic = SemanticLeg(embedder, _open_index(wanted, indexes, settings))
     if semantic and settings.mode == "hybrid":
         scale = cosine_scale(semantic.embedder.name)
         balance = Balance(keyword, layout, vault.notes, scale)

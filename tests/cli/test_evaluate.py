@@ -124,6 +124,7 @@ def test_every_option_reaches_the_run(case, search):
         "allow_partial": True,
         "batch": True,
         "min_coverage": 0.5,
+        "judge_forecast": False,
         "judge_card": None,
     }
     assert run["options"] == expected

@@ -25,6 +25,7 @@ def test_defaults_are_those_of_the_specification():
         "strict": False,
         "min_rows": 0.5,
         "speed_passes": 8,
+        "judge_forecast": False,
         "dry_run": False,
         "notes_hash_mode": "content",
         "exclude": (),

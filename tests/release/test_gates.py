@@ -6,7 +6,7 @@ from gate_policy import POLICY, policy_of
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import JudgeReport, WeakJudge
 from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
@@ -690,3 +690,36 @@ def test_a_baseline_with_a_gated_metric_at_its_worst_is_known(
     run = snapshot({f"u{i}": answer for i in range(20)})
     gated = policy(text.replace('"search.hit_at_1"', '"unanswerable.far"'))
     assert at_worst(run, gated) == worst
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "held", "expected"),
+    [
+        (True, True, "warn", ("warned", "warned")),
+        (True, True, "hold", ("failed", "failed")),
+        (False, True, "warn", ("failed", "failed")),  # a judge that became weak is a regression
+        (True, False, "warn", ("warned", "warned")),
+        (False, False, "warn", ("failed", "failed")),
+    ],
+)
+def test_the_verdicts_of_a_weak_judge_do_not_gate(snapshot, policy, before, after, held, expected):
+    """300 unanswerable queries, of which 60 more are accepted than before, and a search that stays the same."""
+
+    def run(accepted, weak):
+        judged = {f"n{i}": "right" if i >= accepted else "wrong" for i in range(300)}
+        own = JudgeReport(kind="threshold", file="t", fingerprint="f")
+        if weak:
+            own = own.model_copy(update={"weak": WeakJudge(accepts=0.6, refuses=None)})
+        made = snapshot({f"q{i}": 1 for i in range(300)} | judged)
+        return made.model_copy(update={"judge": own})
+
+    first, second = run(180, before), run(240, after)
+    text = POLICY.replace('["search.hit_at_1"]', f'["unanswerable.far"]\nweak_judges = "{held}"')
+    gate = judge_release(
+        compare(first, second), policy(text), "mvp", judge=second.judge, before=first.judge
+    )
+    far = next(rule for rule in gate.rules if rule.metric == "unanswerable.far")
+    assert (far.status, gate.verdict) == expected
+    assert ("weak_judge" in far.remarks) == (expected[0] == "warned")
+    if expected[0] == "warned":
+        assert (far.values["accepts"], far.values["refuses"]) == ("60.0%", "–")

@@ -67,7 +67,7 @@ def choose_judge(
     if judge.kind == "answer_score" and options.mode != "hybrid":
         raise InputError(
             "--unanswerable-mode answer_score: requires hybrid search, but --mode is {mode}. Use --mode hybrid, or"
-            " --unanswerable-mode calibrated.",
+            " another --unanswerable-mode.",
             mode=options.mode,
         )
     if isinstance(judge, ThresholdJudge):

@@ -5,15 +5,17 @@ the note's file. A figure that was not measured is null, never 0.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, computed_field, model_validator
 
 from gigamind.choices import FreeJudge
+from gigamind.formats import between, share
 from gigamind.i18n import Message, Text
 from gigamind.interop.ranking import Oddity
 from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
+from gigamind.stats.intervals import wilson
 from gigamind.systems.dialect import SystemHealth
 
 _SHOWN = 10  # reports show this cut-off, or the largest below it
@@ -228,6 +230,57 @@ class JudgeRates(Report):
         return self.far + self.false_refusals
 
 
+class RateReport(Report):
+    """A share of questions, with its 95 % Wilson interval."""
+
+    count: Count
+    n: Count
+    low: Share
+    high: Share
+
+    @classmethod
+    def of(cls, count: int, n: int) -> Self:
+        """Return `count` of `n` questions; raises ValueError if there are none."""
+        return cls.like(wilson(count, n), count=count, n=n)
+
+    def describe(self) -> str:
+        """Return the share with its interval."""
+        return f"{share(self.count / self.n)} ({between(self)})"
+
+
+class JudgeForecast(Report):
+    """Expected errors of a free judge on a vault.
+
+    Attributes:
+        near_misses, strangers: Accepted questions about notes that were left out, alone or with their folder.
+        refused: Refused questions about notes of the vault.
+    """
+
+    kind: FreeJudge
+    near_misses: RateReport
+    strangers: RateReport | None
+    refused: RateReport | None
+
+    @property
+    def rates(self) -> tuple[RateReport | None, ...]:
+        """The three shares; those that are unknown are None."""
+        return self.near_misses, self.strangers, self.refused
+
+    @property
+    def accepts(self) -> float:
+        """Share of left-out questions that it accepts, half of them strangers if these are known."""
+        rates = [rate.count / rate.n for rate in (self.near_misses, self.strangers) if rate]
+        return sum(rates) / len(rates)
+
+
+class ForecastReport(Report):
+    """Expected errors of the free judges on a vault, measured with its `probes` (see `forecast.py`)."""
+
+    probes: Literal["headings", "sentences"]
+    runtime_ms: schema.Milliseconds
+    judges: tuple[JudgeForecast, ...]
+
+
 class OutOfReachReport(Report):
     """Labelled spans that no evidence can match by the seed's rule, and median lengths in characters.
 
@@ -278,6 +331,7 @@ class SummaryReport(schema.TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
+        forecast: Null if it was neither computed nor cached.
         weak_verdicts: Null for judges other than the calibrated one.
         out_of_reach: Null if every labelled span can be matched, or there are none.
         system: Null for gigamind's own engine.
@@ -290,6 +344,7 @@ class SummaryReport(schema.TaskSummary[RunCounts, SliceReport]):
     by_difficulty: dict[str, SliceReport]
     performance: Performance
     judges: tuple[JudgeRates, ...] = ()
+    forecast: ForecastReport | None = Field(default=None, exclude_if=lambda made: made is None)
     weak_verdicts: WeakVerdicts | None = None
     out_of_reach: OutOfReachReport | None = None
     llm: LlmReport | None = None

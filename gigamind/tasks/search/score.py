@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from gigamind.systems.dialect import rankings
 from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search import hits
+from gigamind.tasks.search.forecast import forecast, is_wanted
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
@@ -119,6 +120,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     read: Callable[[str, Ranking[Any]], hits.ShownRanking]  # adds passages to a ranking
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
+    progress: Progress = field(default_factory=Quiet)
     results = _results
 
     @property
@@ -171,7 +173,11 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         from gigamind.tasks.search.summary import record_run
 
         prepared = _with_reach(self.prepared, self.engine) if self.engine else self.prepared
-        return record_run(prepared, self.judges, run, started, self._speed(run))
+        judge, made = prepared.judge, None
+        if self.engine and judge and not run.interrupted:
+            searched, wanted = prepared.options.retrieval, is_wanted(prepared)
+            made = forecast(prepared.vault, searched, judge, self.progress, only_cached=not wanted)
+        return record_run(prepared, self.judges, run, started, self._speed(run), forecast=made)
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
         options = self.prepared.options
@@ -271,6 +277,7 @@ def open_search(
         partial(hits.read_engine, prepared, recalled),
         free_judges(prepared.judge, recalled),
         engine,
+        progress,
     )
 
 

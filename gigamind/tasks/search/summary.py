@@ -25,10 +25,11 @@ from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
-from gigamind.tasks.search.judge_advice import advice
+from gigamind.tasks.search.judge_advice import advice, weakness
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
+    ForecastReport,
     ItemReport,
     ItemResult,
     OutOfReachReport,
@@ -90,6 +91,8 @@ def summarise(
     run: Run[ItemResult],
     results: Sequence[ItemResult],
     passes: SpeedReport | None = None,
+    *,
+    forecast: ForecastReport | None = None,
 ) -> SummaryReport:
     """Return the figures of a run, from results with verdicts. Except for times, equal runs give equal summaries."""
     items = [result for result in results if isinstance(result, ItemReport)]
@@ -123,6 +126,7 @@ def summarise(
             passes=passes,
         ),
         judges=free_rates(judges, judge.kind, items) if judge else (),
+        forecast=forecast,
         weak_verdicts=weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
         out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
         if prepared.out_of_reach
@@ -157,6 +161,8 @@ def record_run(
     run: Run[ItemResult],
     started: datetime,
     passes: SpeedReport | None = None,
+    *,
+    forecast: ForecastReport | None = None,
 ) -> Record[SummaryReport, ItemReport]:
     """Return the content of a run's out folder."""
     results = _with_verdicts(run.results, run.model_run) if run.model_run else run.results
@@ -169,11 +175,13 @@ def record_run(
             result.model_copy(update=no_verdict) if isinstance(result, ItemReport) else result
             for result in results
         ]
-    summary = summarise(prepared, judges, run, results, passes)
+    summary = summarise(prepared, judges, run, results, passes, forecast=forecast)
     more = _quality_warnings(prepared, summary, results) if summary.system else ()
-    advised = filter(None, [advice(summary.judges)])
+    advised = filter(None, [advice(summary.judges, forecast)])
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
     failures = [result for result in results if isinstance(result, ErrorReport)]
+    report = prepared.judge.report if prepared.judge else None
+    own = next((rates for rates in summary.judges if rates.chosen), None)
     return Record(
         run_report(
             prepared,
@@ -184,7 +192,7 @@ def record_run(
                 "none" if prepared.system else RAG_SCHEMA_VERSION,
                 prepared.system,
             ),
-            prepared.judge.report if prepared.judge else None,
+            report and report.model_copy(update={"weak": own and weakness(own, forecast)}),
         ),
         summary,
         [result for result in results if isinstance(result, ItemReport)],

@@ -1,7 +1,7 @@
 """Recommends search settings of `tune_grid`, evaluated beside the current ones: in sentences, a page and a command."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.options import eval_command
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.i18n import Text, _, translator
+from gigamind.i18n import _, translator
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare_with_first
 from gigamind.release.comparison import Comparison
@@ -22,7 +22,7 @@ from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.judge_advice import is_usable
+from gigamind.tasks.search.judge_advice import NO_FREE_JUDGE, usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
@@ -73,7 +73,8 @@ def tune(
         comparison = _compared(options, current, best, out / HTML_FILE)
         tuning = tuning.model_copy(update={"min_score": min_score, "worse": _worse(comparison)})
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
-    advised = _recommended(known, judge)
+    fit = usable(known, (best or current).summary.forecast)
+    advised = _recommended(fit, judge)
     values = eval_values(chosen, advised)
     tuning = tuning.model_copy(update={"command": eval_command("search", values)})
     is_made = advised is None or advised.chosen  # else the run with that judge comes first
@@ -82,7 +83,7 @@ def tune(
         tuning_document,
         tuning,
         comparison=comparison,
-        warnings=tuple(_judge_warnings(known)),
+        warnings=(NO_FREE_JUDGE,) if known and not fit else (),
         lines=config_lines(values),
         run=str((best or current).out) if is_made else "eval/out",  # the latest run there
     )
@@ -121,25 +122,16 @@ def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
     return tuple(map(WorseMetric.like, worse))
 
 
-def _recommended(known: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
-    """Return the best usable judge with no more errors of either kind than today; None if there is none."""
+def _recommended(fit: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:
+    """Return the best of the usable judges with no more errors of either kind than today; None if there is none."""
     candidates = [
         rates
-        for rates in known
+        for rates in fit
         if current is None
         or rates.chosen
         or (rates.refused <= current.refused and rates.missed <= current.missed)
     ]
-    best = min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
-    return best if best and is_usable(best) else None
-
-
-def _judge_warnings(known: Sequence[JudgeRates]) -> Iterator[Text]:
-    if known and not any(map(is_usable, known)):
-        yield _(
-            "No judge that works without an LLM separates answerable and unanswerable queries well here. Use an LLM"
-            " judge (--unanswerable-mode llm --model MODEL)."
-        )
+    return min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
 
 
 def matching_min_score(

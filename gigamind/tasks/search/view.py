@@ -33,11 +33,18 @@ from gigamind.reports.document import (
 from gigamind.reports.figures import distinct, figure_of, measured
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View
+from gigamind.stats.selection import MIN_ITEMS
 from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.judge_advice import advice, is_usable
+from gigamind.tasks.search.judge_advice import advice, is_usable, none_tells, usable
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
-from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
+from gigamind.tasks.search.schema import (
+    ForecastReport,
+    ItemReport,
+    RunRecord,
+    SliceReport,
+    SummaryReport,
+)
 from gigamind.tasks.search.unjudged import unjudged_files
 
 _TAGS = 15
@@ -117,9 +124,13 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         )
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
-            judges = record.summary.judges
-            if advice(judges) and not any(map(is_usable, judges)):
+            judges, forecast = record.summary.judges, record.summary.forecast
+            if advice(judges, forecast) and not usable(judges, forecast):
                 yield Step(DETECT.label, by_model)
+            if _may_tune(record):
+                options = given_options(SearchEvalOptions, record.run.options)
+                label = _("See whether balanced fusion finds more on these queries")
+                yield Step(label, eval_command("search", options, "tune"))
         elif point := _usable_point(judged):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
@@ -157,7 +168,8 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
                 n=weak.across_languages,
             )
-        if weak and weak.near_misses:
+        known = none_tells(record.summary.judges, record.summary.forecast)
+        if weak and weak.near_misses and not known:  # else the same advice stands there already
             yield n_(
                 "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
                 " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
@@ -209,6 +221,14 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
 
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
+
+
+def _may_tune(record: RunRecord) -> bool:
+    """Return whether this is a first report whose setting `tune search` could compare with balanced fusion."""
+    options, counts = record.run.options, record.summary.counts
+    is_default = (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
+    is_last = options.get("compare") or options.get("unanswerable_mode") == "llm"
+    return is_default and not is_last and counts.queries_answerable >= MIN_ITEMS
 
 
 def _usable_point(judged: Judging) -> SweepPoint | None:
@@ -266,6 +286,8 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
     yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    if record.summary.forecast:
+        yield _expected(record.summary.forecast)
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
         others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
@@ -276,6 +298,22 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         calibrated = judged.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
         yield table((name, *_ERROR_HEADS[1:]), others, caption)
+
+
+def _expected(forecast: ForecastReport) -> Block:
+    """Return the errors that the free judges are expected to make on this vault."""
+    heads = (_("accepted, note left out"), _("accepted, folder left out"), _("refused, note kept"))
+    rows = [
+        (judge.kind, *(rate.describe() if rate else "–" for rate in judge.rates))
+        for judge in forecast.judges
+    ]
+    caption = _(
+        "Forecast for this vault (95% CI): the judges were asked {asked} of the notes, without that text in the index"
+        " ({seconds:.0f} s, then cached). Labelled queries are better evidence.",
+        asked=_("headings") if forecast.probes == "headings" else _("first sentences"),
+        seconds=forecast.runtime_ms / 1000,
+    )
+    return table((_("judge"), *heads), rows, caption)
 
 
 _ERROR_HEADS = (
