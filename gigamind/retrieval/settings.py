@@ -35,7 +35,7 @@ class RetrievalSettings:
     topk: int = 10  # at least 1
     graph_rerank: bool = False  # order by final_score, with the boost of the link graph
     rerank: str | None = (
-        None  # cross-encoder that orders the topk notes anew: `fastembed:<model or folder>`
+        None  # cross-encoder that sorts the topk notes again: `fastembed:<model or folder>`
     )
     embedder: str = DEFAULT_EMBEDDER  # `e5-small`, `fastembed:<model or folder>`, `litellm:<model>`
     embedding_api_base: str | None = None  # of a litellm provider, other than its default

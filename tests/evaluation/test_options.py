@@ -68,6 +68,7 @@ def test_defaults_are_those_of_the_specification():
         "title_weight": 0.1,
         "chunk_chars": 800,
         "graph_rerank": False,
+        "rerank": None,
         "cold_start": False,
         "deterministic": False,
         "embedder": "use-multilingual",

@@ -130,7 +130,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     rerank: str | None = Field(
         None,
-        description="cross-encoder that orders the --topk notes anew: fastembed:<model or folder>; its score is the"
+        description="cross-encoder that sorts the --topk notes again: fastembed:<model or folder>; its score is the"
         " score of --min-score",
     )
     cold_start: bool = Field(
