@@ -63,6 +63,11 @@ def _check_sample(value: str) -> str:
     return value
 
 
+def _out_of(folder: Path) -> Path:
+    """Return the output folder of a run that may be named by the folder it keeps until it is finished."""
+    return folder.with_suffix("") if folder.suffix == ".unfinished" else folder
+
+
 SampleText = Annotated[str, AfterValidator(_check_sample)]  # "50" is a count, "0.2" a share
 
 OWN_SECTION = "search"
@@ -386,7 +391,7 @@ class ModelRunOptions(ModelOptions, CacheOptions):
             " consistency)"
         ),
     )
-    resume: Path | None = Field(
+    resume: Annotated[Path, AfterValidator(_out_of)] | None = Field(
         None, description="resume the interrupted run that writes to this output folder"
     )
     allow_partial: bool = Field(

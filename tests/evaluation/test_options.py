@@ -286,3 +286,9 @@ def test_run_json_has_the_language_that_auto_chose(monkeypatch):
     options = validated(SearchEvalOptions, GIVEN)
     assert (options.lang, options.for_report()["lang"]) == ("auto", "ko")
     assert validated(SearchEvalOptions, {**GIVEN, "lang": "en"}).for_report()["lang"] == "en"
+
+
+@pytest.mark.parametrize("named", ["runs/a", "runs/a.unfinished"])
+def test_a_run_is_resumed_by_its_folder_or_by_the_one_it_keeps_until_it_is_finished(named):
+    options = SearchEvalOptions(dataset=Path("q.jsonl"), resume=Path(named))
+    assert options.written_to(None) == Path("runs/a")
