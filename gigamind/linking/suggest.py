@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -492,9 +491,10 @@ def _chosen(
         at = bisect_left(taken, (span.end,))
         return at == 0 or taken[at - 1][1] <= span.start
 
-    def precedence(meaning: _Weighed) -> tuple[bool, object]:
+    def precedence(meaning: _Weighed) -> tuple[bool, bool, object]:
         is_confident_name = not meaning.is_phrase and logistic(meaning.odds) >= CONFIDENT_NAME
-        return not is_confident_name, _order(meaning)
+        is_clear = meaning.clear > 0  # more likely accepted than not
+        return not is_confident_name, not is_clear, _order(meaning)
 
     for meaning in sorted(meanings, key=precedence):
         target = meaning.candidate.target
@@ -508,7 +508,8 @@ def _chosen(
 def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) -> _Weighed:
     """Move a meaning to the place to link: the clearest phrase, or the first in prose that can hold a link."""
     if best_meaning.is_phrase:
-        clearest = max(filter(attrgetter("is_phrase"), meanings), key=attrgetter("clear"))
+        of_words = [meaning for meaning in meanings if meaning.is_phrase]
+        clearest = max(of_words, key=lambda meaning: meaning.clear)
         return replace(best_meaning, candidate=clearest.candidate, clear=clearest.clear)
 
     def name_of(meaning: _Weighed) -> tuple[bool | None, str]:
