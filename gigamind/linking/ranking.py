@@ -1,7 +1,7 @@
 """Estimate how likely a person would link a place to a note: small models for names, for phrases and for meaning.
 
-Weights are in `weights.toml`: those of names and phrases were fitted by benchmarks/fit_links.py on links removed from
-vaults, those of meaning on phrases that a reader judged. None is negative.
+Weights are in `weights.toml`. For names and phrases, benchmarks/fit_links.py fitted them on links removed from vaults;
+for meaning, they were fitted on phrases that a reader judged. None is negative.
 """
 
 import tomllib

@@ -64,7 +64,7 @@ class _Written(BaseModel):
 
 
 class Kept:
-    """The cached suggestions of a vault, those of unchanged notes; a `folder` of None disables the cache."""
+    """The cached suggestions for the unchanged notes of a vault; a `folder` of None disables the cache."""
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
         self._notes = {note.path: note.content_hash for note in vault.notes}
