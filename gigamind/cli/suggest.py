@@ -19,6 +19,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
+    from gigamind.linking.habits import Calibration
     from gigamind.linking.insertion import LinkWriter
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
@@ -30,6 +31,10 @@ _PHRASES_LEFT_OUT = _(
 )
 _UNCALIBRATED = _(
     "The vault has too few links to calibrate the confidence, so the calibration comes from other vaults."
+)
+_UNCALIBRATED_PHRASES = _(
+    "The vault has too few links on phrases to calibrate the confidence of suggested phrases, so theirs comes from"
+    " other vaults."
 )
 _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
@@ -166,18 +171,19 @@ def suggest(
         check_terminal()
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested, note_document, write_links
+    from gigamind.linking.habits import PRIOR
     from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
-    vault = read_vault(notes)
-    identities = Identities(vault.notes)
-    chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(
         most, min_confidence, not include_linked, context_chars, language=language
     )
     with progress_bar() as progress:
+        vault = read_vault(notes, progress=functools.partial(progress.stage, _("Reading")))
+        identities = Identities(vault.notes)
+        chosen = vault.notes if name is None else (_note(vault, identities, name),)
         suggester = load_suggester(
             vault,
             identities,
@@ -187,29 +193,49 @@ def suggest(
         )
         suggester.prepare(chosen, functools.partial(progress.stage, _("Phrases")), options)
         all_suggested: list[Suggested] = []
-        has_phrases = False
-        for note in chosen:
-            suggestions = suggester.suggest(note, options)
-            names = [entry for entry in suggestions if phrases or not yes or not entry.is_phrase]
-            has_phrases |= len(names) < len(suggestions)
-            all_suggested.append(Suggested(note, names))
-            progress.stage(_("Notes"), len(all_suggested), len(chosen))
-        suggester.keep()
+        try:
+            for note in chosen:
+                found = suggester.suggest(note, options)
+                found.sort(key=lambda entry: -entry.confidence)
+                all_suggested.append(Suggested(note, found))
+                progress.stage(_("Notes"), len(all_suggested), len(chosen))
+        finally:  # also after an interruption
+            suggester.keep()
     writer = LinkWriter(vault, identities)
-    is_unknown = suggester.habits.calibration.is_of_other_vaults
+    is_unknown = suggester.habits.calibration.suggestions < PRIOR
     if applied:
+        if yes and not phrases:
+            all_suggested = _without_phrases(all_suggested)
         write_links(all_suggested, vault, writer, copy, say, yes=yes)
-        if has_phrases:
-            print_line(_PHRASES_LEFT_OUT)
     else:
         shown = [note_document(suggested) for suggested in all_suggested]
         show_result(
             shown if every else shown[0],
             lambda: _show(all_suggested, writer, out, say, every=every, names_first=is_unknown),
         )
-    is_any = any(suggested.suggestions for suggested in all_suggested)
-    if is_any and is_unknown and not is_quiet():
+    _print_whose_confidence(all_suggested, suggester.habits.calibration)
+
+
+def _without_phrases(all_suggested: "Sequence[Suggested]") -> "list[Suggested]":
+    names = [
+        suggested._replace(suggestions=[e for e in suggested.suggestions if not e.is_phrase])
+        for suggested in all_suggested
+    ]
+    if names != all_suggested:
+        print_line(_PHRASES_LEFT_OUT)
+    return names
+
+
+def _print_whose_confidence(all_suggested: "Sequence[Suggested]", own: "Calibration") -> None:
+    from gigamind.linking.habits import PRIOR
+
+    shown = [entry.is_phrase for suggested in all_suggested for entry in suggested.suggestions]
+    if is_quiet() or not shown:
+        return
+    if own.suggestions < PRIOR:
         print_line(_UNCALIBRATED, err=True)
+    elif any(shown) and own.phrase_links < PRIOR:
+        print_line(_UNCALIBRATED_PHRASES, err=True)
 
 
 def _check_alone(context: click.Context) -> None:

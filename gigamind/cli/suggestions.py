@@ -130,15 +130,16 @@ def _with_suggestions(every: Sequence[Suggested]) -> list[Suggested]:
 
 
 def _headline(every: Sequence[Suggested], say: Translator) -> str:
-    total = sum(len(suggested.suggestions) for suggested in every)
-    suggestions, having = _suggestion_count(total), len(_with_suggestions(every))
+    shown = [entry.is_phrase for suggested in every for entry in suggested.suggestions]
+    suggestions, having = _suggestion_count(len(shown)), len(_with_suggestions(every))
     notes = n_("{n} note", "{n:,} notes", n=len(every))
     return say(
         _(
-            "{suggestions} in {having:,} of {notes}.",
+            "{suggestions} in {having:,} of {notes}, {share:.1%} by meaning.",
             suggestions=suggestions,
             having=having,
             notes=notes,
+            share=sum(shown) / max(1, len(shown)),
         )
     )
 

@@ -1,5 +1,6 @@
 """Report the progress of an evaluation."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
@@ -8,6 +9,8 @@ from gigamind.i18n import Text, _, joined
 
 LINE_EVERY_S = 30.0
 """Interval between two log lines."""
+
+_MANY = 5_000  # pieces of a stage that takes long
 
 
 class Progress(Protocol):
@@ -78,6 +81,8 @@ class Lines:
         self._at_most: Left = _endless
 
     def stage(self, name: Text, done: int, total: int) -> None:
+        if total >= _MANY and name not in self._started:
+            self._reported_at = -math.inf  # a long stage is reported as it starts
         started, first = self._started.setdefault(name, (time.monotonic(), done))
         self._shown = _("{stage} {done}/{total}", stage=name, done=done, total=total)
         self._pieces = done - first, time.monotonic() - started, total - done

@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
@@ -23,6 +24,19 @@ _NO_PROSE = re.compile(
     rf"{ADDRESS}|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
 _SIGNS_OF_NO_PROSE = ("://", "www.", "@", "#", "^", "[[")
+_ITEM = r"[^\s.,:;!?()\[\]<>|→▸›»]+"
+# Linked as a whole or not at all: options, file names, words of code and paths through menus.
+_WHOLE = re.compile(
+    rf"""
+    (?<![\w-])(?:--[a-z][\w-]*|-[a-z]{{1,2}}(?!\w))(?:=\S+)?
+    | (?<![\w./\\])(?:~|\.{{1,2}})?[/\\][\w.-]+(?:[/\\][\w.-]*)*
+    | [\w.-]+(?:[/\\](?!\w)|(?:[/\\][\w.-]+)*[/\\][\w-]*\.[a-z]\w*|(?:[/\\][\w.-]+){{2,}})
+    | [a-z0-9-]+(?:[._][a-z0-9-]+)+
+    | (?:{_ITEM}[ ])?{_ITEM}(?:\s+[>▸›»]\s+|(?:\s+→\s+[^.,:;!?()→]{{1,40}}){{2}})
+      (?:[^.,:;!?()]{{1,40}}\s[>→▸›»]\s+)*(?:{_ITEM}(?:[ ]{_ITEM})?)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 
@@ -33,6 +47,7 @@ class RunningText:
     folded: str  # lower case, NFC, separators as a space, anything but prose as line feeds
     start: int = 0  # offset in the note, in code points
     origins: tuple[int, ...] | None = None  # by place in `folded`, from `start`; None if equal
+    uncut: frozenset[int] = frozenset()  # offsets in the note where no link begins or ends
 
     def span(self, start: int, end: int) -> Span:
         """Return the code points of the note for `folded[start:end]`."""
@@ -57,8 +72,12 @@ def running_text(note: Note) -> RunningText:
         pieces += ["\n" * (span.start - done), piece]
         done = span.end
     in_body = (Span(span.start - start, span.end - start) for span in bracketed(note))
-    folded, origins = _folded(spliced("".join(pieces), ((s, "\n" * len(s)) for s in in_body)))
-    return RunningText(folded, start, None if origins is None else tuple(origins))
+    text = spliced("".join(pieces), ((s, "\n" * len(s)) for s in in_body))
+    uncut = (range(start + m.start() + 1, start + m.end()) for m in _WHOLE.finditer(text))
+    folded, origins = _folded(text)
+    return RunningText(
+        folded, start, None if origins is None else tuple(origins), frozenset(chain(*uncut))
+    )
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:
@@ -164,7 +183,7 @@ def build_dictionary(
             _add(anchors, text, note.path, kind, MAX_TITLE_WORDS)
         for link in note.document.links:
             _add_link(anchors, link, note, identities, max_words)
-    find = _finder(list(anchors.values()))
+    find = _finder(list(anchors.values()), vault)
     mentions = {note.path: tuple(find(running_text(note))) for note in vault.notes}
     for path, of_note in mentions.items():
         for mention in of_note:
@@ -239,17 +258,33 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
 
 
-def _finder(anchors: Sequence[Anchor]) -> Callable[[RunningText], Iterator[Mention]]:
+def _finder(anchors: Sequence[Anchor], vault: Vault) -> Callable[[RunningText], Iterator[Mention]]:
     """Return a function that finds the longest name at each place of a text, from left to right, without overlaps."""
+    headings = {
+        n.path: [fold(heading.text) for heading in n.document.headings] for n in vault.notes
+    }
     automaton = AhoCorasick([anchor.text for anchor in anchors], matchkind=MatchKind.Standard)
 
     def find(text: RunningText) -> Iterator[Mention]:
         done = 0
         matches = automaton.find_matches_as_indexes(text.folded, overlapping=True)
         for index, start, end in sorted(matches, key=lambda match: (match[1], -match[2])):
-            if start >= done and _stands_alone(text.folded, start, end):
-                yield Mention(anchors[index], text.span(start, end))
-                done = end
+            span = text.span(start, end)
+            is_cut = span.start in text.uncut or span.end in text.uncut
+            if start < done or not _stands_alone(text.folded, start, end):
+                continue
+            if (
+                is_cut
+                and not any(  # Obsidian shows [[note#heading]] as "note > heading"
+                    text.folded[max(0, start - 2) : start] != "> "
+                    and text.folded.startswith(f" > {heading}", end)
+                    for path in anchors[index].kinds
+                    for heading in headings[path]
+                )
+            ):
+                continue
+            yield Mention(anchors[index], span)
+            done = end
 
     return find
 

@@ -178,23 +178,26 @@ def calibrate(
     notes: int = 0,
 ) -> Calibration:
     """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
-    curve, suggestions = _fitted_curve(hidden, names, Curve(offset=_NO_HABIT))
+    curve, suggestions, _ = _fitted_curve(hidden, names, Curve(offset=_NO_HABIT))
     calibration = Calibration(curve, suggestions=suggestions)
     if phrases is None:
         return calibration
     chance = log(max(1.0, notes / _FEW_NOTES))
-    curve, _ = _fitted_curve(
+    curve, _, links = _fitted_curve(
         hidden,
         lambda note: phrases(note, calibration),
         Curve(high=_LIKELY_PHRASE, offset=_NO_HABIT - chance),
     )
-    return replace(calibration, phrases=curve)
+    return replace(calibration, phrases=curve, phrase_links=links)
 
 
 def _fitted_curve(
     hidden: Draws, suggest: Callable[[Note], Sequence[Scored]], unknown: Curve
-) -> tuple[Curve, int]:
-    """Return the curve for suggestions of one kind, and their number; few suggestions keep it close to `unknown`."""
+) -> tuple[Curve, int, int]:
+    """Return the curve for suggestions of one kind, their number, and that of hidden links among them.
+
+    Few suggestions keep the curve close to `unknown`.
+    """
     scored: list[Scored] = []
     hits: list[bool] = []
     shares: list[float] = []
@@ -210,7 +213,7 @@ def _fitted_curve(
         if len(scored) >= _ENOUGH:
             break
     if not scored:
-        return unknown, 0
+        return unknown, 0, 0
     # Share of the missing links among all links to find, given the number of hidden ones.
     lower = float(np.log(counts[0] / counts.sum())) - _EASIER
     # Repeated draws add no information, so they increase the precision of the prior.
@@ -219,7 +222,8 @@ def _fitted_curve(
     suggestions = len(scored) // (draw + 1)
     # A vault with one link is nearly one without.
     known = suggestions**2 / (suggestions**2 + PRIOR**2)
-    return replace(fitted, offset=fitted.offset + lower).toward(unknown, 1 - known), suggestions
+    curve = replace(fitted, offset=fitted.offset + lower).toward(unknown, 1 - known)
+    return curve, suggestions, sum(hits) // (draw + 1)
 
 
 def _curve(scored: Sequence[Scored], hits: _Floats, shares: _Floats, precision: float) -> Curve:

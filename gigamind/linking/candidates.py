@@ -141,20 +141,6 @@ _STOP_WORDS = (
     """
 )
 _STOP = frozenset(_STOP_WORDS.split())
-# Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 중요한, 찾고 (but 보고), 뜨게 (but 무게).
-# 면 follows a vowel or ㄹ of a stem (누르면, 끌면), in nouns mostly other consonants (측면). Exceptions are few (화면,
-# 표면, 도면), and no stem ends like them.
-_BEFORE_IF = "".join(
-    syllable for syllable in map(chr, range(ord("가"), ord("힣") + 1)) if (ord(syllable) - ord("가")) % 28 in {0, 8}
-).translate(dict.fromkeys(map(ord, "화표도초후수노외")))  # fmt: skip
-_VERBAL = re.compile(
-    rf"(?:(?<!\w)(?![서라])[{_BEFORE_IF}]면|(?<=\w)[{_BEFORE_IF}]면"  # 서면 and 라면 are nouns
-    r"|[가-힣]니다|세요|네요|어요|아요|해요|돼요|지요|[였었았했]다|[한된난린간온]다|[이는]다|[하되있없]고"
-    r"|(?<![가-힣]보)(?<![보광참창경권신재회최])고|(?<![가무휴집])게|[하되있없않라다시키]는|[하되했]던|[가-힣]며|[하되지]지"
-    r"|더라도|도록|거나|면서|하여|되어|[해돼]서|때문에|위해|통해|대해|따라|관해|[하되]기|하려고|[해돼어아]야"
-    r"|[는인]데|지만|므로|[가-힣]{2}[한할된될운던])$"
-)
-_TENSED = re.compile("[었았했됐였겠]$")  # a tensed verb before something that looks like a particle
 # 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
     {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로", "까지", "부터"}
@@ -190,12 +176,10 @@ def _noun(word: str) -> tuple[int, bool]:
         return 0, False
     if not _HANGUL_END.search(word):
         return len(word), False
-    if _VERBAL.search(word):
-        return 0, False
     for end in range(1, len(word)):  # the longest particle, the shortest stem
         if (end > 1 or word[1:] in _AFTER_ONE_SYLLABLE) and is_particle(word[:end], word, end):
             stem = word[:end]
-            is_noun = stem not in _STOP and not stem.isdigit() and not _TENSED.search(stem)
+            is_noun = stem not in _STOP and not stem.isdigit()
             return (end, True) if is_noun else (0, False)
     return (len(word), False) if len(word) > 1 else (0, False)
 
@@ -205,6 +189,8 @@ _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
 # "no approval needed", "결재 없이": a denied thing is hardly ever linked.
 _DENIED_BEFORE = re.compile(r"(?<!\w)(?:no|without)[ ]$", re.IGNORECASE)
 _DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다음습어고]")
+# A row of a table of options: what it says of them are words, unless spelled as a name.
+_OPTION_ROW = re.compile(r"[ \t]*\|[ \t*]*(?:(`?--?[a-z])|`)", re.IGNORECASE)
 _PART_BEFORE = re.compile(r"[^\W_]-$")
 _PART_BEHIND = re.compile(r"-[^\W_]")
 # Milne & Witten 2008 cut at 0.065 based on the name alone; its surroundings may compensate for a lower value. A note's
@@ -237,7 +223,7 @@ class CandidateFinder:
         self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
         self.neighbours = Neighbours(link_graph(vault, identities))
         self.words = SharedWords(vault.notes)
-        self.names = {note.path: _names(note) for note in vault.notes}
+        self.names = {note.path: names_of(note) for note in vault.notes}
         self._phrases: dict[str, list[tuple[str, Span]]] = {}
         self.meanings: Meanings | None = None
         if embedder is not None and vault.notes:
@@ -347,6 +333,7 @@ class _Reading:
                 # The text says that there is no such thing.
                 or _DENIED_BEFORE.search(before)
                 or _DENIED_BEHIND.match(text, end)
+                or _is_word_of_option(self._note, mention.span)
             ):
                 continue
             occurrence = occurrences[anchor.text]
@@ -462,6 +449,12 @@ class _Reading:
         return self._paragraphs[piece]
 
 
+def _is_word_of_option(note: Note, span: Span) -> bool:
+    row = _OPTION_ROW.match(note.text, note.text.rfind("\n", 0, span.start) + 1)
+    name = span.slice(note.text)
+    return bool(row) and " " not in name and name == name.lower() and bool(row[1] or name.isascii())
+
+
 def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
     taken = {mention.span for mention in mentions}
     first: dict[str, Span] = {}
@@ -469,6 +462,9 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     for start, end in phrases(running.folded):
         phrase = running.folded[start:end]
         if phrase in first or (span := running.span(start, end)) in taken:
+            continue
+        row = note.text.rfind("\n", 0, span.start) + 1
+        if running.uncut & {span.start, span.end} or _OPTION_ROW.match(note.text, row):
             continue
         # A phrase that starts or ends inside a compound word is none: "call" in "on-call".
         before = note.text[max(0, span.start - 2) : span.start]
@@ -491,6 +487,7 @@ def _first_names(*names: str) -> tuple[str, ...]:
     return tuple(first.values())[:NAMES] or ("?",)
 
 
-def _names(note: Note) -> frozenset[str]:
+def names_of(note: Note) -> frozenset[str]:
+    """Return the names of a note: title, file name, aliases and first level-1 heading."""
     headings = [heading.text for heading in note.document.headings if heading.level == 1][:1]
     return frozenset((note.title, note.stem, *note.aliases, *headings))

@@ -58,4 +58,4 @@ class Candidate:
 
     span: Span
     target: str
-    features: Features
+    features: NamedFeatures | MeantFeatures

@@ -9,7 +9,9 @@ import numpy.typing as npt
 from gigamind.linking.features import Features, MeantFeatures
 from gigamind.linking.ranking import Models
 
-PRIOR = 10.0  # weight of the shipped calibration, in suggestions
+PRIOR = (
+    10.0  # weight of the shipped calibration, in suggestions; with fewer, other vaults weigh more
+)
 
 _Floats = npt.NDArray[np.float64]
 
@@ -51,11 +53,7 @@ class Calibration:
     names: Curve = Curve()
     phrases: Curve = Curve()
     suggestions: int = 0  # number of names it was fitted on; 0 for the shipped calibration
-
-    @property
-    def is_of_other_vaults(self) -> bool:
-        """Return whether this vault's links weigh less than the shipped calibration."""
-        return self.suggestions < PRIOR
+    phrase_links: int = 0  # number of hidden links that phrases found: links on names say nothing
 
     def odds(self, score: float, *, is_phrase: bool) -> float:
         """Return calibrated log odds of a link in this vault."""

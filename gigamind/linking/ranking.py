@@ -1,13 +1,14 @@
-"""Estimate how likely a person would link a place to a note: two small models, for names and for phrases.
+"""Estimate how likely a person would link a place to a note: small models for names, for phrases and for meaning.
 
-Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links removed from vaults. None is negative.
+Weights are in `weights.toml`. For names and phrases, benchmarks/fit_links.py fitted them on links removed from vaults;
+for meaning, they were fitted on phrases that a reader judged. None is negative.
 """
 
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
-from math import exp, log, log1p
+from math import exp, inf, log, log1p
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
@@ -37,6 +38,13 @@ _OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
     "note_cosine": attrgetter("note_cosine"),
     "overlap": attrgetter("overlap"),
 }
+# Beyond these values, a phrase does not mean a note more clearly: a reader accepts no more of them.
+_CLOSE, _CLEAR = 1.05, 0.3  # sum of both cosines; lead
+_OF_MEANING: Mapping[str, Callable[[MeantFeatures], float]] = {
+    "close": lambda f: min(f.name_cosine + f.beginning_cosine, _CLOSE),
+    "clear": lambda f: min(f.lead, _CLEAR),
+    "clear_words": lambda f: (f.words > 1) * min(f.lead, _CLEAR),
+}
 _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "chars": lambda f: log(f.chars),
     "first": lambda f: -log(f.occurrence),
@@ -49,7 +57,9 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "linked_back": lambda f: float(f.linked_back),
     "centrality": lambda f: log(f.centrality),
 }
-_TERMS: Mapping[str, Callable[[Any], float]] = {**_OF_BOTH, **_OF_NAMES, **_OF_PHRASES}
+_TERMS: Mapping[str, Callable[[Any], float]] = {
+    **_OF_BOTH, **_OF_NAMES, **_OF_PHRASES, **_OF_MEANING
+}  # fmt: skip
 # All other terms except bias and centrality describe the place: the score "context".
 _MENTION = frozenset((*_OF_NAMES, "name_cosine", "beginning_cosine", "lead", "overlap", "chars"))
 
@@ -94,6 +104,7 @@ class WeightFile(Models, frozen=True):
     fitted_on: str
     names: Shipped
     phrases: Shipped
+    meaning: Weights  # whether a reader accepts a phrase, whatever the vault links
 
 
 class Scores(NamedTuple):
@@ -139,3 +150,8 @@ def load_weights() -> WeightFile:
     """Return the shipped weights."""
     text = (files("gigamind.linking") / "weights.toml").read_text("utf-8")
     return WeightFile.model_validate(tomllib.loads(text))
+
+
+def clearness(features: Features) -> float:
+    """Return the log odds that a reader accepts a phrase, whatever the vault links; -inf for a name."""
+    return load_weights().meaning.score(features) if isinstance(features, MeantFeatures) else -inf

@@ -4,24 +4,27 @@ import contextlib
 import hashlib
 import json
 import re
+import time
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import BaseModel
 
 from gigamind.checksum import seal, unsealed
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.linking.anchors import fold
 from gigamind.linking.calibration import calibrate, fit_models, hidden_links
-from gigamind.linking.candidates import CandidateFinder
+from gigamind.linking.candidates import CandidateFinder, names_of
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
-from gigamind.linking.habits import Calibration, Curve, Habits, Scored
-from gigamind.linking.ranking import Models, Scores, logistic, scores
+from gigamind.linking.habits import Calibration, Habits, Scored
+from gigamind.linking.ranking import Models, Scores, clearness, logistic, scores
 from gigamind.retrieval.cache import Cache, Progress, quiet, touch
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
@@ -31,7 +34,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
-_LAYOUT = b"links 2"
+_LAYOUT = b"links 3"
 # A change of any line in these packages may change suggestions.
 _CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", "gigamind.vault")
 _SOURCES = (".py", ".toml")
@@ -45,56 +48,92 @@ class RatedCandidate(NamedTuple):
     elsewhere: tuple[Span, ...] = ()
 
 
+# Share of notes that may differ from those of a vault's last full reading; beyond it, all is computed again.
+_CHANGED = 0.05
+_SAVED_EVERY_S = 5.0
+
+
+class _Written(BaseModel):
+    """The content of the cache: suggestions by options and note, with the hash of the note."""
+
+    models: Models
+    calibration: Calibration
+    notes: dict[str, str]  # path -> hash at the last full reading
+    names: str
+    rows: dict[str, dict[str, tuple[str, list[RatedCandidate]]]] = {}
+
+
 class Kept:
-    """The cached suggestions of a vault; a `folder` of None disables the cache."""
+    """The cached suggestions for the unchanged notes of a vault; a `folder` of None disables the cache."""
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
-        self.habits: Habits | None = None
-        self._rows: dict[str, dict[str, Any]] = {}
+        self._notes = {note.path: note.content_hash for note in vault.notes}
+        self._names = _digest([(note.path, sorted(names_of(note))) for note in vault.notes])
+        self._written: _Written | None = None
         self._file = folder and folder / f"{_name(vault, embedding_model)}.links"
-        self._is_new = False
+        self._is_new, self._saved_at = False, time.monotonic()
         if self._file is None:
             return
         with contextlib.suppress(OSError, ValueError):
-            written = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
-            names, phrases, suggestions = written["calibration"]
-            calibration = Calibration(Curve(*names), Curve(*phrases), suggestions)
-            self.habits = Habits(Models.model_validate(written["models"]), calibration)
-            self._rows = written["rows"]
+            content = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
+            changed = dict(content["notes"].items() ^ self._notes.items())
+            if len(changed) > _CHANGED * len(self._notes):
+                return
+            if content["names"] != self._names:  # another name may be meant in any note
+                content |= {"names": self._names, "rows": {}}
+            self._written = _Written.model_validate(content)
             touch(self._file)
+
+    @property
+    def habits(self) -> Habits | None:
+        """Return the cached habits of the vault."""
+        return self._written and Habits(self._written.models, self._written.calibration)
+
+    def fit(self, habits: Habits) -> Habits:
+        """Cache the habits of the vault."""
+        self._written = _Written(
+            models=habits.models,
+            calibration=habits.calibration,
+            notes=self._notes,
+            names=self._names,
+        )
+        self._is_new = True
+        self.save()
+        return habits
 
     def get(self, query: str, path: str) -> list[RatedCandidate] | None:
         """Return the cached suggestions of a note; None if there are none for these options."""
-        rows = self._rows.get(query, {}).get(path)
-        return None if rows is None else [_read(row) for row in rows]
+        rows = self._written.rows.get(query, {}) if self._written else {}
+        content, suggestions = rows.get(path, ("", []))
+        return suggestions if content == self._notes[path] else None
 
-    def put(self, query: str, path: str, suggestions: Iterable[RatedCandidate]) -> None:
-        """Cache the suggestions of a note."""
-        if self._file is not None:
-            self._rows.setdefault(query, {})[path] = [_row(rated) for rated in suggestions]
+    def put(self, query: str, path: str, suggestions: list[RatedCandidate]) -> None:
+        """Cache the suggestions of a note; they are written now and then, as a run may be stopped."""
+        if self._written is not None:
+            rows = self._written.rows.setdefault(query, {})
+            rows[path] = self._notes[path], suggestions
             self._is_new = True
+            if time.monotonic() > self._saved_at + _SAVED_EVERY_S:
+                self.save()
 
     def save(self) -> None:
         """Write new entries; an unwritable folder only costs the next run time."""
-        if self._file is None or self.habits is None or not self._is_new:
+        self._saved_at = time.monotonic()
+        if self._file is None or self._written is None or not self._is_new:
             return
-        written = {
-            "models": self.habits.models.model_dump(),
-            "calibration": astuple(self.habits.calibration),
-            "rows": self._rows,
-        }
-        content = json.dumps(written, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        written = json.dumps(self._written.model_dump(), ensure_ascii=False)
+        content = written.encode("utf-8", "surrogatepass")
         with contextlib.suppress(OSError), private_file(self._file) as aside:
             aside.write_bytes(seal(content, _LAYOUT) + content)
             self._is_new = False
 
 
 def _name(vault: Vault, embedding_model: str | None) -> str:
-    digest = hashlib.sha256(f"{_code()} {embedding_model}".encode())
-    for note in vault.notes:
-        path = note.path.encode("utf-8", "surrogatepass")
-        digest.update(b"\n%d %b %b" % (len(path), path, note.content_hash.encode()))
-    return digest.hexdigest()[:24]
+    return _digest(_code(), embedding_model, str(vault.root.resolve()))[:24]
+
+
+def _digest(*values: object) -> str:
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @cache
@@ -105,26 +144,6 @@ def _code() -> str:
             if source.name.endswith(_SOURCES) and source.is_file():
                 digest.update(hashlib.sha256(source.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _row(rated: RatedCandidate) -> list[object]:
-    span, features = rated.candidate.span, rated.candidate.features
-    known = [getattr(features, field.name) for field in fields(features)]
-    is_phrase = isinstance(features, MeantFeatures)
-    others = [(other.start, other.end) for other in rated.elsewhere]
-    place = [span.start, span.end, rated.candidate.target]
-    return [*place, rated.confidence, is_phrase, known, others]
-
-
-def _read(row: Sequence[Any]) -> RatedCandidate:
-    start, end, target, confidence, is_phrase, known, others = row
-    kind = MeantFeatures if is_phrase else NamedFeatures
-    features = kind(**dict(zip(_NAMES[kind], known, strict=True)))
-    elsewhere = tuple(Span(*other) for other in others)
-    return RatedCandidate(Candidate(Span(start, end), target, features), confidence, elsewhere)
-
-
-_NAMES = {kind: [field.name for field in fields(kind)] for kind in (NamedFeatures, MeantFeatures)}
 
 
 # Thresholds from which a feature is mentioned.
@@ -271,9 +290,10 @@ class LinkSuggester:
         self._identities, self._embedder = identities, embedder
         self._cache, self._progress = cache, progress
         self._kept = Kept(cache and cache.links, vault, self.embedding_model)
+        self._habits = self._kept.habits
         self._titles = {note.path: note.title for note in vault.notes}
         self._read: tuple[Note, tuple[object, ...], list[list[Candidate]]] | None = None
-        if self._kept.habits is None:
+        if self._habits is None:
             _finder = self.finder  # raises errors here rather than later
 
     @cached_property
@@ -287,9 +307,9 @@ class LinkSuggester:
     @property
     def habits(self) -> Habits:
         """Return the linking habits of this vault, fitted at the first suggestion."""
-        if self._kept.habits is None:
-            self._kept.habits = self._learned()
-        return self._kept.habits
+        if self._habits is None:
+            self._habits = self._kept.fit(self._learned())
+        return self._habits
 
     def _learned(self) -> Habits:
         hidden = hidden_links(self.vault, self._identities)
@@ -332,7 +352,10 @@ class LinkSuggester:
             self.finder.prepare(missing, progress)
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
-        """Return suggestions for a note of this vault, the most confident first: one per target, without overlaps."""
+        """Return suggestions for a note of this vault: one per target, without overlaps.
+
+        First come those that the vault's own links make likeliest, whatever the `confidence` of a phrase.
+        """
         chosen = options or SuggestOptions()
         known = self._known(note, chosen)
         if known is None:
@@ -340,8 +363,7 @@ class LinkSuggester:
             known = [
                 RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
                 for meaning in _chosen(note, self._places(note, chosen), linked, self.habits)
-                if (confidence := logistic(meaning.odds))
-                >= chosen.least(meaning.candidate.features)
+                if (confidence := meaning.confidence) >= chosen.least(meaning.candidate.features)
             ]
             if self._is_kept(note, chosen):
                 self._kept.put(_query_key(chosen), note.path, known)
@@ -369,7 +391,8 @@ class LinkSuggester:
         habits = self.habits
 
         def is_promising(features: Features) -> bool:
-            return logistic(habits.odds(features)) >= options.least(features)
+            odds = max(habits.odds(features), clearness(features))
+            return logistic(odds) >= options.least(features)
 
         query = options.context_chars, options.unlikely, options.min_confidence, habits
         if self._read is None or self._read[0] is not note or self._read[1] != query:
@@ -426,12 +449,18 @@ def _query_key(options: SuggestOptions) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A candidate, its log odds by the vault's weights, and its calibrated log odds."""
+    """A candidate, its log odds by the vault's weights, calibrated ones, and its `clearness`."""
 
     candidate: Candidate
     score: float
     odds: float
+    clear: float
     elsewhere: tuple[Span, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        # What a vault links so far are mostly names, and says little about phrases that it could link.
+        return logistic(max(self.odds, self.clear))
 
     @property
     def is_phrase(self) -> bool:
@@ -462,9 +491,10 @@ def _chosen(
         at = bisect_left(taken, (span.end,))
         return at == 0 or taken[at - 1][1] <= span.start
 
-    def precedence(meaning: _Weighed) -> tuple[bool, object]:
+    def precedence(meaning: _Weighed) -> tuple[bool, bool, object]:
         is_confident_name = not meaning.is_phrase and logistic(meaning.odds) >= CONFIDENT_NAME
-        return not is_confident_name, _order(meaning)
+        is_clear = meaning.clear > 0  # more likely accepted than not
+        return not is_confident_name, not is_clear, _order(meaning)
 
     for meaning in sorted(meanings, key=precedence):
         target = meaning.candidate.target
@@ -476,7 +506,11 @@ def _chosen(
 
 
 def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) -> _Weighed:
-    """Move a meaning to the place to link: the first in prose that can hold a link, with similar odds."""
+    """Move a meaning to the place to link: the clearest phrase, or the first in prose that can hold a link."""
+    if best_meaning.is_phrase:
+        of_words = [meaning for meaning in meanings if meaning.is_phrase]
+        clearest = max(of_words, key=lambda meaning: meaning.clear)
+        return replace(best_meaning, candidate=clearest.candidate, clear=clearest.clear)
 
     def name_of(meaning: _Weighed) -> tuple[bool | None, str]:
         candidate, features = meaning.candidate, meaning.candidate.features
@@ -507,10 +541,9 @@ def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits
     """Return the likeliest meaning of an unlinked name, or all of a phrase, of which another may have the likeliest."""
     weighed: list[_Weighed] = []
     for candidate in place:
-        score = habits.score(candidate.features)
-        is_phrase = isinstance(candidate.features, MeantFeatures)
-        odds = habits.calibration.odds(score, is_phrase=is_phrase)
-        weighed.append(_Weighed(candidate, score, odds))
+        features = candidate.features
+        odds, clear = habits.odds(features), clearness(features)
+        weighed.append(_Weighed(candidate, habits.score(features), odds, clear))
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:
         return free

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -55,8 +55,14 @@ class Vault:
         return self.notes[at] if at < len(self.notes) and self.notes[at].path == path else None
 
 
-def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
+def read_vault(
+    root: Path,
+    exclude: Sequence[str] = (),
+    progress: Callable[[int, int], object] = lambda _read, _all: None,
+) -> Vault:
     """Read every `.md` file under `root`, except hidden ones, templates and what `exclude` names (see `walk`).
+
+    `progress` gets (read files, all files).
 
     Raises:
         NotesError: the folder is missing or unreadable, or has no readable note.
@@ -93,7 +99,8 @@ def read_vault(root: Path, exclude: Sequence[str] = ()) -> Vault:
             folder=root,
         )
     notes: list[Note] = []
-    for file in files.values():
+    for number, file in enumerate(files.values()):
+        progress(number, len(files))
         try:
             note, problems = _read_note(file)
         except OSError as error:

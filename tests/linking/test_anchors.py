@@ -138,6 +138,40 @@ def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_o
     assert names(dictionary, "t.md") == (["lock"] if found else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("use --lock here", False),
+        ("use --lock=all here", False),
+        ("use --unlock-lock here", False),
+        ("File > Lock > Bolt", False),
+        ("열기 > Lock", False),
+        ("**File** > **Lock**", False),
+        ("Settings → Lock → Bolt", False),
+        ("src/lock/main.py", False),
+        ("./lock", False),
+        ("~/lock", False),
+        ("lock/", False),
+        ("C:\\lock\\a", False),
+        ("lock_filter", False),
+        ("app.lock", False),
+        ("lock/key", True),
+        ("lock → bolt", True),
+        ("a - lock", True),
+        ("lock > Bolt", True),  # as Obsidian shows [[lock#Bolt]]
+        ("so, lock. Then", True),
+    ],
+)
+def test_no_part_of_an_option_a_path_or_a_menu_is_a_name(dictionary_of, text, found):
+    dictionary = dictionary_of({"lock.md": "## Bolt", "t.md": f"{text} b"})
+    assert names(dictionary, "t.md") == (["lock"] if found else [])
+
+
+def test_a_name_that_is_all_of_such_a_text_is_one(dictionary_of):
+    notes = {"Next.js.md": "x", "tag_filter.md": "x", "t.md": "Next.js and tag_filter."}
+    assert names(dictionary_of(notes), "t.md") == ["next.js", "tag filter"]
+
+
 @pytest.mark.parametrize(("most", "found"), [(3, ["one two three"]), (2, [])])
 def test_longer_words_of_links_than_the_setting_are_left_out(dictionary_of, most, found):
     notes = {"a.md": "x", "b.md": "[[a|one two three]]", "t.md": "say one two three."}

@@ -109,7 +109,7 @@ def test_an_edited_note_is_read_anew(vault_of, cache):
     expected = run(edited, None)
     assert run(edited, cache) == expected
     assert [one.anchor for one in expected[1]] == ["wind"]
-    assert len(files(cache)) == 2
+    assert len(files(cache)) == 1
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,6 @@ def test_another_set_of_notes_is_another_vault(vault_of, cache, tmp_path, change
         file.unlink()
     changed = vault_of(change(NOTES))
     assert run(changed, cache) == run(changed, None)
-    assert len(files(cache)) == 2
 
 
 def test_names_alone_are_kept_apart_from_names_and_phrases(vault_of, cache):
@@ -191,7 +190,88 @@ def test_runs_at_once_do_each_other_no_harm(vault_of, cache):
     assert [run(vault, cache, options=options) for options in asked] == expected
 
 
-def test_old_vaults_are_forgotten(vault_of, cache):
+def test_old_vaults_are_forgotten(vault_of, cache, tmp_path):
+    vault = vault_of(NOTES)
     for number in range(10):
-        run(vault_of({**NOTES, "new.md": f"Edit {number}."}), cache)
+        run(replace(vault, root=tmp_path / str(number)), cache)
     assert len(files(cache)) == 8
+
+
+# 60 notes, of which 3 may change: half of them link two others.
+MANY = {
+    f"topic {number:02}.md": f"# Topic {number:02}\n\nAir and water number {number}, like topic {(number + 1) % 60:02}."
+    + (f" See [[topic {(number + 7) % 60:02}]]." if number % 2 else " A heavy storm.")
+    for number in range(60)
+}
+
+
+class Counting(LinkSuggester):
+    """Counts the notes that are scored, those of hidden links included."""
+
+    scored = 0
+
+    def _places(self, note, options):
+        self.scored += 1
+        return super()._places(note, options)
+
+
+def counted(vault, cache, stop_after=None):
+    """The suggestions of one run, how many notes were scored, and how many texts embedded."""
+    embedder = Syllables()
+    suggester = Counting(vault, Identities(vault.notes), embedder, cache)
+    suggester.prepare(vault.notes, options=ANY)
+    found = {}
+    for note in vault.notes[:stop_after]:
+        found[note.path] = suggester.suggest(note, ANY)
+    if stop_after is None:
+        suggester.keep()
+    return found, suggester.scored, embedder.texts
+
+
+def test_one_sentence_more_costs_one_note(vault_of, cache):
+    before, scored, texts = counted(vault_of(MANY), cache)
+    assert (scored, texts > 60) == (60, True)
+    edited = vault_of({**MANY, "topic 05.md": MANY["topic 05.md"] + "\n\nNew: after topic 40.\n"})
+    after, scored, texts = counted(edited, cache)
+    assert scored == 1
+    assert texts < 10
+    assert "topic 40.md" in [one.target for one in after["topic 05.md"]]
+    assert {path: one for path, one in after.items() if path != "topic 05.md"} == {
+        path: one for path, one in before.items() if path != "topic 05.md"
+    }
+    assert counted(edited, cache)[1:] == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "scored"),
+    [
+        ({"topic 05.md": "# Topic 05\n\nx"}, 1),
+        ({f"topic 0{n}.md": f"# Topic 0{n}\n\nx" for n in range(3)}, 3),
+        ({f"topic 0{n}.md": f"# Topic 0{n}\n\nx" for n in range(4)}, 60),  # above 1 in 20
+        ({"topic 05.md": "# Another name\n\nx"}, 60),  # any note may say it
+        ({"new.md": "x"}, 61),
+    ],
+)
+def test_a_change_is_scored_as_far_as_it_reaches(vault_of, cache, changed, scored):
+    counted(vault_of(MANY), cache)
+    assert counted(vault_of({**MANY, **changed}), cache)[1] == scored
+
+
+def test_small_changes_add_up(vault_of, cache):
+    counted(vault_of(MANY), cache)
+    notes = dict(MANY)
+    costs = []
+    for number in range(4):
+        notes[f"topic 0{number}.md"] += "\n\nx"
+        costs.append(counted(vault_of(notes), cache)[1])
+    assert costs == [1, 1, 1, 60]
+
+
+def test_a_stopped_run_keeps_what_it_had(vault_of, cache, monkeypatch):
+    vault = vault_of(MANY)
+    monkeypatch.setattr("gigamind.linking.suggest._SAVED_EVERY_S", -1.0)
+    _, _, texts = counted(vault, cache, stop_after=40)  # as if killed: it never ends
+    assert texts > 60
+    found, scored, texts = counted(vault, cache)
+    assert (scored, texts) == (20, 0)
+    assert found == counted(vault, None)[0]

@@ -1,6 +1,7 @@
 """Links without a common word: what a phrase means is told by names and beginnings of notes."""
 
 from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 import pytest
@@ -116,6 +117,49 @@ def test_the_example_of_the_seed_gives_its_three_links(vault_of, embedder):
         ("지식 그래프", "Knowledge Graph 설계.md"),
     }
     assert {one.anchor for one in found if one.confidence >= 0.5} == {"RAG 시스템", "지식 그래프"}
+
+
+def ordinary(count: int, seed: int) -> dict[str, str]:
+    """Notes about rooms, tools and dates, which link the titles of others."""
+    chosen = Random(seed)
+    kinds = ("점검 기록", "사용 안내", "Checklist", "구매 목록", "Review notes", "교육 자료")
+    titles = [f"{kinds[number % len(kinds)]} {number}" for number in range(count)]
+    notes = {}
+    for title in titles:
+        others = chosen.sample([other for other in titles if other != title], 3)
+        linked = ". ".join(f"[[{other}]]에서 확인한다" for other in others[:2])
+        notes[f"notes/{title}.md"] = (
+            f"# {title}\n\n담당자는 매주 창고의 의자와 전등을 살핀다. {linked}.\n\n"
+            f"The team meets in room {len(title)} and buys paper, see {others[2]}.\n"
+        )
+    return notes
+
+
+@pytest.mark.parametrize(("count", "seed"), [(14, 1), (14, 2), (94, 1)])
+def test_links_on_titles_say_nothing_about_phrases(vault_of, embedder, count, seed):
+    vault = vault_of({**SEED_EXAMPLE, **ordinary(count, seed)})
+    options = SuggestOptions(max_suggestions=10, min_confidence=0.5)
+    suggester = LinkSuggester(vault, Identities(vault.notes), embedder)
+    found = suggester.suggest(vault.note("projects/gigamind.md"), options)
+    assert {(one.anchor, one.target) for one in found} >= {
+        ("RAG 시스템", "RAG 아키텍처.md"),
+        ("지식 그래프", "Knowledge Graph 설계.md"),
+    }
+    assert (
+        suggester.habits.calibration.suggestions >= 10 > suggester.habits.calibration.phrase_links
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`{}`", "\n\n```\n{}\n```\n\n", "\n\n| Option | Effect |\n|---|---|\n| `--all` | {} |", "보기 > {} > 전체"],
+)  # fmt: skip
+def test_no_phrase_is_linked_where_no_sentence_is(vault_of, embedder, text):
+    note = SEED_EXAMPLE["projects/gigamind.md"].replace("지식 그래프를", text.format("지식 그래프"))
+    found = suggested(
+        vault_of({**SEED_EXAMPLE, "projects/gigamind.md": note}), "projects/gigamind.md", embedder
+    )
+    assert "Knowledge Graph 설계.md" not in [one.target for one in found]
 
 
 def test_names_alone_give_none_of_them(vault_of):
