@@ -24,19 +24,24 @@ _NO_PROSE = re.compile(
     rf"{ADDRESS}|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
 _SIGNS_OF_NO_PROSE = ("://", "www.", "@", "#", "^", "[[")
-_ITEM = r"[^\s.,:;!?()\[\]<>|→▸›»]+"
 # Linked as a whole or not at all: options, file names, words of code and paths through menus.
 _WHOLE = re.compile(
-    rf"""
-    (?<![\w-])(?:--[a-z][\w-]*|-[a-z]{{1,2}}(?!\w))(?:=\S+)?
-    | (?<![\w./\\])(?:~|\.{{1,2}})?[/\\][\w.-]+(?:[/\\][\w.-]*)*
-    | [\w.-]+(?:[/\\](?!\w)|(?:[/\\][\w.-]+)*[/\\][\w-]*\.[a-z]\w*|(?:[/\\][\w.-]+){{2,}})
-    | [a-z0-9-]+(?:[._][a-z0-9-]+)+
-    | (?:{_ITEM}[ ])?{_ITEM}(?:\s+[>▸›»]\s+|(?:\s+→\s+[^.,:;!?()→]{{1,40}}){{2}})
-      (?:[^.,:;!?()]{{1,40}}\s[>→▸›»]\s+)*(?:{_ITEM}(?:[ ]{_ITEM})?)?
+    r"""
+    (?<![\w-])(?:--[a-z][\w-]*+|-[a-z]{1,2}+(?!\w))(?:=\S++)?
+    | (?<![\w./\\])(?:~|\.{1,2}+)?[/\\][\w.-]++(?:[/\\][\w.-]*+)*
+    | (?<![\w./\\-])(?P<path>[\w.-]++(?:[/\\][\w.-]*+)+)
+    | (?<![\w.-])[a-z0-9-]++(?:[._][a-z0-9-]++)+
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_PATH = re.compile(r"[/\\]$|[/\\][\w-]*+\.[a-z]\w*+$|[/\\].+[/\\]", re.IGNORECASE)
+# A step of a path through menus; markup is line feeds here.
+_STEP = re.compile(r"(?<!\s)\s{1,6}+[>▸›»→]\s{1,6}+")
+_ITEM = r"[^\s.,:;!?()\[\]<>|→▸›»]"
+_FIRST_ITEM = re.compile(rf"(?<!{_ITEM})(?:{_ITEM}++ )?{_ITEM}++$")
+_LAST_ITEM = re.compile(rf"{_ITEM}++(?: {_ITEM}++)?")
+_ITEM_CHARS = 40
+_NO_ITEM = frozenset(".,:;!?()")
 _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 
@@ -73,11 +78,33 @@ def running_text(note: Note) -> RunningText:
         done = span.end
     in_body = (Span(span.start - start, span.end - start) for span in bracketed(note))
     text = spliced("".join(pieces), ((s, "\n" * len(s)) for s in in_body))
-    uncut = (range(start + m.start() + 1, start + m.end()) for m in _WHOLE.finditer(text))
+    uncut = (range(start + first + 1, start + end) for first, end in _wholes(text))
     folded, origins = _folded(text)
     return RunningText(
         folded, start, None if origins is None else tuple(origins), frozenset(chain(*uncut))
     )
+
+
+def _wholes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places that are linked as a whole or not at all."""
+    for match in _WHOLE.finditer(text):
+        if match["path"] is None or _PATH.search(match["path"]):
+            yield match.span()
+    paths: list[list[re.Match[str]]] = []
+    for step in _STEP.finditer(text):
+        between = text[paths[-1][-1].end() : step.start()] if paths else "."
+        if len(between) <= _ITEM_CHARS and _NO_ITEM.isdisjoint(between):
+            paths[-1].append(step)
+        else:
+            paths.append([step])
+    for steps in paths:
+        start, end = steps[0].start(), steps[-1].end()
+        # A single arrow is often no menu: "A → B".
+        if len(steps) > 1 or "→" not in steps[0][0]:
+            before = text[max(0, start - 2 * _ITEM_CHARS) : start]
+            if first := _FIRST_ITEM.search(before):
+                last = _LAST_ITEM.match(text, end, end + 2 * _ITEM_CHARS)
+                yield start - len(first[0]), last.end() if last else end
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:

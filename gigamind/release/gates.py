@@ -288,7 +288,9 @@ def _quality(
         return _rule(
             name, "not-comparable", "worst", remarks, values, baseline=before, current=after
         )
-    is_small = comparison.items < policy.small_sample.below
+    # Of both runs, so that a run cannot loosen its limit by losing items.
+    items = comparison.shared + max(comparison.only_current, comparison.only_baseline)
+    is_small = items < policy.small_sample.below
     allowed = policy.small_sample.drop if is_small else policy.phases[phase].drop
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
     weighs = is_small and change.n and is_mean(name)  # else no item weighs 1 / n

@@ -175,7 +175,7 @@ def _accepting(
                 if rule.status == "inconclusive"
             }
             yield from map(Step, sorted(more))
-            yield Step(_("To accept the result, make this run the new baseline"), promote)
+            yield Step(_("To accept the result, make this run the baseline of later ones"), promote)
             return
         if gate.failed and waivable:
             waive = f'gigamind gate waive {waivable} --reason "..." --until YYYY-MM-DD --by NAME'
@@ -185,7 +185,8 @@ def _accepting(
             yield Step(_("Compare the judge with human labels"), certify)
             return
         yield Step(
-            _("If the change is intentional, make this run the new baseline"), f"{promote} --force"
+            _("If the change is intentional, make this run the baseline of later ones"),
+            f"{promote} --force",
         )
     elif any(rule.why == "worst" for rule in gate.rules):
         yield from detect

@@ -271,8 +271,8 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
     }
     if change.p_value is None:
         sentence = n_(
-            "{metric} is {size} worse in the last run, {run}, than in {before} before it.",
-            "{metric} is {size} worse in the last {n} runs, since {run}, than in {before} before them.",
+            "The last run, {run}: {metric} is {size} worse than in {before} before it.",
+            "Since {run} ({n} runs): {metric} is {size} worse than in {before} before.",
             n=len(since),
             size=points(_drop(level), signed=False),
             **values,

@@ -171,13 +171,9 @@ def _without_failure(release: Release) -> Verdict:
         texts = [_passed_sentence(release), items_text(comparison)]
     if not (bad := bad_metric(release)):
         return Verdict("passed", joined(texts, " "), (_("You may release: no gate failed."),))
-    texts.append(_("Still bad: {what}.", what=bad_text(bad)))
-    return Verdict("passed", joined(texts, " "), (_MAY_RELEASE,))
-
-
-_MAY_RELEASE = _(
-    "You may release: the gates only look for drops from the baseline. The quality is as bad as before."
-)
+    still = _("Passed, but as bad as the baseline: {what}.", what=bad_text(bad))
+    may = _("You may release: the gates only look for drops from the baseline.")
+    return Verdict("warning", still, (joined(texts, " "), may))
 
 
 def detailed(mismatch: Mismatch) -> Text:
@@ -205,7 +201,7 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
         changes = {rule.metric: comparison.metric(rule.metric) for rule in alike}
         sizes = [bad_text(x) for x in (changes.get(FALSE_ANSWERS), *changes.values()) if x]
         text = _(
-            "{metrics} cannot get worse: {size}, as in the baseline.",
+            "{metrics}: at the worst value, so a gate cannot detect a drop ({size}, as in the baseline).",
             metrics=[rule_label(rule.metric) for rule in alike],
             size=sizes[0],
         )

@@ -109,6 +109,7 @@ def test_every_option_reaches_the_run(case, search):
         "deterministic": False,
         "dry_run": False,
         "graph_rerank": True,
+        "rerank": None,
         "cold_start": True,
         "exclude": [],
         "notes_hash_exclude": ["*.a", "*.b"],

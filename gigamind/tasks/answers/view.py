@@ -94,8 +94,8 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 **values,
             )
         return _(
-            "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers match no sentence of the notes (by"
-            " words).",
+            "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are not supported by a sentence of the"
+            " notes (by words).",
             **values,
         )
 

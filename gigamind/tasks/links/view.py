@@ -65,12 +65,12 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
         missed, wrong = expected - recalled, suggested - right
         failures = [
             _(
-                "{wrong:,} of {suggested:,} suggestions are wrong.",
+                "{wrong:,} of {suggested:,} suggestions match no removed link.",
                 wrong=wrong,
                 suggested=suggested,
             ),
             _(
-                "{missed:,} of {expected:,} removed links are missed.",
+                "Missed: {missed:,} of {expected:,} removed links.",
                 missed=missed,
                 expected=expected,
             ),
@@ -90,12 +90,13 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             return
         if shown.suggested != unfiltered.suggested:
             label = _(
-                "Evaluate again with the confidence threshold {floor:g} of suggest-links (this run: {own:g}): precision"
-                " {precision} (95% CI {interval}), recall {recall}",
+                "Evaluate again with the default threshold of suggest-links, {floor:g}: precision {before} →"
+                " {precision} (95% CI {interval}), recall {recall_before} → {recall}",
                 floor=SHOWN_CONFIDENCE,
-                own=_min_confidence(record),
+                before=share(unfiltered.precision),
                 precision=share(shown.precision),
                 interval=between(shown),
+                recall_before=share(unfiltered.recall),
                 recall=share(shown.recall),
             )
             options = given_options(

@@ -64,13 +64,13 @@ def advice(judges: Sequence[JudgeRates], forecast: ForecastReport | None = None)
     values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
     if not better:
         return _(
-            "The judge {judge} detects none of the {unanswerable:,} unanswerable queries, and no other judge without an"
-            " LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
+            "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries, and no other judge without"
+            " an LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
             **values,
         )
     best = min(better, key=lambda rates: rates.both_rates or 0.0)
     return _(
-        "The judge {judge} detects none of the {unanswerable:,} unanswerable queries. Use"
+        "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries. Use"
         " `--unanswerable-mode {best}`: on these queries, it misses {missed:,} of {unanswerable:,} and wrongly refuses"
         " {refused:,} of {answerable:,} answerable ones.",
         best=best.kind,

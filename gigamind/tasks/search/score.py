@@ -325,8 +325,8 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     if unreachable is None:
         return prepared
     caution = _(
-        "{count:,} of {labels:,} labelled passages cannot match any evidence, so span precision and span recall are"
-        " too low. Their median length is {label:g} characters; nearby sentences have {piece:g}. Label the whole"
+        "{count:,} of {labels:,} labelled passages cannot match any evidence, which lowers span precision and span"
+        " recall. Their median length is {label:g} characters; nearby sentences have {piece:g}. Label the whole"
         " sentence that answers the query.",
         count=unreachable.count,
         labels=unreachable.labels,

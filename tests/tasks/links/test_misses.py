@@ -140,7 +140,7 @@ def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate, tmp_
     sweep = (*summary.sweep[:6], fewer, *summary.sweep[7:])
     less = replace(record, summary=summary.model_copy(update={"sweep": sweep}))
     [step] = LinkView().steps(less)
-    for part in ("0.3", "0.03", "1.000", "0.250 – 1.000", "0.500"):
+    for part in ("0.3", "1.000", "0.250 – 1.000", "0.500"):
         assert part in step.label
     assert "--min-confidence 0.3" in step.command
     assert str(record.run.options["dataset"]) in step.command
