@@ -129,8 +129,6 @@ def cli() -> None:
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed, 4 regression, 130
     interrupted (Ctrl-C), 143 terminated (SIGTERM). An interrupted or terminated run keeps its finished work.
     """
-    if os.environ.get("NO_COLOR"):  # rich reads it, click does not
-        click.get_current_context().color = False
 
 
 _EVALUATIONS = {
