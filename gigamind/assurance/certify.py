@@ -32,7 +32,7 @@ from gigamind.records.card import (
 from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
-from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_agreement, reliability
+from gigamind.stats.agreement import binary_agreement, graded_agreement, reliability
 from gigamind.stats.estimate import Estimate, sliced
 from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
@@ -62,47 +62,45 @@ class UnlabelledVerdict:
     cluster: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of verdicts with labels."""
-
-    items: int
-    clusters: int  # clusters; equals `items` if all items are independent
-    positive: int | None  # items with a positive label; None on a graded scale
-    figures: dict[str, Estimate]  # metrics by name; None if the items do not define one
-    bins: tuple[ReliabilityBin, ...]  # of the stated confidences; may be empty
-
-
 def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> Agreement:
+) -> CardGroup:
     """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
     labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
     judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _groups(verdicts)
-    size = len(verdicts), count(groups)
+    items, clusters = len(verdicts), _clusters(count(groups), len(verdicts))
     if scale == "graded":
         figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
-        return Agreement(*size, None, figures, ())
+        return CardGroup(
+            items=items, clusters=clusters, positive=None, figures=_figures(figures), bins=()
+        )
     figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
     confident = [verdict for verdict in verdicts if verdict.confidence is not None]
+    bins: tuple[CardBin, ...] = ()
+    if confident:
+        calibrated = reliability(
+            np.array([verdict.confidence for verdict in confident], dtype=np.float64),
+            np.array([verdict.label == verdict.verdict for verdict in confident]),
+            seed=seed,
+            label=label,
+            clusters=_groups(confident),
+        )
+        figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
+        bins = tuple(CardBin.like(one, right=_figure(one.outcome)) for one in calibrated.bins)
     positive = int((labels > 0).sum())
-    if not confident:
-        return Agreement(*size, positive, figures, ())
-    calibrated = reliability(
-        np.array([verdict.confidence for verdict in confident], dtype=np.float64),
-        np.array([verdict.label == verdict.verdict for verdict in confident]),
-        seed=seed,
-        label=label,
-        clusters=_groups(confident),
+    return CardGroup(
+        items=items, clusters=clusters, positive=positive, figures=_figures(figures), bins=bins
     )
-    figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-    return Agreement(*size, positive, figures, calibrated.bins)
+
+
+def _figures(estimates: Mapping[str, Estimate]) -> dict[str, CardFigure]:
+    return {name: _figure(estimate) for name, estimate in estimates.items()}
 
 
 def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> dict[str, Agreement]:
+) -> dict[str, CardGroup]:
     """Return the agreement by language, sorted by language; items without a language are left out."""
     return {
         language: agreement(own, scale, seed=seed, label=f"{label} {language}")
@@ -372,11 +370,8 @@ def _scale(
     return CardScale(
         name=name,
         kind=kind,
-        overall=_group(agreement(pairs, kind, seed=seed, label=name)),
-        by_language={
-            language: _group(group)
-            for language, group in agreement_by_language(pairs, kind, seed=seed, label=name).items()
-        },
+        overall=agreement(pairs, kind, seed=seed, label=name),
+        by_language=agreement_by_language(pairs, kind, seed=seed, label=name),
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest),
         missed=len(missed),
@@ -415,18 +410,6 @@ def _headline(
         labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *labels)),
         corrected=_figure(Estimate(mean.value, mean.interval, *labels)),
         clusters=_clusters(mean.item_clusters, mean.items),
-    )
-
-
-def _group(group: Agreement) -> CardGroup:
-    return CardGroup.like(
-        group,
-        clusters=_clusters(group.clusters, group.items),
-        figures={name: _figure(estimate) for name, estimate in group.figures.items()},
-        bins=tuple(
-            CardBin.like(confidence_bin, right=_figure(confidence_bin.outcome))
-            for confidence_bin in group.bins
-        ),
     )
 
 

@@ -1,7 +1,6 @@
 """`gigamind align`: find quotes in their sources and print text or JSON."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +8,7 @@ import click
 
 from gigamind.cli.command import command
 from gigamind.cli.errors import print_line, translated
-from gigamind.cli.output import STDIN, prints_json, read_text, show_result
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
@@ -44,7 +43,9 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     Raises:
         InputError: the source cannot be read, is not UTF-8, or has more than `max_chars` characters.
     """
-    text = read_text(name, _UTF8_BYTES * max_chars)
+    from gigamind.evidence.schema import read_text
+
+    text = read_text(Path(name), _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
         raise InputError(
             "{file} has {chars:,} characters; the limit is {limit:,}. Split the file into several notes.",
@@ -61,11 +62,11 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     Raises:
         InputError: the file cannot be read, has no row, or an invalid row; names file and line.
     """
-    from gigamind.evidence.schema import QuoteRow
+    from gigamind.evidence.schema import QuoteRow, read_text
     from gigamind.loading import numbered_lines, parsed
 
     names, quotes = [source.name for source in sources], list[Quote]()
-    for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES)):
+    for number, line in numbered_lines(read_text(Path(name), _MAX_QUOTES_BYTES)):
         where = f"{name}:{number}"
         row = parsed(QuoteRow, line, where)
         index = _source_index(row, where, names)
@@ -113,7 +114,6 @@ _REASONS = {
     "quote_too_short_for_fuzzy": _(
         "not found verbatim, and the quote is too short for a similarity search"
     ),
-    "fuzzy_disabled": _("not found verbatim, and --no-fuzzy forbids a search with edits"),
     "below_threshold": _("no sufficiently similar passage"),
 }
 _CRITICAL = {
@@ -199,7 +199,7 @@ def _shortened(text: str) -> str:
     metavar="FILE",
     multiple=True,
     required=True,
-    help='UTF-8 text file in which to find the quotes; repeatable; "-" is standard input',
+    help="UTF-8 text file in which to find the quotes; repeatable",
 )
 @click.option(
     "--quotes",
@@ -208,7 +208,7 @@ def _shortened(text: str) -> str:
     required=True,
     help=(
         'file of quotes (JSON Lines): "quote" and optionally source_index or source, prefix, suffix, hint and'
-        ' entry_id; "-" is standard input'
+        " entry_id"
     ),
 )
 @click.option(
@@ -218,11 +218,6 @@ def _shortened(text: str) -> str:
     show_default=True,
     help="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
 )
-@click.option(
-    "--no-fuzzy",
-    is_flag=True,
-    help="do not accept passages that differ from the quote by a few edits",
-)
 @click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
 @prints_json
 def align(
@@ -230,7 +225,6 @@ def align(
     quotes_name: str,
     threshold: float,
     *,
-    no_fuzzy: bool,
     require_all: bool,
 ) -> None:
     """Find where quotes occur in their sources.
@@ -241,11 +235,7 @@ def align(
     """
     from gigamind.evidence.align import align_all
 
-    config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
-    if (*source_names, quotes_name).count(STDIN) > 1:
-        raise InputError(
-            _('"-" (standard input) can be read only once: use it for one source or for the quotes')
-        )
+    config = DEFAULT.accepting(threshold)
     sources = [read_source(name, config.max_source_chars) for name in source_names]
     quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)

@@ -424,7 +424,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, unit_test_report
-    from gigamind.reports.cards.deceptive import deceptive_blocks
+    from gigamind.reports.cards.page import deceptive_blocks
 
     options = validated(TestOptions, values)
     deceptive, untested = _run_deceptive_judges(judge, options)

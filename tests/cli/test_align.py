@@ -14,7 +14,7 @@ FLIPPED = {"quote": "삭제한 노트는 휴지통에 90일 동안 보관한 다
 
 @pytest.fixture
 def run(tmp_path):
-    def invoke(*rows, options=(), sources=(SOURCE,), stdin=None, raw=None, **settings):
+    def invoke(*rows, options=(), sources=(SOURCE,), raw=None):
         arguments = [*options]
         for index, text in enumerate(sources):
             path = tmp_path / f"note{index}.md"
@@ -23,9 +23,8 @@ def run(tmp_path):
         quotes = tmp_path / "quotes.jsonl"
         lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         quotes.write_text(lines if raw is None else raw, encoding="utf-8")
-        if "--quotes" not in arguments:
-            arguments += ["--quotes", str(quotes)]
-        return CliRunner().invoke(align, arguments, input=stdin, **settings)
+        arguments += ["--quotes", str(quotes)]
+        return CliRunner().invoke(align, arguments)
 
     return invoke
 
@@ -119,21 +118,6 @@ def test_a_failed_quote_ends_in_1_only_when_all_are_required(run, rows, options,
     assert run(*rows, options=options).exit_code == code
 
 
-def test_the_quotes_come_from_standard_input(run):
-    result = run(stdin=json.dumps(GOOD) + "\n\n", options=["--quotes", "-", "--json"])
-    assert json.loads(result.stdout)["results"][0]["start"] == 10
-
-
-def test_the_source_comes_from_standard_input(run):
-    row = {"quote": "JSONB"}
-    result = run(row, sources=[], options=["--source", "-", "--json"], stdin="\ufeff가 JSONB")
-    assert json.loads(result.stdout)["results"][0]["start"] == 2
-
-
-def test_standard_input_is_read_only_once(run):
-    assert "once" in refused(run(options=["--source", "-", "--quotes", "-"], stdin="x"))
-
-
 def test_a_row_names_its_source_by_index_path_or_file_name(run, tmp_path):
     rows = [
         {"quote": "하나", "source_index": 0},
@@ -165,7 +149,6 @@ def test_the_threshold_is_an_option(run):
     assert run(row, sources=[source], options=["--require-all"]).exit_code == 0
     strict = ["--require-all", "--threshold", "0.86"]
     assert run(row, sources=[source], options=strict).exit_code == 1
-    assert run(row, sources=[source], options=["--require-all", "--no-fuzzy"]).exit_code == 1
     assert run(row, sources=[source], options=["--threshold", "0.8"]).exit_code == 0
     assert "--threshold" in run(row, options=["--threshold", "0.79"]).output
     assert "nan" in refused(run(row, options=["--threshold", "nan"]))
