@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import BaseModel, Field, model_validator
 
+from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
+from gigamind.assurance.unit_tests import UnitTestReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, language_of, n_
@@ -172,43 +173,7 @@ def _vector(values: Sequence[float]) -> Matrix:
     return np.array(values, dtype=np.float64)
 
 
-# The fields of a trial report that are needed here; others are ignored.
-class _Fooled(BaseModel):
-    hits: int = Field(ge=0)
-    of: int = Field(ge=0)
-
-    @model_validator(mode="after")
-    def _check_share(self) -> Self:
-        if self.hits > self.of:
-            raise ValueError(
-                _(
-                    "the report is invalid: it counts {hits} successful attacks, but only {of} attacks",
-                    hits=self.hits,
-                    of=self.of,
-                )
-            )
-        return self
-
-
-class _Overall(BaseModel):
-    fooled: _Fooled
-
-
-class _TrialReport(BaseModel):
-    fingerprint: str
-
-
-class _AttackReport(_TrialReport):
-    overall: _Overall
-
-
-class _TestReport(_TrialReport):
-    """Reports on judges of questions have no deceptive judges."""
-
-    liars: CardLiars | None
-
-
-Trial = TypeVar("Trial", bound=_TrialReport)
+Trial = TypeVar("Trial", AttackReport, UnitTestReport)
 
 
 def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message) -> Trial:
@@ -230,15 +195,15 @@ def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> CardLiars |
     fix = _(
         "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
     )
-    return _read_trial(path, judge, _TestReport, fix).liars if path else None
+    return _read_trial(path, judge, UnitTestReport, fix).liars if path else None
 
 
 def _read_attacks(path: Path | None, judge: JudgeReport) -> CardAttacks | None:
     if path is None:
         return None
     fix = _("Run `gigamind judge attack` with the judge that you certify.")
-    fooled = _read_trial(path, judge, _AttackReport, fix).overall.fooled
-    rate = _figure(Estimate.share(fooled.hits, fooled.of))
+    fooled = _read_trial(path, judge, AttackReport, fix).overall.fooled
+    rate = CardFigure.like(fooled, value=fooled.rate, n=fooled.of)
     return CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
 
 

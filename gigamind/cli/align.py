@@ -18,7 +18,7 @@ from gigamind.evidence.result import (
     AlignResult,
     Quote,
 )
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Message, _, joined
 from gigamind.spans import Span, Utf16
 from gigamind.text import printable, printable_lines
 
@@ -165,11 +165,8 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
     rates = quality(records(result, [source.text for source in sources]))
     if rates is None:
         return _("no quotes")
-    return n_(
-        "{aligned} of {n} quote found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
-        " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
-        " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
-        "{aligned:,} of {n:,} quotes found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
+    return _(
+        "Quotes found: {aligned:,} of {n:,}. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
         " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
         " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
         n=rates.quotes,

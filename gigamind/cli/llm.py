@@ -193,14 +193,6 @@ def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
         print_line(line)
     if attempt and not attempt.http_status:
         print_line(_("latency   {latency:.0f} ms", latency=attempt.latency_ms))
-        prompt, reply = attempt.prompt_tokens, attempt.completion_tokens
-        print_line(
-            _(
-                "tokens    {prompt:,} prompt, {completion:,} completion",
-                prompt=prompt,
-                completion=reply,
-            )
-        )
         if attempt.cost_pico_usd is not None:
             source = _PRICE_SOURCES.get(attempt.cost_source, attempt.cost_source)
             cost = attempt.cost_pico_usd / 1e12
