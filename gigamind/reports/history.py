@@ -51,13 +51,13 @@ class LevelShift(Report):
 
     Attributes:
         run: index of the first run after it, from 0, among all runs of the history.
-        p_value: share of shuffled histories that differ as much, over all metrics and places; null if not significant.
+        p_value: share of shuffled histories that differ as much, over all metrics and places.
         metrics: the most significant first.
         cause: settings that differ from the previous comparable run, old and new value, by name.
     """
 
     run: int
-    p_value: float | None
+    p_value: float
     metrics: tuple[MetricLevel, ...]
     cause: dict[str, tuple[str, str]]
 
@@ -77,7 +77,6 @@ class RunHistory(Report):
     """The runs of one task over one dataset and vault, oldest first.
 
     Attributes:
-        drop: without change points, the largest drop that no later run made up for; its means start at the run before.
         lacking: metrics that some comparable run lacks; they are not searched for changes.
     """
 
@@ -86,7 +85,6 @@ class RunHistory(Report):
     notes: str
     runs: tuple[HistoryRun, ...]
     changes: tuple[LevelShift, ...]
-    drop: LevelShift | None
     lacking: tuple[str, ...]
 
     @property
@@ -126,7 +124,6 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
         if all(name in runs[at].figures for at in alike)
     }
     changes = level_changes(series, seed=seed)
-    drop = None if changes else _largest_drop(series)
     ends = [0, *(change.at for change in changes), len(alike)]
     task, dataset, notes = runs[-1].source
     return RunHistory(
@@ -152,29 +149,8 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
             )
             for place, change in enumerate(changes)
         ),
-        drop=drop
-        and LevelShift(
-            run=alike[drop[0]],
-            p_value=None,
-            metrics=_levels(drop[1], drop[0], series, drop[0] - 1, len(alike)),
-            cause=_cause(*(runs[alike[at]].run for at in (drop[0] - 1, drop[0]))),
-        ),
         lacking=tuple(name for name in names if name not in series),
     )
-
-
-def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str, ...]] | None:
-    """Return the place of the largest lasting drop of a main metric, and all metrics that dropped there."""
-    kept: dict[int, dict[str, float]] = {}
-    for name in main_keys(list(series)):
-        values = [-value if is_lower_better(name) else value for value in series[name]]
-        for at in range(1, 1 if has_no_direction(name) else len(values)):
-            if (size := round(values[at - 1] - max(values[at:]), 3)) > 0:
-                kept.setdefault(at, {})[name] = size
-    if not kept:
-        return None
-    at = max(kept, key=lambda place: max(kept[place].values()))
-    return at, tuple(kept[at])
 
 
 def _levels(
@@ -213,7 +189,7 @@ def history_document(histories: Histories, say: Translator) -> Document:
         last=days[-1],
     )
     several = len(histories.histories) > 1
-    shifts = [(history, change) for history in histories.histories for change in _shifts(history)]
+    shifts = [(history, change) for history in histories.histories for change in history.changes]
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
     columns = (_("metric"), _("since"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
     groups = tuple(
@@ -236,10 +212,6 @@ def history_document(histories: Histories, say: Translator) -> Document:
     )
 
 
-def _shifts(history: RunHistory) -> Sequence[LevelShift]:
-    return history.changes or ((history.drop,) if history.drop else ())
-
-
 def _subject(history: RunHistory) -> Message:
     """Return the task, the dataset and the notes of a history, in a line."""
     places = (Path(place).name for place in (history.dataset, history.notes) if place)
@@ -254,36 +226,20 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
     ]
     longest = max(histories.histories, key=lambda history: history.comparable)
     if len(set(map(str, results))) == 1:
-        is_tested = (
-            longest.comparable >= ENOUGH
-        )  # a drop that no test confirms needs no second sentence
-        leads = [] if is_tested or not shifts else [_result(longest)]
+        leads = []
     if not shifts:
         state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
         return Verdict(state, _result(longest), (*leads, NO_RELEASE))
     history, change = shifts[0]
-    since = [run for run in history.runs[change.run :] if run.alike]
+    since = next(run for run in history.runs[change.run :] if run.alike)
     level = max(_shown_levels(history, change), key=_drop)
-    values: dict[str, object] = {
-        "metric": rule_label(level.metric),
-        "run": since[0].folder,
-        "before": _before(history, change).folder,
-    }
-    if change.p_value is None:
-        sentence = n_(
-            "{metric} is {size} worse in the last run, {run}, than in {before} before it.",
-            "{metric} is {size} worse in the last {n} runs, since {run}, than in {before} before them.",
-            n=len(since),
-            size=points(_drop(level), signed=False),
-            **values,
-        )
-    else:
-        sentence = _(
-            "Latest change: {metric} {size} since run {run} of {created}.",
-            size=points(level.after - level.before),
-            created=moment(since[0].created_at),
-            **values,
-        )
+    sentence = _(
+        "Latest change: {metric} {size} since run {run} of {created}.",
+        metric=rule_label(level.metric),
+        size=points(level.after - level.before),
+        run=since.folder,
+        created=moment(since.created_at),
+    )
     state = "warning" if _drop(level) > 0 else "measured"
     cause = _("Changed settings: {cause}.", cause=_cause_text(change))
     return Verdict(state, sentence, (cause, *leads, NO_RELEASE))
@@ -319,7 +275,7 @@ def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLev
 
 
 def _shift_rows(history: RunHistory) -> Iterator[tuple[Cell, ...]]:
-    for change in reversed(_shifts(history)):
+    for change in reversed(history.changes):
         for place, level in enumerate(_shown_levels(history, change)):
             yield (
                 rule_label(level.metric),
@@ -406,7 +362,7 @@ def _sections(
         "Change points: the level before and after differs more than in 97% of random orderings of the runs"
         " (Pettitt's statistic)."
     )
-    shown = (level for change in _shifts(history) for level in _shown_levels(history, change))
+    shown = (level for change in history.changes for level in _shown_levels(history, change))
     moving = [level.metric for level in shown]
     courses = [
         Course(

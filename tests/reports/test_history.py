@@ -57,7 +57,6 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
     assert (one.changes, one.comparable) == ((), 8)
     assert [run.alike for run in one.runs] == [False] * 8 + [True] * 8
     page = history_document(read_history(runs), EN)
-    assert one.drop.run == 13  # compared with day12, which is alike
     assert [text.values["n"] for text in find(page.blocks, Bullets).items] == [8]
     table = find(section(page, "runs-1").blocks, Table)
     assert [bool(row[-1]) for row in table.rows] == [False] * 8 + [True] * 8
@@ -77,30 +76,6 @@ def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(fold
     text = render_html(page, EN)
     assert [f">day{day:02}" in text for day in range(16)] == [True] * 16
     assert "20260101-" not in text
-
-
-def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
-    values = [0.84, 0.80, 0.74, 0.84, 0.83, 0.84, 0.75, 0.74, 0.75]
-    found = read_history(
-        folder(values, lambda day: {"options": {"alpha": 0.1 if day < 6 else 0.9}})
-    )
-    drop = found.histories[0].drop
-    assert (found.histories[0].changes, drop.run, drop.p_value) == ((), 6, None)
-    assert [(x.before, round(x.after, 4)) for x in drop.metrics] == [(0.84, 0.7467)]
-    assert drop.cause == {"alpha": ("0.1", "0.9")}
-    page = history_document(found, EN)
-    shown = page.verdict.sentence.values
-    assert (shown["n"], shown["run"], shown["before"]) == (3, "day06", "day05")
-    assert EN(shown["size"]) == "9.3 pp"
-    assert page.verdict.state == "warning"
-    [step] = find(page.blocks, Steps).items
-    assert [Path(run).name for run in step.command.split()[-2:]] == ["day05", "day06"]
-
-
-def test_a_drop_that_a_later_run_made_up_for_is_none(folder):
-    found = read_history(folder([0.8, 0.9, 0.7, 0.8, 0.9]))
-    assert found.histories[0].drop is None
-    assert history_document(found, EN).verdict.state == "inconclusive"
 
 
 def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
