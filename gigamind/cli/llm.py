@@ -308,10 +308,6 @@ def fake_server(port: int) -> None:
                     "A script replies: it compares words and understands nothing."
                     " Its figures show how gigamind works."
                 ),
-                _(
-                    "To simulate a slow or busy server, name it in the model: --model {model}",
-                    model="'openai/judge;lat=500;fault=429;times=1'",
-                ),
             )
     except OSError as error:
         raise taken_port(port, error) from error
