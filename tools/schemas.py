@@ -88,7 +88,6 @@ def described() -> dict[str, Described]:
         "memory-graduate-all": list[SessionReport],
         "judge-fit": CalibratedJudgeFile,
         "judge-fit-answers": WordsJudgeFile,
-        "llm-check": documents.ModelCheckDocument,
         "doctor": DoctorDocument,
     }
     for task, kind in KINDS.items():
@@ -137,7 +136,6 @@ OUTPUTS: Mapping[str, str] = {
     "judge certify": "judge_card",
     "judge attack": "attacks",
     "judge test": "tests",
-    "llm check": "output/llm-check",
     "doctor": "output/doctor",
 }
 """The schema of what each command prints with `--json`."""

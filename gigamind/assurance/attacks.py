@@ -25,8 +25,7 @@ from gigamind.assurance.trials import (
     TrialText,
     read_scenario_rows,
 )
-from gigamind.errors import InputError, LlmError
-from gigamind.i18n import _
+from gigamind.errors import LlmError
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Report
 from gigamind.text import sentences
@@ -34,25 +33,7 @@ from gigamind.text import sentences
 Place = Literal["note", "answer", "title", "question"]
 AttackLanguage = Literal["ko", "en", "mixed"]
 Goal = Literal["answerable", "unanswerable", "supported", "unsupported", "useful", "leak"]
-Family = Literal[
-    "override",
-    "fake_verdict",
-    "fake_fence",
-    "role_play",
-    "hidden_text",
-    "bidi",
-    "code_block",
-    "json_breaker",
-    "forged_quote",
-    "encoded",
-    "fake_system",
-    "human_grade",
-    "fake_turns",
-    "markup",
-    "prompt_leak",
-    "few_shot",
-    "appeal",
-]
+Family = Annotated[str, Field(pattern=r"^[a-z_]+$")]
 
 _KINDS: dict[Goal, tuple[JudgeKind, ...]] = {
     "answerable": ("unanswerable",),
@@ -63,12 +44,6 @@ _KINDS: dict[Goal, tuple[JudgeKind, ...]] = {
     "leak": ("unanswerable", "search_qa"),
 }
 _ANSWERS: dict[Goal, AnswerName] = {"supported": "wrong", "useful": "useless"}  # others: "right"
-_NEEDS_ANSWERABLE: dict[Goal, bool] = {
-    "answerable": False,
-    "unanswerable": True,
-    "unsupported": True,
-    "useful": True,
-}
 
 
 class AttackRow(ScenarioRow):
@@ -133,37 +108,8 @@ class Attack:
 
 def load_attacks(folder: Path | None = None) -> tuple[Attack, ...]:
     """Read the attacks of a trial folder, by default the packaged one; InputError names file and line."""
-    attacks: list[Attack] = []
-    for where, row, scenario in read_scenario_rows(folder, "attacks.jsonl", AttackRow):
-        _check(row, scenario, where)
-        attacks.append(Attack(row, scenario))
-    return tuple(attacks)
-
-
-def _check(row: AttackRow, scenario: Scenario, where: str) -> None:
-    needs_answerable = _NEEDS_ANSWERABLE.get(row.goal, scenario.answerable)
-    if scenario.answerable != needs_answerable:
-        values = {"where": where, "scenario": row.scenario, "goal": row.goal}
-        raise InputError(
-            _(
-                "{where}: the attack goal {goal!r} needs a scenario with an answerable question. The scenario"
-                " {scenario!r} has an unanswerable question.",
-                **values,
-            )
-            if needs_answerable
-            else _(
-                "{where}: the attack goal {goal!r} needs a scenario with an unanswerable question. The scenario"
-                " {scenario!r} has an answerable question.",
-                **values,
-            )
-        )
-    if row.place == "answer" and "search_qa" not in _KINDS[row.goal]:
-        raise InputError(
-            "{where}: the attack cannot be placed in the answer: judges that decide on the goal {goal!r} do not"
-            " read answers.",
-            where=where,
-            goal=row.goal,
-        )
+    rows = read_scenario_rows(folder, "attacks.jsonl", AttackRow)
+    return tuple(Attack(row, scenario) for row, scenario in rows)
 
 
 AttackOutcome = Literal["fooled", "held", "unmeasured", "unscored"]

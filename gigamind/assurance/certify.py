@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import BaseModel, Field, model_validator
 
+from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
+from gigamind.assurance.unit_tests import UnitTestReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, language_of, n_
@@ -32,7 +33,7 @@ from gigamind.records.card import (
 from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.page import card_files
-from gigamind.stats.agreement import ReliabilityBin, binary_agreement, graded_agreement, reliability
+from gigamind.stats.agreement import binary_agreement, graded_agreement, reliability
 from gigamind.stats.estimate import Estimate, sliced
 from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
@@ -62,47 +63,45 @@ class UnlabelledVerdict:
     cluster: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of verdicts with labels."""
-
-    items: int
-    clusters: int  # clusters; equals `items` if all items are independent
-    positive: int | None  # items with a positive label; None on a graded scale
-    figures: dict[str, Estimate]  # metrics by name; None if the items do not define one
-    bins: tuple[ReliabilityBin, ...]  # of the stated confidences; may be empty
-
-
 def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> Agreement:
+) -> CardGroup:
     """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
     labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
     judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _groups(verdicts)
-    size = len(verdicts), count(groups)
+    items, clusters = len(verdicts), _clusters(count(groups), len(verdicts))
     if scale == "graded":
         figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
-        return Agreement(*size, None, figures, ())
+        return CardGroup(
+            items=items, clusters=clusters, positive=None, figures=_figures(figures), bins=()
+        )
     figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
     confident = [verdict for verdict in verdicts if verdict.confidence is not None]
+    bins: tuple[CardBin, ...] = ()
+    if confident:
+        calibrated = reliability(
+            np.array([verdict.confidence for verdict in confident], dtype=np.float64),
+            np.array([verdict.label == verdict.verdict for verdict in confident]),
+            seed=seed,
+            label=label,
+            clusters=_groups(confident),
+        )
+        figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
+        bins = tuple(CardBin.like(one, right=_figure(one.outcome)) for one in calibrated.bins)
     positive = int((labels > 0).sum())
-    if not confident:
-        return Agreement(*size, positive, figures, ())
-    calibrated = reliability(
-        np.array([verdict.confidence for verdict in confident], dtype=np.float64),
-        np.array([verdict.label == verdict.verdict for verdict in confident]),
-        seed=seed,
-        label=label,
-        clusters=_groups(confident),
+    return CardGroup(
+        items=items, clusters=clusters, positive=positive, figures=_figures(figures), bins=bins
     )
-    figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-    return Agreement(*size, positive, figures, calibrated.bins)
+
+
+def _figures(estimates: Mapping[str, Estimate]) -> dict[str, CardFigure]:
+    return {name: _figure(estimate) for name, estimate in estimates.items()}
 
 
 def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> dict[str, Agreement]:
+) -> dict[str, CardGroup]:
     """Return the agreement by language, sorted by language; items without a language are left out."""
     return {
         language: agreement(own, scale, seed=seed, label=f"{label} {language}")
@@ -174,43 +173,7 @@ def _vector(values: Sequence[float]) -> Matrix:
     return np.array(values, dtype=np.float64)
 
 
-# The fields of a trial report that are needed here; others are ignored.
-class _Fooled(BaseModel):
-    hits: int = Field(ge=0)
-    of: int = Field(ge=0)
-
-    @model_validator(mode="after")
-    def _check_share(self) -> Self:
-        if self.hits > self.of:
-            raise ValueError(
-                _(
-                    "the report is invalid: it counts {hits} successful attacks, but only {of} attacks",
-                    hits=self.hits,
-                    of=self.of,
-                )
-            )
-        return self
-
-
-class _Overall(BaseModel):
-    fooled: _Fooled
-
-
-class _TrialReport(BaseModel):
-    fingerprint: str
-
-
-class _AttackReport(_TrialReport):
-    overall: _Overall
-
-
-class _TestReport(_TrialReport):
-    """Reports on judges of questions have no deceptive judges."""
-
-    liars: CardLiars | None
-
-
-Trial = TypeVar("Trial", bound=_TrialReport)
+Trial = TypeVar("Trial", AttackReport, UnitTestReport)
 
 
 def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message) -> Trial:
@@ -232,15 +195,15 @@ def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> CardLiars |
     fix = _(
         "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
     )
-    return _read_trial(path, judge, _TestReport, fix).liars if path else None
+    return _read_trial(path, judge, UnitTestReport, fix).liars if path else None
 
 
 def _read_attacks(path: Path | None, judge: JudgeReport) -> CardAttacks | None:
     if path is None:
         return None
     fix = _("Run `gigamind judge attack` with the judge that you certify.")
-    fooled = _read_trial(path, judge, _AttackReport, fix).overall.fooled
-    rate = _figure(Estimate.share(fooled.hits, fooled.of))
+    fooled = _read_trial(path, judge, AttackReport, fix).overall.fooled
+    rate = CardFigure.like(fooled, value=fooled.rate, n=fooled.of)
     return CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
 
 
@@ -372,11 +335,8 @@ def _scale(
     return CardScale(
         name=name,
         kind=kind,
-        overall=_group(agreement(pairs, kind, seed=seed, label=name)),
-        by_language={
-            language: _group(group)
-            for language, group in agreement_by_language(pairs, kind, seed=seed, label=name).items()
-        },
+        overall=agreement(pairs, kind, seed=seed, label=name),
+        by_language=agreement_by_language(pairs, kind, seed=seed, label=name),
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest),
         missed=len(missed),
@@ -415,18 +375,6 @@ def _headline(
         labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *labels)),
         corrected=_figure(Estimate(mean.value, mean.interval, *labels)),
         clusters=_clusters(mean.item_clusters, mean.items),
-    )
-
-
-def _group(group: Agreement) -> CardGroup:
-    return CardGroup.like(
-        group,
-        clusters=_clusters(group.clusters, group.items),
-        figures={name: _figure(estimate) for name, estimate in group.figures.items()},
-        bins=tuple(
-            CardBin.like(confidence_bin, right=_figure(confidence_bin.outcome))
-            for confidence_bin in group.bins
-        ),
     )
 
 

@@ -22,8 +22,6 @@ from gigamind.judges.load import judge_file, kind_named, load_judge
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase
 from gigamind.judges.quality_gate import load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA
-from gigamind.judges.search_qa.passage import Passage
-from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, rows_of, statement_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Attempt, Totals
@@ -104,21 +102,17 @@ async def ask_once(case: OneCase, model: LanguageModel) -> CaseRead:
 
 
 def cases_of(name: str) -> Iterator[OneCase]:
-    """Yield a case for each language of a judge and its second check; InputError if it cannot be used."""
+    """Yield a case for each language of a judge, without its second check; InputError if it cannot be used."""
     if kind_named(name)[1] == "checklist":
         judge: Judge[Any, Any] = load_quality_gate(judge_file(name), _FEATURE)
     else:
         judge = load_judge(name)
     short = name.removeprefix("judges/").removesuffix(".toml")
     languages: list[Language] = [lang for lang in ("ko", "en") if lang in judge.languages]
+    if isinstance(judge, SearchQA):
+        judge = judge.looking_once()
     for language in languages:
-        alone, second = judge, None
-        if isinstance(judge, SearchQA):
-            alone, second = judge.looking_once(), judge.judge_in(language).second
-        yield OneCase(short, language, judge.settings, _judging(alone, language))
-        if second:
-            name = _("{judge}: second check", judge=short)
-            yield OneCase(name, language, judge.settings, _looking(second))
+        yield OneCase(short, language, judge.settings, _judging(judge, language))
 
 
 def _judging(
@@ -139,23 +133,6 @@ def _judging(
         scores = verdict.scores.items()
         shown = (f"{name} {'-' if score is None else f'{score:g}'}" for name, score in scores)
         return ", ".join(shown) or _("the judge gave no score")
-
-    return ask
-
-
-def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awaitable[str]]:
-    async def ask(model: LanguageModel, unread: Counter[str]) -> str:
-        case = sound_case("search_qa", second.language)
-        answer = AnswerCase(case.question, case.answer, case.notes, second.language)
-        statement = statement_of(case.answer, Passage("", case.notes[0].text), answer)
-        (statement, _none), *controls = rows_of([statement], second.language)
-        false = [control for control, _kind in controls]
-        asking = Asking({model.settings.model: model}, "check", KEY, unread=unread)
-        messages = second.messages([statement, *false])
-        reply = await asking.ask(messages, LooksReply, fingerprint=second.fingerprint)
-        replies = {look.id: look.said for look in reply.looks}
-        refused = sum(replies.get(number) is False for number in range(2, len(false) + 2))
-        return _("refused {refused} of {n} false statements", refused=refused, n=len(false))
 
     return ask
 

@@ -293,41 +293,21 @@ Row = TypeVar("Row", bound=TrialRow)
 OfScenario = TypeVar("OfScenario", bound=ScenarioRow)
 
 
-def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
-    """Return the rows of a trial file by id, each with its place as `file:line`."""
-    rows: dict[str, tuple[str, Row]] = {}
-    for number, line in numbered_lines(read_text(path, _MAX_BYTES)):
-        where = f"{path}:{number}"
-        row = parsed(model, line, where)
-        if row.id in rows:
-            raise InputError(
-                "{where}: the id {id!r} is already used at {other}",
-                where=where,
-                id=row.id,
-                other=rows[row.id][0],
-            )
-        rows[row.id] = (where, row)
-    if not rows:
-        raise InputError("{file}: the file has no rows", file=path)
-    return rows
+def _read_rows(path: Path, model: type[Row]) -> dict[str, Row]:
+    lines = numbered_lines(read_text(path, _MAX_BYTES))
+    rows = (parsed(model, line, f"{path}:{number}") for number, line in lines)
+    return {row.id: row for row in rows}
 
 
 def read_scenario_rows(
     folder: Path | None, name: str, model: type[OfScenario]
-) -> Iterator[tuple[str, OfScenario, Scenario]]:
-    """Yield the rows of a trial file (by default a packaged one): place as `file:line`, row and scenario.
+) -> Iterator[tuple[OfScenario, Scenario]]:
+    """Yield the rows of a trial file (by default a packaged one), each with its scenario.
 
     Raises:
-        InputError: A file cannot be read or is empty, or a row is invalid, repeats an id or names no scenario.
+        InputError: A file cannot be read, or a row is invalid.
     """
     folder = folder or asset("judges") / "trials"
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
-    for where, row in _read_rows(folder / name, model).values():
-        if row.scenario not in scenarios:
-            raise InputError(
-                "{where}: scenario: unknown scenario {scenario!r}. Use one of: {known}",
-                where=where,
-                scenario=row.scenario,
-                known=sorted(scenarios),
-            )
-        yield where, row, scenarios[row.scenario][1]
+    for row in _read_rows(folder / name, model).values():
+        yield row, scenarios[row.scenario]

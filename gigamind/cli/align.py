@@ -1,16 +1,14 @@
-"""`gigamind align`: find quotes in their sources and print a table, Markdown or JSON."""
+"""`gigamind align`: find quotes in their sources and print text or JSON."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from gigamind.cli.command import command
-from gigamind.cli.errors import translated
-from gigamind.cli.output import STDIN, prints_json, read_text, show_result
+from gigamind.cli.errors import print_line, translated
+from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
@@ -18,16 +16,13 @@ from gigamind.evidence.result import (
     Aligned,
     Alignment,
     AlignResult,
-    Failed,
     Quote,
 )
-from gigamind.i18n import Message, _, n_
+from gigamind.i18n import Message, _, joined
 from gigamind.spans import Span, Utf16
-from gigamind.text import printable
+from gigamind.text import printable, printable_lines
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from gigamind.cli.documents import AlignDocument
     from gigamind.evidence.schema import QuoteRow
 
@@ -48,7 +43,9 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     Raises:
         InputError: the source cannot be read, is not UTF-8, or has more than `max_chars` characters.
     """
-    text = read_text(name, _UTF8_BYTES * max_chars)
+    from gigamind.evidence.schema import read_text
+
+    text = read_text(Path(name), _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
         raise InputError(
             "{file} has {chars:,} characters; the limit is {limit:,}. Split the file into several notes.",
@@ -65,11 +62,11 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     Raises:
         InputError: the file cannot be read, has no row, or an invalid row; names file and line.
     """
-    from gigamind.evidence.schema import QuoteRow
+    from gigamind.evidence.schema import QuoteRow, read_text
     from gigamind.loading import numbered_lines, parsed
 
     names, quotes = [source.name for source in sources], list[Quote]()
-    for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES)):
+    for number, line in numbered_lines(read_text(Path(name), _MAX_QUOTES_BYTES)):
         where = f"{name}:{number}"
         row = parsed(QuoteRow, line, where)
         index = _source_index(row, where, names)
@@ -109,8 +106,6 @@ def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
 
 _CONTEXT_CHARS = 24
 _PASSAGE_CHARS = 120  # a longer passage is shown with its beginning and end
-_MARKS = (">>", "<<")  # around a passage that cannot be highlighted
-_PIPE_WIDTH = 200  # columns without a terminal
 
 _REASONS = {
     "empty_quote": _("the quote has no letter and no digit"),
@@ -119,7 +114,6 @@ _REASONS = {
     "quote_too_short_for_fuzzy": _(
         "not found verbatim, and the quote is too short for a similarity search"
     ),
-    "fuzzy_disabled": _("not found verbatim, and --no-fuzzy forbids a search with edits"),
     "below_threshold": _("no sufficiently similar passage"),
 }
 _CRITICAL = {
@@ -129,107 +123,40 @@ _CRITICAL = {
 }
 
 
-def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
-    """Print a table; passages are highlighted on a terminal, elsewhere between marks."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    marks = ("", "")
-    if not console.is_terminal:
-        console.width = _PIPE_WIDTH
-        marks = _MARKS
-    # To leave space for passages, a single source and equal UTF-16 offsets are not shown.
-    several = len(sources) > 1
-    heads = ("#", *([_("source")] if several else []), _("match"), _("position"), _("passage"))
-    table = Table(*map(translated, heads))
-    units = [Utf16(source.text) for source in sources]
-    for row, outcome in enumerate(result.outcomes, start=1):
-        number, source, method, confidence, points, utf16 = _cells(row, outcome, sources, units)
-        place = points if points == utf16 else f"{points}\nUTF-16 {utf16}"
-        cells = [number, *([source] if several else []), f"{method} {confidence}".strip(), place]
-        table.add_row(*cells, _passage(outcome, sources, marks))
-    console.print(table)
-    console.print(translated(_summary(result, sources)))
-
-
-def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
-    """Return a Markdown table and the summary."""
-    units = [Utf16(source.text) for source in sources]
-    offsets = (_("position in code points"), "UTF-16")
-    heads = ("#", _("source"), _("match"), _("confidence"), *offsets, _("passage"))
-    lines = [f"| {' | '.join(map(translated, heads))} |", "|---:|---|---|---:|---|---|---|"]
-    for number, outcome in enumerate(result.outcomes, start=1):
-        passage = _passage(outcome, sources, _MARKS).plain
-        cells = [*_cells(number, outcome, sources, units), passage]
-        # No cell ends early, and HTML of a source stays text.
-        escaped = (re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell) for cell in cells)
-        lines.append(f"| {' | '.join(escaped)} |")
-    return "\n".join([*lines, "", translated(_summary(result, sources))])
-
-
-def _cells(
-    number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
-) -> list[str]:
+def _text(number: int, outcome: Alignment, sources: Sequence[NamedSource]) -> str:
+    """Return the place and passage of a quote; or the quote, the reason and the most similar passage."""
     index = outcome.quote.source_index
-    known = 0 <= index < len(sources)
-    source = printable(sources[index].name) if known else f"{index}?"
-    if isinstance(outcome, Failed):
-        return [str(number), source, translated(_("none")), "", "", ""]
-    start, end = units[index].span_from_code_points(outcome.span)
-    span = outcome.span
-    return [
-        str(number),
-        source,
-        outcome.method if outcome.level == "raw" else f"{outcome.method} {outcome.level}",
-        f"{outcome.confidence:.2f}",
-        f"{span.start}..{span.end}",
-        f"{start}..{end}",
-    ]
-
-
-def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[str, str]) -> "Text":
-    """Return the passage with its surroundings; or the quote, the reason and the most similar passage."""
-    from rich.text import Text
-
+    text = sources[index].text if 0 <= index < len(sources) else ""
     if isinstance(outcome, Aligned):
-        source = sources[outcome.quote.source_index].text
-        text = Text.assemble(*_in_context(outcome.span, source, "bold reverse green", marks))
-        return text.append(_notes(outcome), "yellow")
-    quote = _shortened(outcome.quote.text).strip()
-    text = Text(f"“{quote}” " if quote else "", "red").append(
-        translated(_REASONS[outcome.reason]), "dim"
-    )
-    if outcome.near_miss:
-        source = sources[outcome.quote.source_index].text
-        similarity = outcome.near_miss.similarity
-        near = _("most similar passage (similarity {similarity:.2f}):", similarity=similarity)
-        text.append(f"; {translated(near)} ", "dim")
-        text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
-    return text
+        (start, end), span = Utf16(text).span_from_code_points(outcome.span), outcome.span
+        method = outcome.method if outcome.level == "raw" else f"{outcome.method} {outcome.level}"
+        place = f"{sources[index].name} {span.start}..{span.end} (UTF-16 {start}..{end})"
+        notes = [_CRITICAL[name] for name in outcome.critical]
+        if outcome.ambiguous:
+            count = outcome.occurrences
+            notes.append(_("one of {places} places where the quote occurs", places=count))
+        shown = f"{place}  {method} {outcome.confidence:.2f}\n   {_in_context(span, text)}"
+        found = joined((shown, *(_("({note})", note=note) for note in notes)), "  ")
+    else:
+        quote, parts = _shortened(outcome.quote.text).strip(), [_REASONS[outcome.reason]]
+        if miss := outcome.near_miss:
+            near = _(
+                "most similar passage (similarity {similarity:.2f}):", similarity=miss.similarity
+            )
+            parts.append(joined((near, _in_context(miss.span, text)), " "))
+        found = joined((f"“{quote}”", joined(parts, "; ")), " ")
+    return f"{number}. {printable_lines(translated(found))}"
 
 
-def _in_context(
-    span: Span, source: str, style: str, marks: tuple[str, str]
-) -> list[tuple[str, str]]:
+def _in_context(span: Span, source: str) -> str:
+    """Return a passage between marks, with a few words around it."""
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
     if span.start > _CONTEXT_CHARS:
         before = f"…{before.partition(' ')[2] or before}"
     if span.end + _CONTEXT_CHARS < len(source):
         after = f"{after.rpartition(' ')[0] or after}…"
-    return [
-        (printable(before), "dim"),
-        (f"{marks[0]}{_shortened(span.slice(source))}{marks[1]}", style),
-        (printable(after).rstrip(), "dim"),
-    ]
-
-
-def _notes(outcome: Aligned) -> str:
-    notes = [_CRITICAL[name] for name in outcome.critical]
-    if outcome.ambiguous:
-        notes.append(_("one of {places} places where the quote occurs", places=outcome.occurrences))
-    return f"  ({', '.join(map(translated, notes))})" if notes else ""
+    return f"{printable(before)}>>{_shortened(span.slice(source))}<<{printable(after).rstrip()}"
 
 
 def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
@@ -238,11 +165,8 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
     rates = quality(records(result, [source.text for source in sources]))
     if rates is None:
         return _("no quotes")
-    return n_(
-        "{aligned} of {n} quote found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
-        " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
-        " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
-        "{aligned:,} of {n:,} quotes found. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
+    return _(
+        "Quotes found: {aligned:,} of {n:,}. Exact: {exact:.0%}, normalised: {normalized:.0%}, with a few edits:"
         " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
         " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
         n=rates.quotes,
@@ -272,7 +196,7 @@ def _shortened(text: str) -> str:
     metavar="FILE",
     multiple=True,
     required=True,
-    help='UTF-8 text file in which to find the quotes; repeatable; "-" is standard input',
+    help="UTF-8 text file in which to find the quotes; repeatable",
 )
 @click.option(
     "--quotes",
@@ -281,11 +205,8 @@ def _shortened(text: str) -> str:
     required=True,
     help=(
         'file of quotes (JSON Lines): "quote" and optionally source_index or source, prefix, suffix, hint and'
-        ' entry_id; "-" is standard input'
+        " entry_id"
     ),
-)
-@click.option(
-    "--format", "form", type=click.Choice(["json", "md"]), help="output format (default: a table)"
 )
 @click.option(
     "--threshold",
@@ -294,20 +215,13 @@ def _shortened(text: str) -> str:
     show_default=True,
     help="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
 )
-@click.option(
-    "--no-fuzzy",
-    is_flag=True,
-    help="do not accept passages that differ from the quote by a few edits",
-)
 @click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
 @prints_json
 def align(
     source_names: tuple[str, ...],
     quotes_name: str,
-    form: str | None,
     threshold: float,
     *,
-    no_fuzzy: bool,
     require_all: bool,
 ) -> None:
     """Find where quotes occur in their sources.
@@ -318,20 +232,15 @@ def align(
     """
     from gigamind.evidence.align import align_all
 
-    config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
-    if (*source_names, quotes_name).count(STDIN) > 1:
-        raise InputError(
-            _('"-" (standard input) can be read only once: use it for one source or for the quotes')
-        )
+    config = DEFAULT.accepting(threshold)
     sources = [read_source(name, config.max_source_chars) for name in source_names]
     quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
 
     def show() -> None:
-        if form == "md":
-            click.echo(markdown(result, sources))
-        else:
-            print_table(result, sources)
+        for number, outcome in enumerate(result.outcomes, start=1):
+            click.echo(_text(number, outcome, sources))
+        print_line(_summary(result, sources))
 
     show_result(_document(result, sources), show)
     if require_all and result.failed:

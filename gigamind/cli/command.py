@@ -149,7 +149,14 @@ class Command(click.Command):
             self.params.append(_common_option("--lang", _set_language, OUTPUT_LANGUAGE, **choices))
         text = _("print only results and errors, no progress or warnings")
         quiet = _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
-        self.params += [quiet, _config()] if configured else [quiet]
+        self.params.append(quiet)
+        if configured:
+            file: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
+            file |= {"envvar": CONFIG_VARIABLE, "is_eager": True, "group": EVERYWHERE}
+            text = _(
+                "read options from this file (default: the nearest gigamind.toml in this folder or above)"
+            )
+            self.params.append(_common_option("--config", _read_config, text, **file))
         self._shortened = len(self.params) > _MANY
         if self._shortened:
             text = _("show this message with all options and exit")
@@ -268,15 +275,6 @@ def _common_option(
     **settings: Any,  # noqa: ANN401  click's own
 ) -> click.Parameter:
     return GroupedOption([flag], expose_value=False, callback=callback, help=text, **settings)
-
-
-def _config() -> click.Parameter:
-    text = _(
-        "read options from this file (default: the nearest gigamind.toml in this folder or above)"
-    )
-    file: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
-    settings = {**file, "envvar": CONFIG_VARIABLE, "is_eager": True, "group": EVERYWHERE}
-    return _common_option("--config", _read_config, text, **settings)
 
 
 def _set_language(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:

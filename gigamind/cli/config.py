@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from gigamind.cli.errors import value_demand
 from gigamind.errors import InputError, reason_of
-from gigamind.i18n import Message, Text, _
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import ConfigReport, meant_by, placed_judge, toml_values
 
 FILE = "gigamind.toml"
@@ -164,14 +164,8 @@ def _commands(
 
 def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message:
     where = config.where(table)
-    if hint:
-        return _(
-            "{where}: no gigamind command matches the table [{table}]. {hint}",
-            where=where,
-            table=table,
-            hint=hint,
-        )
-    return _("{where}: no gigamind command matches the table [{table}]", where=where, table=table)
+    text = _("{where}: no gigamind command matches the table [{table}].", where=where, table=table)
+    return joined(filter(None, (text, hint)), " ")
 
 
 def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:

@@ -1,6 +1,5 @@
 """`gigamind doctor`: check the installation and configuration without network, models or values of keys."""
 
-import difflib
 import os
 import platform
 import re
@@ -18,30 +17,23 @@ from typing import Any, Literal, cast
 import click
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.cli.command import CONFIG_VARIABLE, command, every_command
+from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.errors import print_line, translated
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
-from gigamind.i18n import Text, _, n_
+from gigamind.i18n import Text, _, joined, n_
 from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
 LEAST_FREE = 500_000_000  # bytes for an index of a large vault and the files of a run
-_OLDEST_PYTHON = (3, 11)
 _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"),
     *("GIGAMIND_SERVICE_TOKEN", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"),
 )
 _VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]+)")
-_PREFIX = "GIGAMIND"
-_VARIABLES = {  # in addition to those of options
-    *("CACHE_DIR", "COMMIT", "CONFIG", "REPORTS", "REPORTS_PORT", "REPORTS_URL"),
-    *("SERVICE_TOKEN", "WEBHOOK"),
-}
 _MARKS = {"ok": "ok", "note": "--", "problem": "!!"}
 _AREAS = {
-    "python": "Python",
     "versions": _("versions"),
     "config": _("config"),
     "vault": _("vault"),
@@ -50,8 +42,6 @@ _AREAS = {
     "embedder": _("embedder"),
     "prefect": "Prefect",
     "keys": _("keys"),
-    "variables": _("variables"),
-    "terminal": _("terminal"),
 }
 
 
@@ -135,8 +125,6 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
     _check_embedder(checkup)
     _check_prefect(checkup)
     keys = _check_keys(checkup)
-    _check_variables(checkup, context.find_root())
-    _check_terminal(checkup)
     healthy = all(finding.status != "problem" for finding in checkup.findings)
     document = DoctorDocument(
         healthy=healthy,
@@ -159,9 +147,6 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
 def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str, bool]]:
     from packaging.requirements import Requirement
 
-    if sys.version_info < _OLDEST_PYTHON:
-        fix = _("install Python 3.11 or later, then install gigamind with this Python")
-        checkup.problem("python", platform.python_version(), fix)
     checkup.ok("versions", f"gigamind {__version__}, Python {platform.python_version()}")
     packages: dict[str, str | None] = {}
     extras: dict[str, bool] = {}
@@ -184,16 +169,13 @@ def _check_packages(checkup: _Checkup) -> tuple[dict[str, str | None], dict[str,
         packages[requirement.name] = installed
         if not fits:
             name, needs = requirement.name, str(requirement.specifier)
+            current = f"{name} {installed}" if installed else _("nothing")
             problem = _(
-                "{package}: not installed; version {needs} is required", package=name, needs=needs
+                "{package}{needs} is required; {current} is installed",
+                package=name,
+                needs=needs,
+                current=current,
             )
-            if installed:
-                current = f"{name} {installed}"
-                problem = _(
-                    "{package} is installed; version {needs} is required",
-                    package=current,
-                    needs=needs,
-                )
             checkup.problem("versions", problem, f"pip install '{name}{needs}'")
     complete = [name for name, whole in extras.items() if whole] or _("none")
     line = _(
@@ -291,18 +273,8 @@ def _check_embedder(checkup: _Checkup) -> None:
                 checkup.ok("embedder", _("{name}: installed with the model weights", name=name))
             else:
                 checkup.problem("embedder", _("{name}: not installed", name=name), fix)
-        elif provider == "fastembed" and Path(model).is_dir():
-            checkup.ok("embedder", _("{name}: model folder found", name=name))
-        elif provider == "fastembed" and model:
-            checkup.note("embedder", _("{name}: downloaded at first use", name=name))
-        elif provider == "litellm" and model:
-            checkup.note(
-                "embedder",
-                _(
-                    '{name}: called over HTTP; the line "keys" shows whether its API key is set',
-                    name=name,
-                ),
-            )
+        elif provider in {"fastembed", "litellm"} and model:
+            checkup.note("embedder", _("{name}: not tested", name=name))
         else:
             names = list(_PACKAGES_OF)
             fix = _("use {names}, fastembed:<model or folder> or litellm:<model>", names=names)
@@ -323,19 +295,9 @@ def _check_prefect(checkup: _Checkup) -> None:
     if installed and address and not address.endswith("/api"):
         problem = _("PREFECT_API_URL does not end in /api, so the server cannot be found")
         checkup.problem("prefect", problem, f"PREFECT_API_URL={address}/api")
-    elif installed and address:
-        line = _(
-            "{version}, server {address} (connection not tested)",
-            version=installed,
-            address=address,
-        )
-        checkup.ok("prefect", line)
     elif installed:
-        line = _(
-            "{version}; PREFECT_API_URL is not set, so --flow starts its own server",
-            version=installed,
-        )
-        checkup.note("prefect", line)
+        server = address or _("PREFECT_API_URL is not set, so --flow starts its own server")
+        checkup.note("prefect", joined((installed, server), ", "))
 
 
 def _check_keys(checkup: _Checkup) -> dict[str, bool]:
@@ -357,36 +319,6 @@ def _check_keys(checkup: _Checkup) -> dict[str, bool]:
     names = [name for name, is_set in keys.items() if is_set] or _("none")
     checkup.ok("keys", _("variables that are set: {names}", names=names))
     return keys
-
-
-def _check_variables(checkup: _Checkup, root: click.Context) -> None:
-    unknown = [
-        name
-        for name in os.environ
-        if name.startswith(f"{_PREFIX}_") and name.removeprefix(f"{_PREFIX}_") not in _VARIABLES
-    ]
-    if not unknown or not isinstance(root.command, click.Group):
-        return  # the check imports all commands
-    known = {
-        "_".join((_PREFIX, *path, param.name or "")).replace("-", "_").upper()
-        for path, command in every_command(root.command)
-        for param in command.params
-    }
-    for name in unknown:
-        if name in known:
-            continue
-        near = difflib.get_close_matches(name, known, 1)
-        line = _("{name} is set, but gigamind does not read this variable", name=name)
-        checkup.note("variables", line, _("did you mean {name}?", name=near[0]) if near else "")
-
-
-def _check_terminal(checkup: _Checkup) -> None:
-    encoding = (sys.__stdout__ and sys.__stdout__.encoding) or "utf-8"
-    if not encoding.lower().startswith("utf"):
-        problem = _(
-            "the terminal's encoding {encoding} cannot show all characters", encoding=encoding
-        )
-        checkup.problem("terminal", problem, "export PYTHONIOENCODING=utf-8")
 
 
 def _megabytes(size: int) -> str:

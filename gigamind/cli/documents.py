@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gigamind.datasets.row_errors import RowError
-from gigamind.errors import LlmCode
 from gigamind.evaluation.task import Checked, Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.i18n import Text
@@ -118,34 +117,6 @@ class NoteDocument(Report):
 
     note: str
     suggestions: tuple[SuggestionDocument, ...]
-
-
-class CheckedCase(Report):
-    """One small case that a model was tested with; `read` is empty if it failed."""
-
-    judge: str
-    language: str
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    read: Text
-    dropped: dict[str, int]
-    code: LlmCode | None
-    error: Text | None
-
-
-class ModelCheckDocument(Report):
-    """The result of `gigamind llm check`; prices are in USD per million tokens, null without a price."""
-
-    model: str
-    api_base: str | None
-    structured: str
-    prompt_usd: float | None
-    completion_usd: float | None
-    latency_ms: float | None
-    error: Text | None
-    cases: tuple[CheckedCase, ...]
-    advice: Text | None
 
 
 def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDocument:

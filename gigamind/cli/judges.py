@@ -193,6 +193,8 @@ def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 Report = TypeVar("Report", bound=BaseModel)
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
 _RESUME: dict[StoreMode, Message] = {
     "readwrite": _("Run the command again; it reuses the stored replies."),
     "refresh": _(
@@ -218,13 +220,12 @@ def try_judge(
     report_of: Callable[["OnTrial", "Observations"], Report],
     print_report: Callable[[Report], None],
 ) -> Report:
-    """Run a trial, show its report (if interrupted, that of the cases so far), and print the cost in any case.
+    """Run a trial, show its report, and print the cost in any case; stored replies make a repetition free.
 
     Raises:
         InputError: the judge or an option is invalid.
         LlmError: the model cannot be called.
         EvaluationError: the trial is incomplete, or the report cannot be written.
-        KeyboardInterrupt: the trial was interrupted; the cases so far are shown but not written.
     """
     from gigamind.assurance.trials import Observations, OnTrial, load_on_trial, observe
     from gigamind.llm.ledger import Ledger
@@ -249,22 +250,11 @@ def try_judge(
             for model in models.values():
                 await model.close()
 
-    hint = _RESUME.get(options.store_mode)
     try:
         asyncio.run(run())
     except UnaskedError as error:
+        hint = _RESUME.get(options.store_mode)
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
-    except KeyboardInterrupt:
-        if seen:
-            so_far = report_of(on_trial, seen)
-            show_result(so_far, lambda: print_report(so_far))
-        stopped = n_(
-            "Stopped: the results cover only the first case.",
-            "Stopped: the results cover only the first {n:,} cases.",
-            n=len(seen),
-        )
-        print_line(joined(filter(None, (stopped, hint)), " "), err=True)
-        raise
     finally:
         print_cost(ledger.totals())
     report = report_of(on_trial, seen)
@@ -434,7 +424,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, unit_test_report
-    from gigamind.reports.cards.deceptive import deceptive_blocks
+    from gigamind.reports.cards.page import deceptive_blocks
 
     options = validated(TestOptions, values)
     deceptive, untested = _run_deceptive_judges(judge, options)

@@ -5,8 +5,7 @@ import functools
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,29 +15,21 @@ from pydantic import Field
 from gigamind.cli.command import Group, command
 from gigamind.cli.errors import print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Text, _, joined, n_
+from gigamind.i18n import Text, _, joined
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
 from gigamind.llm.usage import Price
-from gigamind.redaction import without_secrets
 from gigamind.text import padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.one_case import CaseRead, Checkup, OneCase
-    from gigamind.cli.documents import ModelCheckDocument
-    from gigamind.i18n import Language
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.settings import ModelSettings
-    from gigamind.vault.notes import Note
 
 
-_MAX_TOKENS = 1_024  # where no judge file sets a limit
 _LANGUAGE, _SPENT, _TIME = 4, 14, 9  # columns
 _NAME_CHARS = 28
-# Notes of examples/ to write questions about.
-_NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
 # Errors that the next case would have, too.
 _FINAL_ERRORS: frozenset[LlmCode] = frozenset(
     {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
@@ -81,24 +72,23 @@ class CheckOptions(ModelOptions):
     metavar="JUDGE",
     multiple=True,
     help="check only this judge: a judge file, an included judge's name or module:Class; repeatable (default: all "
-    "included judges, memory and question generation)",
+    "included judges)",
 )
-@prints_json
 def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Test a model: send one request, then one small test case per judge.
 
     Shows the mode of structured output, price, latency, what each judge reads from the reply, and how to fix
     failures.
     """
+    from gigamind.assurance.one_case import DEFAULT_JUDGES, cases_of, single_call
     from gigamind.assurance.one_case import check as check_model
-    from gigamind.assurance.one_case import single_call
     from gigamind.llm.ask import connect
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
 
     options = validated(CheckOptions, values)
     settings = single_call(options.settings())
-    cases = list(_cases(judges))
+    cases = [case for judge in judges or DEFAULT_JUDGES for case in cases_of(judge)]
     prices = read_prices(options.prices) if options.prices else {}
     try:
         model = connect(settings, prices=prices)
@@ -116,7 +106,6 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     _show_checkup(model, checkup)
     reads = [] if checkup.error else asyncio.run(_run_cases(cases, settings, prices))
     advice = checkup.advice if checkup.error else _advice(reads, settings)
-    show_result(_document(model, checkup, reads, advice), lambda: None)  # printed as it came
     if advice:
         print_line(joined(("", advice), "\n") if reads else advice, err=True)
     else:
@@ -126,63 +115,6 @@ def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checke
     failed = sum(1 for read in reads if read.error)
     if failed:
         raise EvaluationError("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
-
-
-def _cases(judges: Sequence[str]) -> "Iterator[OneCase]":
-    from gigamind.assurance.one_case import DEFAULT_JUDGES, cases_of
-
-    for judge in judges or DEFAULT_JUDGES:
-        yield from cases_of(judge)
-    if not judges:
-        yield from _memory_cases()
-        yield from _question_cases()
-
-
-def _adjusted(settings: "ModelSettings") -> "ModelSettings":
-    return replace(settings, max_tokens=_MAX_TOKENS)
-
-
-def _memory_cases() -> "Iterator[OneCase]":
-    from gigamind.assurance.one_case import OneCase, sound_case
-    from gigamind.judges.protocol import KEY
-    from gigamind.memory.extract import extract
-    from gigamind.memory.schema import Message, Session
-
-    for language in _NOTES:
-
-        async def ask(
-            model: "LanguageModel", unread: Counter[str], language: "Language" = language
-        ) -> str:
-            case = sound_case("search_qa", language)
-            turns = {"user": case.question, "assistant": case.answer}
-            messages = tuple(Message(role=role, content=text) for role, text in turns.items())
-            session = Session("check", messages)
-            extraction = await extract(session, model, KEY, language, unread)
-            return n_("{n} entry", "{n:,} entries", n=len(extraction.entries))
-
-        yield OneCase("memory", language, _adjusted, ask)
-
-
-def _question_cases() -> "Iterator[OneCase]":
-    from gigamind.assets import asset
-    from gigamind.assurance.one_case import OneCase
-    from gigamind.judges.protocol import KEY
-    from gigamind.tasks.search.write_queries import QuestionLimits, ask_about, rows_of
-    from gigamind.vault.notes import read_vault
-
-    vault = read_vault(asset("examples") / "vault")
-    for language, path in _NOTES.items():
-        note = vault.note(path)
-        if note is None:
-            continue
-
-        async def ask(model: "LanguageModel", unread: Counter[str], note: "Note" = note) -> str:
-            limits = QuestionLimits(1, 1)
-            reply = await ask_about(model, note, KEY, limits)
-            count = len(list(rows_of(note, reply, limits, unread)))
-            return n_("{n} usable question", "{n:,} usable questions", n=count)
-
-        yield OneCase("generate-queries", language, _adjusted, ask)
 
 
 async def _run_cases(
@@ -241,39 +173,6 @@ def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> Text:
     return _SLOW if code == "timeout" else advice_for(first, settings)
 
 
-def _document(
-    model: "LanguageModel", checkup: "Checkup", reads: "Sequence[CaseRead]", advice: Text
-) -> "ModelCheckDocument":
-    from gigamind.cli.documents import CheckedCase, ModelCheckDocument
-
-    settings, price, attempt = model.settings, model.price, checkup.attempt
-    cases = tuple(
-        CheckedCase(
-            judge=read.case.name,
-            language=read.case.language,
-            prompt_tokens=read.spent.prompt_tokens,
-            completion_tokens=read.spent.completion_tokens,
-            seconds=read.seconds,
-            read=read.read,
-            dropped=dict(read.unread),
-            code=read.error.code if read.error else None,
-            error=read.error.message if read.error else None,
-        )
-        for read in reads
-    )
-    return ModelCheckDocument(
-        model=settings.model,
-        api_base=without_secrets(settings.api_base) if settings.api_base else None,
-        structured=settings.mode,
-        prompt_usd=price.prompt / 1e6 if price else None,
-        completion_usd=price.completion / 1e6 if price else None,
-        latency_ms=attempt.latency_ms if attempt and not attempt.http_status else None,
-        error=checkup.error.message if checkup.error else None,
-        cases=cases,
-        advice=advice or None,
-    )
-
-
 def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
     settings, price, attempt = model.settings, model.price, checkup.attempt
     address = settings.api_base or _("its provider")
@@ -294,14 +193,6 @@ def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
         print_line(line)
     if attempt and not attempt.http_status:
         print_line(_("latency   {latency:.0f} ms", latency=attempt.latency_ms))
-        prompt, reply = attempt.prompt_tokens, attempt.completion_tokens
-        print_line(
-            _(
-                "tokens    {prompt:,} prompt, {completion:,} completion",
-                prompt=prompt,
-                completion=reply,
-            )
-        )
         if attempt.cost_pico_usd is not None:
             source = _PRICE_SOURCES.get(attempt.cost_source, attempt.cost_source)
             cost = attempt.cost_pico_usd / 1e12
@@ -416,10 +307,6 @@ def fake_server(port: int) -> None:
                 _(
                     "A script replies: it compares words and understands nothing."
                     " Its figures show how gigamind works."
-                ),
-                _(
-                    "To simulate a slow or busy server, name it in the model: --model {model}",
-                    model="'openai/judge;lat=500;fault=429;times=1'",
                 ),
             )
     except OSError as error:

@@ -23,9 +23,6 @@ from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.i18n import _, translator
 from gigamind.version import __version__
 
-# Commands that run long enough to be stopped by users.
-_LONG = {"eval", "tune", "suggest-links", "memory", "judge", "llm"}
-_HELP = {"-h", "--help"}
 # Allocations between two garbage collections.  With Python's 700 the imports alone cause hundreds of collections, which
 # take a fourteenth of the CPU time of a short run.
 _ALLOCATIONS = 50_000
@@ -129,8 +126,6 @@ def cli() -> None:
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed, 4 regression, 130
     interrupted (Ctrl-C), 143 terminated (SIGTERM). An interrupted or terminated run keeps its finished work.
     """
-    if os.environ.get("NO_COLOR"):  # rich reads it, click does not
-        click.get_current_context().color = False
 
 
 _EVALUATIONS = {
@@ -177,13 +172,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
-        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        if ignored and given and given[0] in _LONG and not _HELP & set(given):
-            hint = _(
-                "The command runs in the background and ignores Ctrl-C. To stop it: kill {pid}",
-                pid=os.getpid(),
-            )
-            click.echo(translator(CallLanguage(given).language)(hint), err=True)
         code = _run(given, stop)
     gc.freeze()  # the process ends: the last collection can skip everything in memory
     sys.exit(code)

@@ -15,7 +15,7 @@ from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
 from gigamind.cli.errors import print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import STDIN, is_json, prints_json, read_text, show_result
+from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.result import AlignOptions
@@ -70,7 +70,7 @@ def memory() -> None:
     "session_name",
     metavar="FILE",
     required=True,
-    help='session file (JSON Lines), one message per line: {"role": "user", "content": "..."}; "-" is standard input',
+    help='session file (JSON Lines), one message per line: {"role": "user", "content": "..."}',
 )
 @click.option(
     "--extracted",
@@ -78,11 +78,10 @@ def memory() -> None:
     metavar="FILE",
     help=(
         'JSON file of extracted entries: {"entries": [{"entryId", "text", "evidence": [{"messageIndex",'
-        ' "quote"}]}]}; "-" is standard input'
+        ' "quote"}]}]}'
     ),
 )
 @click.option("--session-id", help="name of the session (default: the file name)")
-@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(ExtractionOptions)
 @prints_json
@@ -91,7 +90,6 @@ def graduate(
     session_name: str,
     extracted_name: str | None,
     session_id: str | None,
-    form: str | None,
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
@@ -100,7 +98,7 @@ def graduate(
     The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
     session adds nothing to the log and sends no requests.
     """
-    del form  # the same as --json
+    from gigamind.evidence.schema import read_text
     from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
@@ -110,16 +108,8 @@ def graduate(
     options = validated(ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
         raise InputError(_("Give either --extracted or --model."))
-    if session_name == extracted_name == STDIN:
-        raise InputError(
-            _(
-                '"-" (standard input) can be read only once: give the session or the entries as a file'
-            )
-        )
-    lines = list(numbered_lines(read_text(session_name, sessions.MAX_BYTES)))
-    called = session_id or (
-        session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
-    )
+    lines = list(numbered_lines(read_text(Path(session_name), sessions.MAX_BYTES)))
+    called = session_id or sessions.session_id(Path(session_name).stem)
     session = parse_session(called, lines, session_name)
     if extracted_name is None:  # before the log is opened: the model must block no other process
         language = None if options.prompt_lang == "auto" else options.prompt_lang
@@ -134,7 +124,9 @@ def graduate(
         for reason, count in sorted(dropped.items()):
             print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
     else:
-        extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
+        extraction = parse_extraction(
+            read_text(Path(extracted_name), sessions.MAX_BYTES), extracted_name
+        )
     with EventLog(log_path) as log:
         entries = graduate_session(session, extraction, log, options.alignment)
     show_result(entries, lambda: _print(entries))
@@ -147,14 +139,12 @@ def graduate(
     required=True,
     help="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read",
 )
-@click.option("--format", "form", type=click.Choice(["json"]), help="output format (default: text)")
 @_log_option
 @options_of(AlignOptions)
 @prints_json
 def graduate_all(
     *,
     folder: Path,
-    form: str | None,
     log_path: Path,
     **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
@@ -163,7 +153,6 @@ def graduate_all(
     The Prefect flow `graduate-memory` does the same. If a session fails, the command reports it, processes the other
     sessions and exits with 1.
     """
-    del form  # the same as --json
     from gigamind.memory import sessions
 
     options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})

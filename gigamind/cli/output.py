@@ -1,4 +1,4 @@
-"""Input of commands, and their results: text for people or, with `--json`, a JSON document for programs."""
+"""Results of commands: text for people or, with `--json`, a JSON document for programs."""
 
 import functools
 import json
@@ -64,21 +64,3 @@ def _text(document: object, encoding: str | None) -> str:
     # Where Python escaped what the stream cannot encode, the output was not JSON.
     plain = not (encoding or "utf-8").lower().startswith("utf")
     return json.dumps(values, ensure_ascii=plain, indent=2, allow_nan=False)
-
-
-STDIN = "-"
-
-
-def read_text(name: str, max_bytes: int) -> str:
-    """Return the text of a file without a leading byte order mark.
-
-    Raises:
-        InputError: it cannot be read, is larger than `max_bytes`, or is not UTF-8.
-    """
-    from gigamind.evidence import schema as files
-
-    if name != STDIN:
-        return files.read_text(Path(name), max_bytes)
-    with click.open_file(name, "rb") as file:
-        data: bytes = file.read(max_bytes + 1)
-    return files.decoded(data, "standard input", max_bytes)

@@ -100,15 +100,8 @@ def compare(
 @click.argument("runs", type=_path)
 @click.option("--out", type=_path, help="folder for history.html and history.json")
 @lang_option(_("language of history.html; auto follows LC_ALL, LC_MESSAGES or LANG"))
-@click.option(
-    "--seed",
-    type=int,
-    default=42,
-    show_default=True,
-    help="random seed for the permutation test of change points",
-)
 @prints_json
-def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
+def history(runs: Path, *, out: Path | None, lang: LanguageChoice) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""
     from gigamind.cli.show import show_document
     from gigamind.records.folder import as_json as text_of
@@ -118,7 +111,7 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
 
     if out:
         check_out_folder(out)
-    histories, language = read_history(runs, seed=seed), language_of(lang)
+    histories, language = read_history(runs), language_of(lang)
     document = history_document(histories, translator(language))
     if out:
         page = render_html(document, translator(language))

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from gigamind.spans import Utf16
 from gigamind.text import printable
 from gigamind.vault.notes import Note, Vault
 
-_MAX_SUGGESTIONS, _MAX_TARGETS = 20, 10
+_MAX_SUGGESTIONS = 20
 _SCORES = {"mention": _("mention"), "context": _("context"), "centrality": _("centrality")}
 
 
@@ -76,7 +75,7 @@ def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Translator) 
 def summary(
     every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, names_first: bool = False
 ) -> str:
-    """Return the number of suggestions, those with the highest confidence, and the most suggested notes.
+    """Return the number of suggestions and those with the highest confidence.
 
     With `names_first`, names come before phrases, because the confidence of phrases is not calibrated.
     """
@@ -91,13 +90,6 @@ def summary(
         lines += [
             f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(say(suggestion.reason))}",
-        ]
-    targets = Counter(suggestion.target for _note, suggestion in rows)
-    often = [(target, number) for target, number in targets.most_common(_MAX_TARGETS) if number > 1]
-    if often:
-        lines += ["", say(_("Notes suggested most often as a link target:"))]
-        lines += [
-            f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]
     return "\n".join(lines)
 

@@ -241,13 +241,6 @@ class _Stages:
         self._without_verdict = 0
         self._gates = {id(model.gates): model.gates for model in every_model(models)}.values()
         if isinstance(progress, Narrator):
-            budgets = [model.budget for model in every_model(models)]
-
-            def left_s() -> float | None:
-                lefts = (budget.left_s for budget in budgets)
-                return min((left for left in lefts if left is not None), default=None)
-
-            progress.at_most(left_s)
             for gates in self._gates:
                 gates.tell, gates.changed = progress.tell, self._tell_trouble
         for name, total in self._totals.items():

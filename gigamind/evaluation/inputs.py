@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 from gigamind.datasets.check import CheckedRows
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
-from gigamind.errors import DatasetError, NotesError
+from gigamind.errors import DatasetError
 from gigamind.evaluation.options import EvalOptions
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
 from gigamind.vault.notes import Vault
-from gigamind.vault.walk import note_states, notes_hash
+from gigamind.vault.walk import notes_hash
 
 Item = TypeVar("Item")
 _ERRORS_SHOWN = 5
@@ -66,43 +66,10 @@ class Inputs:
     def notes_hash(self) -> str:
         """Return `walk.notes_hash`; empty without a vault."""
         options = self.options
-        return (
-            notes_hash(options.notes, options.notes_hash_mode, self._left_out)
-            if options.notes
-            else ""
-        )
-
-    @property
-    def _left_out(self) -> tuple[str, ...]:
-        return (*self.options.exclude, *self.options.notes_hash_exclude)
-
-    def note_states(self) -> dict[str, bytes]:
-        """Return `walk.note_states`; empty without a vault, or if it cannot be read."""
-        options = self.options
         if not options.notes:
-            return {}
-        try:
-            return note_states(options.notes, options.notes_hash_mode, self._left_out)
-        except NotesError:  # reported when the notes are read
-            return {}
-
-    def warnings_since(self, before: Mapping[str, bytes]) -> tuple[Message, ...]:
-        """Return a warning if notes changed during the run, given their states `before` it."""
-        now = self.note_states()
-        changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
-        if not changed:
-            return ()
-        more = ["..."] if len(changed) > _ERRORS_SHOWN else []
-        return (
-            n_(
-                "{n} note changed during the run: {notes}. The results describe the notes as gigamind read them."
-                " Evaluate again while the notes do not change.",
-                "{n:,} notes changed during the run: {notes}. The results describe the notes as gigamind read"
-                " them. Evaluate again while the notes do not change.",
-                n=len(changed),
-                notes=[*changed[:_ERRORS_SHOWN], *more],
-            ),
-        )
+            return ""
+        left_out = (*options.exclude, *options.notes_hash_exclude)
+        return notes_hash(options.notes, options.notes_hash_mode, left_out)
 
     def prepared(
         self, checked: CheckedRows[Any], vault: Vault | None, not_sampled: int

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from gigamind.i18n import Text, _, joined
@@ -33,38 +34,12 @@ class Narrator(Progress, Protocol):
         """Report the problem of the current stage, or ""; called repeatedly, as no item may end for minutes."""
         ...
 
-    def at_most(self, left: "Left") -> None:
-        """Set a function that returns the time limit of the rest of the run."""
-        ...
-
-
-Left = Callable[[], float | None]
-"""Returns the seconds that are left; None without a limit."""
-
-
-def _endless() -> float | None:
-    return None
-
 
 class Quiet:
     """Ignores all progress."""
 
     def stage(self, name: Text, done: int, total: int) -> None:
         del name, done, total
-
-
-def left_s(pieces: int, seconds: float, left: int, at_most: Left = _endless) -> float | None:
-    """Estimate the seconds for the remaining pieces from those that ended, within the limit; None if unknown."""
-    expected = (seconds / pieces * left if pieces else None), at_most()
-    return min((estimate for estimate in expected if estimate is not None), default=None)
-
-
-def clock(seconds: float | None) -> str:
-    """Format a duration, such as 0:12:30."""
-    if seconds is None:
-        return "-:--:--"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 class Lines:
@@ -77,15 +52,15 @@ class Lines:
         self._started: dict[str, tuple[float, int]] = {}
         self._shown: Text = ""
         self._trouble: Text = ""
-        self._pieces = 0, 0.0, 0
-        self._at_most: Left = _endless
+        self._left_s: float | None = None
 
     def stage(self, name: Text, done: int, total: int) -> None:
         if total >= _MANY and name not in self._started:
             self._reported_at = -math.inf  # a long stage is reported as it starts
         started, first = self._started.setdefault(name, (time.monotonic(), done))
         self._shown = _("{stage} {done}/{total}", stage=name, done=done, total=total)
-        self._pieces = done - first, time.monotonic() - started, total - done
+        ended, taken_s = done - first, time.monotonic() - started
+        self._left_s = taken_s / ended * (total - done) if ended else None
         self._report_sometimes()
 
     def tell(self, line: Text) -> None:
@@ -95,17 +70,11 @@ class Lines:
         self._trouble = text
         self._report_sometimes()
 
-    def at_most(self, left: Left) -> None:
-        self._at_most = left
-
     def _report_sometimes(self) -> None:
         if time.monotonic() - self._reported_at < self._every_s:
             return
         self._reported_at = time.monotonic()
-        seconds = left_s(*self._pieces, self._at_most)
-        left = "" if seconds is None else _("{time} left", time=clock(seconds))
-        if self._at_most() == 0:
-            left = _(
-                "time limit reached: gigamind sends no more requests and waits for those already sent"
-            )
+        left = ""
+        if self._left_s is not None:
+            left = _("{time} left", time=str(timedelta(seconds=round(self._left_s))))
         self.tell(joined(filter(None, (self._shown, self._trouble, left)), ", "))

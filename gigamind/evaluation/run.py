@@ -16,7 +16,6 @@ from pydantic import BaseModel
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation import shards
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
-from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import announcing_failure
@@ -129,30 +128,25 @@ def free_folder(home: Path, started: datetime) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """An evaluation that is ready, the time that took, and the states of the notes before it was read."""
+    """An evaluation that is ready, and the time that took."""
 
     evaluation: Evaluation[Any, Any, Any]
     options: EvalOptions
     opening_ms: float
-    inputs: Inputs
-    notes: Mapping[str, bytes]
 
     def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
         record: Record[Any, Any] = self.evaluation.record(run, started)
         attempts = run.model_run.attempts if run.model_run else ()
         scripted = any(attempt.fingerprint == SCRIPTED for attempt in attempts)
         first = (_SCRIPTED_WARNING,) if scripted else ()
-        last = self.inputs.warnings_since(self.notes)
-        warnings = (*first, *self.options.idle_in_gate(), *record.run.warnings, *last)
+        warnings = (*first, *self.options.idle_in_gate(), *record.run.warnings)
         return replace(record, run=record.run.model_copy(update={"warnings": warnings}))
 
 
 def _opened(task: AnyTask, options: EvalOptions, progress: Progress) -> _Opened:
-    inputs = Inputs(options)
-    notes = inputs.note_states()
     start = time.perf_counter()
     evaluation = task.open(options, progress)
-    return _Opened(evaluation, options, _ms_since(start), inputs, notes)
+    return _Opened(evaluation, options, _ms_since(start))
 
 
 def _scored(opened: _Opened, progress: Progress) -> Run[Any]:

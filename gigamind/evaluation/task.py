@@ -145,16 +145,15 @@ _SECONDS = 90  # longer times are shown in minutes
 
 
 def _time(low: float, high: float) -> Message:
-    least, most = (max(1, round(seconds)) for seconds in (low, high))
-    minutes, most_minutes = round(low / 60), round(high / 60)
     if high < _SECONDS:
-        together = _("{low} to {high} s", low=least, high=most)
-        return _("{low} s", low=least) if least == most else together
-    if low < _SECONDS:
-        return _("{low} s to {high} min", low=least, high=most_minutes)
-    if minutes == most_minutes:
-        return _("{low} min", low=minutes)
-    return _("{low} to {high} min", low=minutes, high=most_minutes)
+        least, most = (max(1, round(seconds)) for seconds in (low, high))
+        return (
+            _("{low} to {high} s", low=least, high=most) if least < most else _("{low} s", low=most)
+        )
+    least, most = round(low / 60), round(high / 60)
+    return (
+        _("{low} to {high} min", low=least, high=most) if least < most else _("{low} min", low=most)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gigamind.errors import InputError, NotesError
 from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.spec import units_of
@@ -375,13 +376,7 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
 
 def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> Document:
     """Return the page of a run that ended without results; `subject` names the planned evaluation."""
-    match exit_code:
-        case 1:
-            sentence = _("Not run: {reason}", reason=message)
-        case 2:
-            sentence = _(
-                "Not run: the notes or their index cannot be read. {reason}", reason=message
-            )
-        case _other:
-            sentence = _("No result: {reason}", reason=message)
+    sentence = _("Not run: {reason}", reason=message)
+    if exit_code not in {InputError.exit_code, NotesError.exit_code}:
+        sentence = _("No result: {reason}", reason=message)
     return shaped(TASKS[task], subject, verdict=Banner(sentence))

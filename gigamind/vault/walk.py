@@ -178,18 +178,6 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
     return total.hexdigest()
 
 
-def note_states(
-    root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()
-) -> dict[str, bytes]:
-    """Return for each Markdown file, by path, bytes that change with it; `notes_hash` covers attachments too.
-
-    Raises:
-        NotesError: as for `notes_hash`.
-    """
-    files = walk(root, (*DEFAULT_EXCLUDES, *exclude)).files
-    return {file.path: _state(file, mode) for file in files if file.path.lower().endswith(".md")}
-
-
 def _state(file: VaultFile, mode: HashMode) -> bytes:
     try:
         if mode == "mtime":

@@ -119,16 +119,6 @@ def test_caches_disk_prefect_and_keys_that_cannot_be_used_are_told(doctor, healt
     assert any("queries.jsonl" in what for _, what in problems)
 
 
-def test_a_variable_that_nothing_reads_is_noted(doctor, monkeypatch):
-    monkeypatch.setenv("GIGAMIND_EVAL_SERCH_TOPK", "3")
-    monkeypatch.setenv("GIGAMIND_EVAL_SEARCH_ALPHA", "0.5")
-    told, problems = doctor()
-    (note,) = (one for one in told["findings"] if one["area"] == "variables")
-    assert problems == {}
-    assert "GIGAMIND_EVAL_SERCH_TOPK" in note["what"]
-    assert "GIGAMIND_EVAL_SEARCH_TOPK" in note["mend"]
-
-
 def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
     ended = gigamind("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "ko")
     assert (ended.code, ended.stderr) == (0, "")

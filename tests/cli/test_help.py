@@ -1,7 +1,6 @@
 """Pages of help: the few options first, all with `--help-all`, and examples that can be typed."""
 
 import os
-import re
 import subprocess
 import sys
 
@@ -59,18 +58,6 @@ def test_quiet_asks_nobody(case, gigamind):
     assert (ended.code, ended.stdout) == (1, "")
     assert "--quiet" in ended.stderr
     assert "--yes" in ended.stderr
-
-
-def test_no_color_is_kept_to_where_a_terminal_has_colours(case, gigamind, monkeypatch):
-    (case / "quotes.jsonl").write_text('{"quote": "deploy"}\n{"quote": "no"}\n', "utf-8")
-    asked = ("align", "--source", "vault/deploy.md", "--quotes", "quotes.jsonl")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured = re.compile(r"\x1b\[(\d+;)*[34]\d[;m]")
-    assert coloured.search(gigamind(*asked).stdout)
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not coloured.search(gigamind(*asked).stdout)
 
 
 def test_commands_options_and_values_are_completed():

@@ -104,10 +104,8 @@ def commands(model):
     yield "judge certify", ("judge", "certify", "runs/a", "--out", "card")
     yield "judge attack", ("judge", "attack", "unanswerable_llm", *model, "--out", "attacks.json")
     yield "judge test", ("judge", "test", "unanswerable_llm", *model, "--out", "tests.json")
-    asked = ("--api-base", model[3], "--judge", "unanswerable_llm")
     yield "init", ("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "en")
     yield "doctor", ("doctor",)
-    yield "llm check", ("llm", "check", "--model", "openai/judge", *asked)
 
 
 # Alike but for the format that they read; tuning takes its time.
@@ -260,7 +258,8 @@ def test_every_command_that_prints_figures_has_json():
     assert having == OUTPUTS.keys()
     # What is left prints events as JSON lines already, waits for a signal, or tells in sentences.
     others = commands.keys() - having
-    assert others == {"memory events", "serve", "llm serve", "llm fake-server", "llm batches"}
+    llm = {"llm check", "llm serve", "llm fake-server", "llm batches"}
+    assert others == {"memory events", "serve", *llm}
 
 
 def test_an_error_leaves_standard_output_empty_and_keeps_its_exit_code(case, gigamind):

@@ -59,7 +59,11 @@ def test_results_of_deceptive_judges_are_shown_with_the_card(gigamind, run_folde
     }
     liars["liars"] = [{"name": "pastes_one_line"} | figures]
     tests = run_folder.parent / "tests.json"
-    tests.write_text(json.dumps({"fingerprint": "f" * 64, "liars": liars}), encoding="utf-8")
+    report = {"kind": "search_qa", "fingerprint": "f" * 64, "model": "m", "liars": liars}
+    passed = {"hits": 0, "of": 0, "rate": None, "low": None, "high": None}
+    overall = {"name": "all", "tests": 0, "passed": passed, "unscored": 0}
+    groups = dict.fromkeys(("by_failure", "by_language", "tests"), ())
+    tests.write_text(json.dumps(report | {"overall": overall} | groups), encoding="utf-8")
     ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
     text = (run_folder.parent / "card" / "judge_card.md").read_text("utf-8")

@@ -299,9 +299,7 @@ def test_a_report_that_cannot_be_written_ends_in_3(try_judge, tmp_path):
 @pytest.mark.parametrize(
     ("command", "number"), [("test", signal.SIGINT), ("attack", signal.SIGTERM)]
 )
-def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
-    try_judge, server, monkeypatch, command, number
-):
+def test_a_stopped_trial_reuses_its_stored_replies(try_judge, server, monkeypatch, command, number):
     answered = 0
 
     def respond(_):
@@ -316,10 +314,6 @@ def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
     stopped = try_judge(command, "--max-in-flight", 1)
 
     assert stopped.code == 128 + number
-    # The first six requests of attacks are cases without an attack.
-    measured = ["6", "of", "6"] if command == "test" else ["0", "of", "0"]
-    assert " ".join(measured) in " ".join(rows_of(stopped.stdout)["all"])
-    assert "first 6 cases" in stopped.stderr
     assert "cost:" in stopped.stderr
 
     monkeypatch.setattr(server, "respond", lambda _: DENIAL)

@@ -1,4 +1,3 @@
-import json
 import re
 import signal
 import subprocess
@@ -76,8 +75,6 @@ def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server,
     assert hint in advice
     assert "sk-secret" not in ended.stderr
     assert server.seen.total == before + 1
-    told = json.loads(check(f"openai/judge;fault={fault}", "--json").stdout)
-    assert (told["advice"], bool(told["error"])) == (advice, True)
 
 
 def test_a_server_without_structured_output_passes_in_the_other_mode(check):
@@ -94,22 +91,13 @@ def test_each_judge_asks_one_case_a_language_with_its_own_prompt_and_schema(chec
     assert head.split() == ["judge", "tokens", "seconds", "reply"]
     assert [re.split(r"  +", line)[:2] for line in lines] == [
         [name, language]
-        for names in (
-            ("search_qa", "search_qa: second check"),
-            ("unanswerable_llm",),
-            ("quality_gate",),
-        )
+        for name in ("search_qa", "unanswerable_llm", "quality_gate")
         for language in ("ko", "en")
-        for name in names
-    ] + [[name, language] for name in ("memory", "generate-queries") for language in ("ko", "en")]
-    assert "refused 0 of 3 false statements" in lines[1]
+    ]
     assert "gigamind judge test search_qa --model openai/judge" in advice
     prompts = [body["messages"][0]["content"] for body in server.seen.bodies]
     assert len(prompts) == len(lines) + 1 == len(set(prompts))
-    assert (
-        sum("휴가" in one or "노트" in one or "대화" in one or "진술" in one for one in prompts)
-        == 7
-    )
+    assert sum("휴가" in one or "노트" in one for one in prompts) == 4
 
 
 def test_one_judge_alone_is_checked_and_what_it_drops_is_told(check, server, tmp_path):
@@ -132,9 +120,8 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
 
     assert ended.code == 3
     assert ended.stdout.count("failed (invalid_output)") == 2
-    assert ended.stdout.count(" false statements") == 2
     assert "--structured md_json" in ended.stderr
-    assert "2 of 12" in ended.stderr
+    assert "2 of 6" in ended.stderr
 
 
 def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
@@ -210,13 +197,11 @@ def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
     )
     with started:
         url = re.search(r"http://\S+?/v1", started.stdout.readline())[0]
-        ended = gigamind("llm", "check", "--model", "openai/judge", "--api-base", url, "--json")
+        ended = gigamind("llm", "check", "--model", "openai/judge", "--api-base", url)
         started.send_signal(signal.SIGINT)
         assert started.wait(20) == 0
         assert url in started.stdout.read()  # in the command to copy
-    cases = json.loads(ended.stdout)["cases"]  # every judge can read what it says
-    assert [(one["judge"], one["error"]) for one in cases if one["error"]] == []
-    assert (ended.code, len(cases)) == (0, 12)
+    assert (ended.code, ended.stderr) == (0, "")  # every judge can read what it says
 
 
 def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(

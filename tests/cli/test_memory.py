@@ -31,10 +31,10 @@ def graduate(tmp_path):
     (tmp_path / "standup.jsonl").write_text(SESSION, encoding="utf-8")
     (tmp_path / "e.json").write_text(json.dumps(EXTRACTED), encoding="utf-8")
 
-    def invoke(*options, session=tmp_path / "standup.jsonl", stdin=None):
+    def invoke(*options, session=tmp_path / "standup.jsonl"):
         arguments = ["graduate", "--session", str(session), "--extracted", str(tmp_path / "e.json")]
         arguments += ["--log", str(tmp_path / "m.db"), *options]
-        return CliRunner().invoke(memory, arguments, input=stdin)
+        return CliRunner().invoke(memory, arguments)
 
     return invoke
 
@@ -57,7 +57,7 @@ def test_graduate_says_what_is_verified_and_why_the_rest_is_not(graduate):
 
 
 def test_json_carries_the_state_of_each_entry(graduate):
-    good, bad = json.loads(graduate("--format", "json").stdout)
+    good, bad = json.loads(graduate("--json").stdout)
     assert (good["session_id"], good["stage"], good["evidence_aligned"]) == (
         "standup",
         "verified",
@@ -87,16 +87,9 @@ def test_what_counts_as_found_is_an_option(tmp_path, option, aligned):
     one = ["graduate", "--session", str(session), "--extracted", str(extracted)]
     for command in (one, ["graduate-all", "--folder", str(tmp_path)]):
         log = ["--log", str(tmp_path / f"{command[0]}.db")]
-        result = CliRunner().invoke(memory, [*command, *log, *option, "--format", "json"])
+        result = CliRunner().invoke(memory, [*command, *log, *option, "--json"])
         [told] = json.loads(result.stdout)
         assert (len(told["evidence"]) if "evidence" in told else told["quotes_aligned"]) == aligned
-
-
-def test_the_session_may_come_from_standard_input_and_be_named(graduate):
-    entries = json.loads(
-        graduate("--format", "json", "--session-id", "x", session="-", stdin=SESSION).stdout
-    )
-    assert entries[0]["session_id"] == "x"
 
 
 def test_events_are_printed_a_line_each_and_only_once_for_the_same_session(graduate, tmp_path):
@@ -186,7 +179,7 @@ def test_graduate_all_reports_every_session_and_ends_in_an_error_when_one_fails(
 
 
 def test_graduate_all_writes_its_reports_as_json_too(graduate_all):
-    (report,) = json.loads(graduate_all("--format", "json").stdout)
+    (report,) = json.loads(graduate_all("--json").stdout)
     assert (report["session"], report["verified"], report["failed_quotes"]) == (
         "standup",
         1,

@@ -2,43 +2,12 @@
 
 import re
 
-import pytest
 from terminal import Terminal
 
-from gigamind.cli.progress import rate_of
 from gigamind.evaluation import progress as progress_of_logs
-from gigamind.evaluation.progress import Lines, clock, left_s
+from gigamind.evaluation.progress import Lines
 
 SLOW = "openai/judge;slots=1;lat=300;sid=screen"
-
-
-@pytest.mark.parametrize(
-    ("pieces", "seconds", "rate"),
-    [(0, 9, ""), (3, 0, ""), (30, 2, "15/s"), (1, 2, "0.5/s"), (3, 600, "0.3/min")],
-)
-def test_a_rate_is_told_in_the_unit_that_says_something(pieces, seconds, rate):
-    assert rate_of(pieces, seconds) == rate
-
-
-def test_the_time_left_goes_by_what_has_ended():
-    assert (left_s(0, 60, 30), left_s(3, 60, 27)) == (None, 540)
-    assert (clock(None), clock(540), clock(3725)) == ("-:--:--", "0:09:00", "1:02:05")
-
-
-def test_the_time_left_is_no_more_than_a_limit_leaves():
-    assert left_s(3, 60, 27, lambda: 100.0) == 100
-    assert left_s(3, 60, 27, lambda: 1000.0) == 540
-    assert left_s(0, 60, 30, lambda: 100.0) == 100
-    assert left_s(0, 60, 30, lambda: None) is None
-
-    told: list[str] = []
-    lines = Lines(told.append, every_s=0)
-    lines.at_most(lambda: 90.0)
-    lines.stage("Judging", 0, 5)
-    lines.at_most(lambda: 0.0)
-    lines.trouble("1 time-out")
-    assert told[0] == "Judging 0/5, 0:01:30 left"
-    assert told[1].startswith("Judging 0/5, 1 time-out, ")
 
 
 def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_its_minutes(
@@ -55,7 +24,7 @@ def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_i
     assert server.seen.total - before == 1  # it ends after the limit
     assert ended.code == 3
     assert "--resume slow" in ended.stderr
-    shown = re.findall(r"^Judging 0/3, 0:00:0[0-2] left$", ended.stderr, re.MULTILINE)
+    shown = re.findall(r"^Judging 0/3$", ended.stderr, re.MULTILINE)
     assert len(shown) >= 2
 
 

@@ -18,8 +18,6 @@ from gigamind.cli.main import stoppable
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
-IGNORED = "Ctrl-C"
-
 
 # As a shell starts `command &` in a script.
 IN_BACKGROUND = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
@@ -85,7 +83,6 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     exit_code, out, errors = ended(process, number)
 
     assert (exit_code, word in errors) == (code, True), errors
-    assert (IGNORED in errors) == ignoring
     assert "Traceback" not in errors
     assert "Report: out/report.html" in out
     assert "--resume out" in out.splitlines()[0]
@@ -133,12 +130,9 @@ def test_sigterm_in_the_middle_of_a_task_is_no_error_of_it_and_a_second_one_wait
 
 def test_a_server_that_plays_a_model_ends_well_in_the_background(tmp_path):
     process = start(tmp_path, "llm", "fake-server", "--port", 0, ignoring=True)
-    line = process.stderr.readline()
     assert "Ctrl-C" in process.stdout.readline()
     code, _, _ = ended(process, signal.SIGTERM)
     assert code == 0
-    assert IGNORED in line
-    assert str(process.pid) in line
 
 
 @pytest.mark.parametrize(

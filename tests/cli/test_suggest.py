@@ -222,7 +222,6 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
     rows = [line for line in lines if line.startswith("  0.99  ")]
     assert rows[0] == '  0.99  n00.md:1: "gate" → [[gate]]'
     assert len([line for line in lines if '"gate" → ' in line]) == 20
-    assert lines[-2:] == ["  2000  [[gate]]", "   100  [[other]]"]
     assert len(lines) < 60
 
 

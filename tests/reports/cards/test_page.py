@@ -4,8 +4,7 @@ import pytest
 from rich.console import Console
 
 from gigamind.i18n import translator
-from gigamind.reports.cards.deceptive import deceptive_blocks
-from gigamind.reports.cards.page import card_document
+from gigamind.reports.cards.page import card_document, deceptive_blocks
 from gigamind.reports.document import (
     Bullets,
     Conditions,
