@@ -38,8 +38,8 @@ _PATH = re.compile(r"[/\\]$|[/\\][\w-]*+\.[a-z]\w*+$|[/\\].+[/\\]", re.IGNORECAS
 # A step of a path through menus; markup is line feeds here.
 _STEP = re.compile(r"(?<!\s)\s{1,6}+[>▸›»→]\s{1,6}+")
 _ITEM = r"[^\s.,:;!?()\[\]<>|→▸›»]"
-_FIRST_ITEM = re.compile(rf"(?<!{_ITEM})(?:{_ITEM}++ )?{_ITEM}++$")
-_LAST_ITEM = re.compile(rf"{_ITEM}++(?: {_ITEM}++)?")
+_FIRST_ITEM = re.compile("(?<!I)(?:I++ )?I++$".replace("I", _ITEM))
+_LAST_ITEM = re.compile("I++(?: I++)?".replace("I", _ITEM))
 _ITEM_CHARS = 40
 _NO_ITEM = frozenset(".,:;!?()")
 _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
