@@ -118,20 +118,3 @@ class SearchQAReply(ClaimsReply, frozen=True):
     def tells_omissions(self) -> bool:
         """Whether its list of omissions was readable; otherwise completeness is unknown."""
         return bool(self.omissions) or _OMISSIONS not in self.unread_fields
-
-
-class SentenceParts(ModelReply, frozen=True):
-    """What the model says of one sentence."""
-
-    id: int = Field(description="number of the sentence")
-    parts: Annotated[tuple[Quotation, ...], Most(20)] = Field(
-        description="the sentence, cut into its claims, copied character for character"
-    )
-
-
-class PartsReply(ModelReply, frozen=True):
-    """A reply about the claims that sentences make."""
-
-    sentences: Annotated[tuple[SentenceParts, ...], Most(MOST_CLAIMS)] = Field(
-        description="one for each sentence asked about"
-    )
