@@ -28,7 +28,6 @@ from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     ClaimsReply,
     Omission,
-    PartsReply,
     ReportedRole,
     ReportedVerdict,
     SearchQAReply,
@@ -269,10 +268,6 @@ class ScriptedJudge:
             return self.reply(answer).model_dump()
         if fields == ClaimsReply.requested_fields():
             return self.reply(answer).model_dump(include={"claims"})
-        if fields == PartsReply.requested_fields():
-            return PartsReply(
-                sentences=()
-            ).model_dump()  # not split: the labels are about sentences
         return self._second_check(answer, schema, prompt)
 
     def _second_check(

@@ -121,7 +121,6 @@ class PlannedCall:
     Attributes:
         request: its `max_tokens` is not used.
         least, most: tokens of the reply.
-        all_members: whether every panel member sends it; otherwise only the first one.
         what: the purpose of the request.
         model: the model that receives it, if not those that vote.
         certain: whether it is always sent; otherwise it counts only for the upper end of an estimate.
@@ -130,7 +129,6 @@ class PlannedCall:
     request: Request
     least: int
     most: int
-    all_members: bool = True
     what: Text = _JUDGING
     model: str = ""
     certain: bool = True

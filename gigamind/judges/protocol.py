@@ -172,7 +172,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     def calls(self, case: Case_contra, options: ModelOptions) -> int:
         """Return the number of requests for a case, assuming that every first reply is usable; raises as `models`."""
         votes = self.repeats * len(self.voters(options))
-        return sum(votes if call.all_members else 1 for call in self.planned(case))
+        return votes * sum(1 for _ in self.planned(case))
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.judges.quality_gate import ChecklistReply
-from gigamind.judges.search_qa.reply import ClaimsReply, PartsReply, SearchQAReply
+from gigamind.judges.search_qa.reply import ClaimsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import LooksReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.llm.dialects import sent_schema
@@ -31,7 +31,6 @@ EVERY = (
     UnanswerableReply,
     SearchQAReply,
     ClaimsReply,
-    PartsReply,
     LooksReply,
     ChecklistReply,
     Statements,

@@ -1,28 +1,23 @@
 """Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
 
-With `claims = "llm"`, a model first reports where the claims of a sentence begin. Every word stays in one of the parts.
-
 The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
 """
 
 import asyncio
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Annotated, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.evidence.align import align
-from gigamind.evidence.result import Aligned, is_same_place
+from gigamind.evidence.result import is_same_place
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
@@ -47,19 +42,15 @@ from gigamind.judges.search_qa.reply import (
     RULES,
     ClaimFinding,
     ClaimsReply,
-    PartsReply,
     ProofRules,
     SearchQAReply,
 )
 from gigamind.judges.search_qa.second_look import SecondLook, Trial, load_second_look, statement_of
 from gigamind.judges.search_qa.segments.citations import (
-    end_of_citations,
-    with_citations_blank,
-    without_citations,
     without_note_names,
 )
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece, composed, piece
+from gigamind.judges.search_qa.segments.lines import Piece
 from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import (
     LANGUAGES,
@@ -67,14 +58,12 @@ from gigamind.judges.spec import (
     LlmJudge,
     PromptName,
     fingerprint_of,
-    load_judge_prompt,
     load_llm_judge,
 )
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import Prompt, as_json
-from gigamind.spans import Span
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
@@ -91,8 +80,6 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     second_model: Annotated[str, Field(max_length=200)] = ""
     second_prompt: PromptName = "search_qa_second/v1"
-    claims: Literal["sentences", "llm"] = "sentences"
-    claims_prompt: PromptName = "search_qa_claims/v1"
 
     def tokens_for(self, claims: int) -> int:
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
@@ -100,29 +87,23 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
 
 @dataclass(frozen=True, slots=True)
 class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
-    """The judge in one language; without `cutting` only code splits sentences, without `second` no second check."""
+    """The judge in one language; without `second` no second check."""
 
-    cutting: Prompt | None = None
     second: SecondLook | None = None
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        more = (self.cutting, self.second.prompt if self.second else None)
-        return (self.prompt, *filter(None, more))
+        return (self.prompt, self.second.prompt) if self.second else (self.prompt,)
 
 
 def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
     """Return the judge of a file with its prompts in one language; raises as `load_llm_judge`."""
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
-    file, cutting, second = judge.file, None, None
-    parts: list[str | type[BaseModel]] = [judge.fingerprint, f"rules {RULES}"]
-    if file.claims == "llm":
-        cutting = load_judge_prompt(file.claims_prompt, language, ("sentences",))
-        parts += [cutting.fingerprint, PartsReply]
+    file, second, parts = judge.file, None, [judge.fingerprint, f"rules {RULES}"]
     if file.second_look != "never":
         second = load_second_look(file.second_prompt, language, file.second_model)
         parts.append(second.fingerprint)
-    return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), cutting, second)
+    return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
 
 
 class Questions:
@@ -260,24 +241,6 @@ async def _second_look(
     return trial, dict(zip(statements, confirmed, strict=True))
 
 
-async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple[Piece, ...]:
-    """Return the pieces of an answer, split by code alone, or further by the model, as the judge file says.
-
-    Raises:
-        LlmError: the reply is unusable, or there are more claims than the file allows (`context_too_long`).
-    """
-    pieces = pieces_of(answer)
-    refuse_too_many(pieces, judge.file.max_claims)
-    parts_by_id: dict[int, tuple[str, ...]] = {}
-    for messages, sentences in cutting_calls(judge, answer, pieces):
-        most, mark = judge.file.tokens_for(sentences), judge.fingerprint
-        reply = await asking.ask(messages, PartsReply, fingerprint=mark, max_tokens=most)
-        parts_by_id |= {sentence.id: sentence.parts for sentence in reply.sentences}
-    pieces = refined(answer, pieces, parts_by_id)
-    refuse_too_many(pieces, judge.file.max_claims)
-    return pieces
-
-
 def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
     """Raise LlmError (`context_too_long`) if an answer has more than `most` claims."""
     if (claims := len(claims_of(pieces))) > most:
@@ -301,14 +264,14 @@ async def judge_answer_by_panel(
     """Return the judgement of the panel in the judge file.
 
     Raises:
-        LlmError: see `cut_answer`; also `judge_answer` without a panel, `collect_votes` with one.
+        LlmError: too many claims (`context_too_long`); also `judge_answer` without a panel, `collect_votes` with one.
     """
     judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:
         return PanelOfAnswer(None, None, {}, {})
-    # All members vote on the same claims, so one model splits them for all.
-    pieces = await cut_answer(judge, case.answer, asking)
+    pieces = pieces_of(case.answer)
+    refuse_too_many(pieces, judge.file.max_claims)
 
     async def ask(member: PanelMember) -> Vote[float]:
         judgement = judgements[member] = await judge_answer(judge, case, pieces, asking, member)
@@ -406,7 +369,6 @@ def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
 
 # Minimum tokens of a reply, and of each claim in it.
 _LEAST_REPLY, _LEAST_CLAIM = 120, 40
-_PARTS = 2  # usual maximum of claims per sentence that a model splits
 _DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
@@ -420,10 +382,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         "utility": "graded",
         "supported": "binary",
     }
-
-    @property
-    def cuts(self) -> bool:
-        return self.judge_in("").cutting is not None
 
     def looking_once(self) -> "SearchQA":
         """Return the judge without second checks: doubtful claims stay unverified."""
@@ -442,22 +400,13 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         if not case.answer.strip() or not case.has_context:
             return
         judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
-        for messages, sentences in cutting_calls(judge, case.answer, pieces):
-            yield PlannedCall(
-                counted(messages, PartsReply.model_json_schema()),
-                _LEAST_CLAIM * sentences,
-                judge.file.tokens_for(sentences),
-                all_members=False,
-                what=_("splitting the claims of"),
-            )
-        claims = _PARTS if judge.cutting else 1
         questions = Questions(judge, case, pieces, KEY)
         for place, ids in enumerate(questions.batches()):
             messages = questions.messages(ids, "claims" if place else "whole")
             yield PlannedCall(
                 counted(messages, SearchQAReply.model_json_schema()),
                 _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids),
-                judge.file.tokens_for(claims * len(ids)),
+                judge.file.tokens_for(len(ids)),
             )
         if judge.second and questions.claims:
             doubtful = [
@@ -474,84 +423,3 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
     """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
     return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
-
-
-_LEAST_WORDS = 2  # of a part; a single word makes no statement
-_STOPS = " \t\n.,;:!?。，、！？…"
-_BETWEEN_WORDS = re.compile(rf"\s|\[|$|[{re.escape(_STOPS)}\"'”’)」』]+(?:\s|\[|$)|[,;:，、](?!\d)")
-_STOPS_BEHIND = re.compile(r"[.!?。！？…]*")
-_AROUND = " \t\n,;·/–—-、，"
-
-
-def cutting_calls(
-    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece]
-) -> Iterator[tuple[list[Message], int]]:
-    """Yield the requests that split an answer's claims, each with its number of sentences."""
-    if judge.cutting is None:
-        return
-    several = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
-    size = judge.file.claims_per_call
-    for start in range(0, len(several), size):
-        batch = several[start : start + size]
-        shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
-        yield (judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)), len(batch))
-
-
-def refined(
-    answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
-) -> tuple[Piece, ...]:
-    """Return the pieces, with claims of these ids replaced by their parts; `uncut` if these do not occur in order."""
-    numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
-    cut_pieces: list[Piece] = []
-    for whole in pieces:
-        parts = parts_by_id.get(numbers.get(whole.span, 0), ()) if whole.role != "other" else ()
-        cut_pieces += _in_parts(answer, whole, parts) if len(parts) > 1 else (whole,)
-    return tuple(cut_pieces)
-
-
-def _may_state_two(whole: Piece, answer: str) -> bool:
-    prose = whole.text == without_citations(whole.span.slice(answer))
-    return prose and len(whole.text.split()) >= 2 * _LEAST_WORDS
-
-
-def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, ...]:
-    sentence = composed(whole.span.slice(answer))
-    spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
-    places = [sentence.origin(span) for span in spans]
-    start = whole.span.start
-    at = (Span(start + place.start, start + place.end) for place in places)
-    cuts = [piece(answer, span, whole.shape) for span in at]
-    if not cuts or any(len(part.text.split()) < _LEAST_WORDS for part in cuts):
-        return (replace(whole, cut="uncut"),)
-    cited = [part.cited for part in cuts]
-    # Without citations of its own, a part has those of the next cited part, else of the closest one before.
-    return tuple(
-        replace(part, cut="part", cited=next(filter(None, (*cited[at:], *cited[at::-1])), ()))
-        for at, part in enumerate(cuts)
-    )
-
-
-def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
-    """Return the spans of the parts, which together cover every word; [] if they do not occur in this order."""
-    shown = with_citations_blank(sentence)  # as shown to the model, with the same offsets
-    ends = [0]
-    for part in parts:
-        place = align(part.rstrip(_STOPS), shown[ends[-1] :])
-        if not isinstance(place, Aligned):
-            return []
-        end = ends[-1] + place.span.end
-        if not _BETWEEN_WORDS.match(sentence, end):
-            return []
-        # With the citations after the part, if there are any.
-        stops = _STOPS_BEHIND.match(sentence, end)
-        at = stops.end() if stops else end
-        behind = end_of_citations(sentence, at)
-        ends.append(behind if behind > at else end)
-    ends[-1] = len(sentence)
-    return [_trimmed(sentence, start, end) for start, end in pairwise(ends)]
-
-
-def _trimmed(sentence: str, start: int, end: int) -> Span:
-    text = sentence[start:end]
-    start += len(text) - len(text.lstrip(_AROUND))
-    return Span(start, max(start, start + len(sentence[start:end].rstrip())))

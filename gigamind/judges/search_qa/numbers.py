@@ -265,16 +265,6 @@ def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
     return False
 
 
-def are_reordered(in_claim: Sequence[Number], in_source: Sequence[Number]) -> bool:
-    """Return whether numbers with one unit are in another order than in the source."""
-    at = {(original.value, original.unit): place for place, original in enumerate(in_source)}
-    places: dict[str, list[int]] = {}
-    for number in in_claim:
-        if (number.value, number.unit) in at:
-            places.setdefault(number.unit, []).append(at[number.value, number.unit])
-    return any(own != sorted(own) for own in places.values())
-
-
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
     """Return the numbers in digits of a claim that are not known, as written in the claim, each once."""
     new = (

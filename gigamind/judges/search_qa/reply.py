@@ -13,7 +13,7 @@ ReportedRole = Literal[
 ]
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict: rules of proof, of
 # numbers or of utility, or how an answer is split into claims.
-RULES = 10
+RULES = 11
 MOST_CLAIMS = 200
 """Sentences of one call."""
 
@@ -118,20 +118,3 @@ class SearchQAReply(ClaimsReply, frozen=True):
     def tells_omissions(self) -> bool:
         """Whether its list of omissions was readable; otherwise completeness is unknown."""
         return bool(self.omissions) or _OMISSIONS not in self.unread_fields
-
-
-class SentenceParts(ModelReply, frozen=True):
-    """What the model says of one sentence."""
-
-    id: int = Field(description="number of the sentence")
-    parts: Annotated[tuple[Quotation, ...], Most(20)] = Field(
-        description="the sentence, cut into its claims, copied character for character"
-    )
-
-
-class PartsReply(ModelReply, frozen=True):
-    """A reply about the claims that sentences make."""
-
-    sentences: Annotated[tuple[SentenceParts, ...], Most(MOST_CLAIMS)] = Field(
-        description="one for each sentence asked about"
-    )

@@ -9,7 +9,6 @@ that earn something on labelled text or on forgeries are left: benchmarks/README
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -22,7 +21,6 @@ from gigamind.evidence.critical import are_opposed
 from gigamind.evidence.words import Word
 from gigamind.judges.search_qa.numbers import (
     ROUNDED,
-    are_reordered,
     is_known,
     is_number_word,
     is_rounded_from,
@@ -112,8 +110,7 @@ def refusal_by_number(
     units = {other.unit for other in others if other.unit}
     # A number that only the question has, beside another of its unit.
     is_elsewhere |= any(one.unit in units and not is_known(one, in_source) for one in digits)
-    is_refused = missing or is_elsewhere or are_reordered(digits, in_source)
-    return "new_number" if is_refused else None
+    return "new_number" if missing or is_elsewhere else None
 
 
 # Negations that state something: "not only", "뿐만 아니라", "않으면 안 된다", "그렇지 않으면".
@@ -248,47 +245,12 @@ _CASE = re.compile(
     rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
 )
 _PASSIVE = re.compile(r"받|당하|당한|당했")
-_FAR = 6  # maximum distance of swapped words, in shared words
-_PHRASE = 3  # words within which the particle of a Korean noun is searched
 
 
 def swaps_roles(claim: Reading, source: Reading) -> bool:
-    """Return whether two Korean words have swapped places but not particles, or particles; cells have neither."""
+    """Return whether two Korean words have swapped their particles; cells have none."""
     if not claim.is_korean or source.raw.startswith("|"):
         return False
-    return _particles_stay(claim, source) or _cases_swapped(claim, source)
-
-
-def _particles_stay(claim: Reading, source: Reading) -> bool:
-    """Example: "표준 사용자는 관리자 사용자가" for "관리자 사용자는 표준 사용자가"."""
-    in_claim, in_source = _once(claim), _once(source)
-    shared = sorted(in_claim.keys() & in_source.keys(), key=lambda key: in_claim[key])
-    turned = (
-        (key, other)
-        for index, key in enumerate(shared)
-        for other in shared[index + 1 : index + _FAR]
-        if in_source[other] < in_source[key]
-    )
-    for key, other in turned:
-        first, second = _particle(claim, in_claim[key]), _particle(claim, in_claim[other])
-        there = _particle(source, in_source[other]), _particle(source, in_source[key])
-        if first and second and first != second and there == (first, second):
-            return True
-    return False
-
-
-def _once(reading: Reading) -> dict[str, int]:
-    counts = Counter(reading.keys)
-    return {
-        key: at for at, key in enumerate(reading.keys[:-1]) if counts[key] == 1 and is_content(key)
-    }
-
-
-def _particle(reading: Reading, at: int) -> str:
-    return next((word.particle for word in reading.words[at : at + _PHRASE] if word.particle), "")
-
-
-def _cases_swapped(claim: Reading, source: Reading) -> bool:
     in_source = _cases(source.text)
     in_claim = _cases(claim.text, in_source)
     if bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(source.text)):

@@ -39,15 +39,14 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     by_what: dict[str, list[PlannedCall]] = {}
     for call in _planned(prepared, judge):
         by_what.setdefault(call.what, []).append(call)
-    # Calls of the first panel member alone come first.
-    for what, group in sorted(by_what.items(), key=lambda item: item[1][0].all_members):
+    for what, group in by_what.items():
         calls, first = with_fresh(group, options), group[0]
         if first.model:  # every panel member may call it
             add(what, first.model, calls, judge.repeats * len(voters))
             continue
         # An adaptive panel may call fewer.
-        for model in voters if first.all_members else voters[:1]:
-            add(what, model, calls, judge.repeats if first.all_members else 1)
+        for model in voters:
+            add(what, model, calls, judge.repeats)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add(_("applying the checklist to"), options.settings().model, checks)

@@ -96,7 +96,6 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.Eva
         **_place(judged, answer),
         cited=piece.cited,
         evidence=None if judged.evidence is None else _evidence(judged.evidence, notes),
-        cut=piece.cut,
         source=schema.SourceSentence.like(judged.passage) if judged.passage else None,
         share=judged.support.share if judged.support else None,
         refused=judged.support.is_refused if judged.support else None,

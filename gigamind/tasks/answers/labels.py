@@ -27,17 +27,12 @@ _MIN_CHARS = 8  # letters and digits of a fact, as for a quote
 _MIN_SHARED_WORDS = 0.5  # share of a fact's words that a claim must have to state it
 
 
-def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
-    """Return the labelled claims that the answer lacks; with `parts`, a part of a claim counts as a claim."""
+def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
+    """Return the labelled claims that the answer lacks."""
     if labels is None:
         return []
     known = {comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
-    labelled = [(claim.text, comparable(claim.text)) for claim in labels.claims]
-    return [
-        text
-        for text, wording in labelled
-        if wording not in known and not (parts and any(wording in claim for claim in known))
-    ]
+    return [claim.text for claim in labels.claims if comparable(claim.text) not in known]
 
 
 def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[str]:

@@ -17,7 +17,6 @@ from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
-from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.spec import Chosen
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
@@ -99,14 +98,13 @@ def _from_answers(
     checked = check_answers(dataset, vault, Identities(vault.notes if vault else ()))
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.answers)
-    parts = isinstance(judge.judge, SearchQA) and judge.judge.cuts
     prepared = PreparedAnswers(
         **inputs.prepared(checked, vault, len(checked.answers) - len(chosen)),
         judge=judge,
         cases={row.item.id: _case(row) for row in chosen},
         notes=len(vault.notes) if vault else 0,
     )
-    labels = _label_warnings(checked, chosen, parts=parts)
+    labels = _label_warnings(checked, chosen)
     return replace(prepared, warnings=(*prepared.warnings, *labels))
 
 
@@ -225,12 +223,10 @@ def _case(row: CheckedAnswer) -> EvalCase:
     )
 
 
-def _label_warnings(
-    checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool
-) -> Iterable[Text]:
+def _label_warnings(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer]) -> Iterable[Text]:
     """Yield a warning for each labelled claim that the answer lacks, and one for all facts that the notes lack."""
     for row in chosen:
-        for text in unmatched_labels(row.answer, row.item.labels, parts=parts):
+        for text in unmatched_labels(row.answer, row.item.labels):
             yield _(
                 '{file}:{line}: field "labels.claims": the answer has no claim "{text}", so the label is not used.',
                 file=checked.dataset.path,

@@ -88,7 +88,6 @@ class EvaluatedClaim(AnswerSentence):
     Attributes:
         cited: Numbers of the notes that the answer cites for it.
         `told`: The model's verdict; null without a model.
-        cut: `part` of a sentence that a model split; `uncut` if the model's parts are not in the sentence.
         source: The sentence around a proven quote, with its heading; the claim was compared with it.
         share: Share of the claim's words that the source carries, in [0, 1]; the score without an entailment model.
         score: How well its best passage supports it, in [0, 1]; absent without an entailment model.
@@ -107,7 +106,6 @@ class EvaluatedClaim(AnswerSentence):
     doubt: str | None
     new_numbers: tuple[str, ...]
     evidence: dict[str, Any] | None
-    cut: Literal["sentence", "part", "uncut"] = "sentence"
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
     share: Share | None = None
@@ -401,7 +399,6 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         omissions: Reported omissions: `proven`, or by the reason why they do not count.
         facts_unbacked: Labelled facts that no note contains; they do not count.
         notices: Answers by the reason why their evaluation is less reliable.
-        cuts: Claims by segmentation: whole sentences, parts of one, or `uncut` if a model's parts did not fit.
         `told`: Claims by the model's verdict.
         not_believed: Claims that the model calls supported and gigamind does not, by reason.
         loose: Supported claims, of a judge without a model, with a word that the passage, its heading, the title and
@@ -416,7 +413,6 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     confidence: dict[str, Count]
     verdicts: dict[str, Count]
     doubts: dict[str, Count]
-    cuts: dict[str, Count] = Field(default_factory=dict[str, int])
     roles: dict[str, Count] = Field(default_factory=dict[str, int])
     vetoes: dict[str, Count] = Field(default_factory=dict[str, int])
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])

@@ -82,7 +82,6 @@ def summarise_answers(
         ),
         verdicts=_counted(claim.verdict for claim in claims),
         doubts=_counted(claim.doubt for claim in claims if claim.doubt),
-        cuts=_counted(claim.cut for claim in claims),
         roles=_counted(
             ["claim"] * len(claims)
             + [aside.role for evaluation in judged for aside in evaluation.asides]

@@ -23,7 +23,7 @@ def labels(text):
     ],
 )
 def test_a_label_is_matched_whatever_marks_stand_around_its_words(claim, label):
-    assert unmatched_labels(claim, labels(label), parts=False) == []
+    assert unmatched_labels(claim, labels(label)) == []
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,4 @@ def test_a_label_is_matched_whatever_marks_stand_around_its_words(claim, label):
     ],
 )
 def test_a_label_of_another_number_is_not(claim, label):
-    assert unmatched_labels(claim, labels(label), parts=False) == [label]
-
-
-def test_a_label_of_a_part_is_known_where_a_model_cuts_the_claims():
-    claim = "연차는 15일이고 반차는 0.5일이다."
-    assert unmatched_labels(claim, labels("반차는 0.5일이다."), parts=True) == []
-    assert unmatched_labels(claim, labels("반차는 1.5일이다."), parts=True) == ["반차는 1.5일이다."]
-    assert unmatched_labels(claim, labels("반차는 0.5일이다."), parts=False) == [
-        "반차는 0.5일이다."
-    ]
+    assert unmatched_labels(claim, labels(label)) == [label]

@@ -162,58 +162,6 @@ def test_a_panel_of_one_is_refused(options):
         prepare_answers(options('panel = ["openai/judge"]\n', ONE_CLAIM), Quiet())
 
 
-LONG_CLAIM = "연차는 15일이고 입사 첫해에 준다."
-IN_TWO = {"sentences": [{"id": 1, "parts": ["연차는 15일이고", "입사 첫해에 준다."]}]}
-
-
-def test_all_seats_vote_on_the_claims_that_the_first_model_cut(options, server):
-    votes = [reply("supported", verdict) for verdict in ("not_found", "contradicted", "not_found")]
-    server.script.extend([IN_TWO, *votes])
-    done = evaluate(options('repeats = 3\nclaims = "llm"\n', LONG_CLAIM))
-    claims = items_of(done)[0]["evaluation"]["claims"]
-    assert [(one["text"], one["verdict"], one["cut"]) for one in claims] == [
-        ("연차는 15일이고", "supported", "part"),
-        ("입사 첫해에 준다.", "not_found", "part"),
-    ]
-    assert [(one["start"], one["end"]) for one in claims] == [(0, 9), (10, 20)]
-    assert (server.seen.total, done.summary.cuts) == (4, {"part": 2})
-
-
-def test_a_sentence_whose_parts_do_not_fit_is_judged_whole_and_counted(options, server):
-    forged = {"sentences": [{"id": 1, "parts": ["정원에는 장미가 많고", "튤립도 있다."]}]}
-    server.script.extend([forged, reply("supported")])
-    done = evaluate(options('claims = "llm"\n', LONG_CLAIM))
-    (claim,) = items_of(done)[0]["evaluation"]["claims"]
-    assert (claim["text"], claim["cut"], done.summary.cuts) == (LONG_CLAIM, "uncut", {"uncut": 1})
-
-
-def test_without_a_usable_cut_an_answer_has_no_evaluation_and_the_run_goes_on(options, server):
-    server.script.extend(["no JSON"] * 3 + [IN_TWO, reply("supported", "supported")])
-    done = evaluate(options('claims = "llm"\n', LONG_CLAIM, "휴가는 15일이고 튤립은 없다."))
-    lost, judged = items_of(done)
-    assert (lost["outcome"], lost["code"], lost["evaluation"]) == (
-        "unscored",
-        "invalid_output",
-        None,
-    )
-    assert judged["evaluation"]["claims"][0]["cut"] == "uncut"
-
-
-def test_a_fresh_judgment_cuts_the_claims_anew(options, server):
-    server.script.extend(
-        [IN_TWO, reply("supported", "supported"), {"sentences": []}, reply("supported")]
-    )
-    done = evaluate(options('claims = "llm"\n', LONG_CLAIM, fresh_fraction=1.0))
-    assert server.seen.total == 4
-    assert items_of(done)[0]["flipped"] is False  # both found all of it supported
-
-
-def test_the_estimate_counts_the_cutting_once_whatever_the_seats(options):
-    judge = 'repeats = 3\nclaims = "llm"\n'
-    prepared = prepare_answers(options(judge, ONE_CLAIM, LONG_CLAIM, fresh_fraction=0.5), Quiet())
-    assert [one.calls for one in estimate_answers(prepared)] == [2, 9]
-
-
 def test_an_adaptive_panel_tells_what_one_seat_judged_alone_and_no_alpha(options, server):
     server.script.extend([reply("supported")] + [reply("supported", utility=0.75)] * 3)
     judge = "repeats = 3\nadaptive = true\n"

@@ -118,18 +118,6 @@ def end_of_citations(text: str, at: int) -> int:
     return behind.end() if behind else at
 
 
-def with_citations_blank(text: str) -> str:
-    """Return a composed text of the same length that equals `without_citations` except for white space."""
-    shown = list(text)
-    for citation in citations_in(text):
-        raw = citation.span.slice(text)
-        blank = _MARKS if citation.names else re.compile(r".", re.DOTALL)
-        shown[citation.span.start : citation.span.end] = blank.sub(
-            lambda match: " " * len(match[0]), raw
-        )
-    return "".join(shown)
-
-
 def without_citations(text: str) -> str:
     """Return a composed text without citations, with single spaces; `[노트 1]에 따르면` only loses its brackets."""
     whole = " ".join(unicodedata.normalize("NFC", text).split())

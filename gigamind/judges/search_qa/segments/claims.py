@@ -22,7 +22,7 @@ _AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of an answer, or a part of one, numbered from 1; a claim unless it gets another role."""
+    """A sentence of an answer, numbered from 1; a claim unless it gets another role."""
 
     id: int
     piece: Piece

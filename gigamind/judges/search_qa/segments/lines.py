@@ -23,7 +23,6 @@ Role = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source", "other"
 ]
 Shape = Literal["prose", "heading", "item", "row", "code"]
-Cut = Literal["sentence", "part", "uncut"]
 
 _WORD = re.compile(r"[^\W_]")
 
@@ -37,7 +36,6 @@ class Piece:
         text: composed, without list markers and citations; a table row with its column names.
         role: `claim` until a model reports another role; `other` without a word, or with only numbers of notes.
         cited: numbers of the notes that it names, from 1, in order, each once; not checked.
-        cut: whether it is a whole sentence or a part; `uncut` if the reported parts do not occur in it.
     """
 
     span: Span
@@ -45,7 +43,6 @@ class Piece:
     role: Role
     cited: tuple[int, ...]
     shape: Shape = "prose"
-    cut: Cut = "sentence"
 
 
 def piece(answer: str, span: Span, shape: Shape = "prose", text: str | None = None) -> Piece:

@@ -10,7 +10,6 @@ from gigamind.judges.search_qa.segments.citations import (
     citations,
     end_of_citations,
     names_of_notes,
-    with_citations_blank,
     without_citations,
     without_note_names,
 )
@@ -124,13 +123,6 @@ def test_a_citation_is_found_behind_a_sentence(text, end):
 def test_a_decomposed_citation_is_one():
     text = unicodedata.normalize("NFD", "15일이다 [노트 1].")
     assert (citations(text), without_citations(text)) == ((1,), "15일이다.")
-
-
-@given(TEXTS)
-def test_blank_citations_leave_the_text_at_its_place(text):
-    blank = with_citations_blank(text)
-    assert len(blank) == len(text)
-    assert all(new in (old, " ") for old, new in zip(text, blank, strict=True))
 
 
 @given(TEXTS)
