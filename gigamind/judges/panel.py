@@ -12,10 +12,10 @@ from statistics import fmean, median
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from gigamind.errors import LlmCode, LlmError
-from gigamind.i18n import _
+from gigamind.i18n import Text, _, joined
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.estimate import Estimate
@@ -29,8 +29,8 @@ Value = TypeVar("Value", bool, float)
 _EDGE = 1e-9  # tolerance for rounding, so that 0.8 - 0.1 equals 0.7
 
 
-class PanelFields(BaseModel):
-    """The panel fields of a judge file, inherited by the models of judge files.
+class PanelJudgeFile(LlmJudgeFile):
+    """A judge file that may define a panel.
 
     Attributes:
         panel: models, each of which votes once; empty for the model of the run.
@@ -40,8 +40,6 @@ class PanelFields(BaseModel):
         tie: verdict of a yes/no panel whose votes are tied.
         missing_seat: verdict if a member gave no vote: none, or that of the others if they are a majority.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     panel: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     repeats: Annotated[int, Field(ge=1, le=99)] = 1
@@ -69,10 +67,6 @@ class PanelFields(BaseModel):
         return self
 
 
-class PanelJudgeFile(LlmJudgeFile, PanelFields):
-    """A judge file that may define a panel."""
-
-
 @dataclass(frozen=True, slots=True)
 class Vote(Generic[Value]):
     """The vote of one panel member; not `proven` if a quote that the verdict depends on failed."""
@@ -98,14 +92,37 @@ class PanelVerdict(Generic[Value]):
     disagreement: float | None
 
 
-def panel_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
+def why_no_verdict(
+    panel: PanelVerdict[bool] | PanelVerdict[float] | None, errors: Mapping[PanelMember, LlmError]
+) -> Text:
+    """Return why a panel gave no verdict, in a sentence; "" if it gave one or there is none."""
+    if panel is None or panel.code is None:
+        return ""
+    if panel.code == "panel_tied":
+        return _(
+            "The votes of the judge panel are tied. The judge file gives no verdict for ties (`tie` is"
+            " unscored)."
+        )
+    votes = joined(
+        _("{model}: {reason} ({code})", model=member.name, reason=error.message, code=error.code)
+        for member, error in errors.items()
+    )
+    return _(
+        "{failed} of {n} models of the judge panel gave no vote: {votes}",
+        failed=len(errors),
+        n=len(panel.votes) + len(errors),
+        votes=votes,
+    )
+
+
+def panel_members(fields: PanelJudgeFile, model: str) -> tuple[PanelMember, ...]:
     """Return the members of a panel in order; `model` is that of the run."""
     if fields.panel:
         return tuple(PanelMember(name) for name in fields.panel)
     return tuple(PanelMember(model, repeat) for repeat in range(fields.repeats))
 
 
-def first_members(fields: PanelFields, model: str) -> tuple[PanelMember, ...]:
+def first_members(fields: PanelJudgeFile, model: str) -> tuple[PanelMember, ...]:
     """Return the members that vote on every item."""
     every = panel_members(fields, model)
     return every[:1] if fields.adaptive else every
@@ -117,7 +134,7 @@ def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
 
 
 def decide_binary(
-    votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelFields
+    votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[bool]:
     """Return the majority of all members' votes; `tie` decides if they are tied. There must be a member."""
 
@@ -133,7 +150,7 @@ def decide_binary(
 
 
 def decide_graded(
-    votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelFields
+    votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[float]:
     """Return the median of all members' votes, for an even number of the middle two. There must be a member."""
     return _decided(votes, members, fields, lambda given: (float(median(given)), None))
@@ -142,7 +159,7 @@ def decide_graded(
 def _decided(
     votes: Mapping[PanelMember, Vote[Value]],
     members: Sequence[PanelMember],
-    fields: PanelFields,
+    fields: PanelJudgeFile,
     together: Callable[[list[Value]], tuple[Value | None, Code | None]],
 ) -> PanelVerdict[Value]:
     if not members or set(votes) - set(members):
@@ -170,7 +187,7 @@ class Ballot(Generic[Value]):
 
 
 async def collect_votes(
-    fields: PanelFields,
+    fields: PanelJudgeFile,
     model: str,
     ask: Callable[[PanelMember], Awaitable[Vote[Value]]],
     *,

@@ -15,7 +15,6 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.i18n import Text, _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
@@ -24,6 +23,7 @@ from gigamind.judges.panel import (
     Vote,
     collect_votes,
     decide_binary,
+    why_no_verdict,
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
@@ -161,27 +161,6 @@ class PanelJudgement:
     by_member: Mapping[PanelMember, LlmVerdict]
     errors: Mapping[PanelMember, LlmError]
 
-    @property
-    def why(self) -> Text:
-        """Why there is no verdict, in a sentence; "" if there is one."""
-        if self.panel is None or self.panel.code is None:
-            return ""
-        if self.panel.code == "panel_tied":
-            return _(
-                "The votes of the judge panel are tied. The judge file gives no verdict for ties (`tie` is"
-                " unscored)."
-            )
-        member, error = next(iter(self.errors.items()))
-
-        return _(
-            "{failed} of {n} models of the judge panel gave no vote. {model}: {reason} ({code})",
-            failed=len(self.errors),
-            n=len(self.by_member) + len(self.errors),
-            model=member.model,
-            reason=error.message,
-            code=error.code,
-        )
-
 
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
 
@@ -211,7 +190,13 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:
             code = panel.panel.code if panel.panel else None
-            return Verdict({}, panel, errors=errors, code=code or "", why=panel.why)
+            return Verdict(
+                {},
+                panel,
+                errors=errors,
+                code=code or "",
+                why=why_no_verdict(panel.panel, panel.errors),
+            )
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},

@@ -4,10 +4,10 @@ import pytest
 
 from gigamind.errors import LlmError
 from gigamind.judges.asking import PanelMember
-from gigamind.judges.panel import PanelFields, Vote, collect_votes, decide_binary, decide_graded
+from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_binary, decide_graded
 
-PANEL = PanelFields(panel=("a", "b", "c"))
-ADAPTIVE = PanelFields(repeats=3, adaptive=True, near=0.1)
+PANEL = PanelJudgeFile(prompt="a/v1", panel=("a", "b", "c"))
+ADAPTIVE = PanelJudgeFile(prompt="a/v1", repeats=3, adaptive=True, near=0.1)
 
 
 class Voters:

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import (
-    PanelFields,
+    PanelJudgeFile,
     Vote,
     decide_binary,
     decide_graded,
@@ -13,10 +13,9 @@ from gigamind.judges.panel import (
     panel_alpha,
     panel_members,
 )
-from gigamind.judges.spec import LlmJudgeFile
 
 THREE = tuple(PanelMember("m", repeat) for repeat in range(3))
-REPEATS = PanelFields(repeats=3, adaptive=True)
+REPEATS = PanelJudgeFile(prompt="a/v1", repeats=3, adaptive=True)
 
 
 def votes(*values):
@@ -25,7 +24,7 @@ def votes(*values):
 
 def binary(*values, tie="unscored"):
     asked = tuple(PanelMember("m", n) for n in range(len(values)))
-    return decide_binary(votes(*values), asked, PanelFields(repeats=3, tie=tie))
+    return decide_binary(votes(*values), asked, PanelJudgeFile(prompt="a/v1", repeats=3, tie=tie))
 
 
 def graded(*values):
@@ -93,14 +92,17 @@ def test_majority_and_median_agree_where_there_is_no_tie(values):
 
 
 def test_seats_are_the_panel_or_the_repetitions_of_the_runs_model():
-    assert panel_members(PanelFields(), "m") == (PanelMember("m", 0),)
-    assert panel_members(PanelFields(repeats=3), "m") == THREE
-    assert panel_members(PanelFields(panel=("a", "b")), "m") == (PanelMember("a"), PanelMember("b"))
+    assert panel_members(PanelJudgeFile(prompt="a/v1"), "m") == (PanelMember("m", 0),)
+    assert panel_members(PanelJudgeFile(prompt="a/v1", repeats=3), "m") == THREE
+    assert panel_members(PanelJudgeFile(prompt="a/v1", panel=("a", "b")), "m") == (
+        PanelMember("a"),
+        PanelMember("b"),
+    )
 
 
 def test_an_adaptive_panel_asks_one_seat_first_and_another_all_at_once():
     assert first_members(REPEATS, "m") == THREE[:1]
-    assert first_members(PanelFields(repeats=3), "m") == THREE
+    assert first_members(PanelJudgeFile(prompt="a/v1", repeats=3), "m") == THREE
 
 
 def test_agreement_of_the_seats_over_items():
@@ -132,13 +134,4 @@ def test_items_with_one_vote_have_no_part_in_the_agreement():
 )
 def test_a_panel_that_cannot_be_is_refused(fields, message):
     with pytest.raises(ValidationError, match=message):
-        PanelFields(**fields)
-
-
-def test_a_judge_file_may_inherit_the_fields():
-    class File(LlmJudgeFile, PanelFields):
-        pass
-
-    assert File(prompt="a/v1", repeats=3).repeats == 3
-    with pytest.raises(ValidationError, match="repeat"):
-        File(prompt="a/v1", repeat=3)
+        PanelJudgeFile(prompt="a/v1", **fields)

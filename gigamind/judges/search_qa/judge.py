@@ -56,7 +56,6 @@ from gigamind.judges.spec import (
     LANGUAGES,
     Language,
     LlmJudge,
-    PromptName,
     fingerprint_of,
     load_llm_judge,
 )
@@ -79,7 +78,6 @@ class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     claims_per_call: Annotated[int, Field(ge=1, le=MOST_CLAIMS)] = 24
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     second_model: Annotated[str, Field(max_length=200)] = ""
-    second_prompt: PromptName = "search_qa_second/v1"
 
     def tokens_for(self, claims: int) -> int:
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
@@ -101,7 +99,7 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     file, second, parts = judge.file, None, [judge.fingerprint, f"rules {RULES}"]
     if file.second_look != "never":
-        second = load_second_look(file.second_prompt, language, file.second_model)
+        second = load_second_look(language, file.second_model)
         parts.append(second.fingerprint)
     return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
 

@@ -6,9 +6,8 @@ from typing import Literal
 
 from gigamind.errors import LlmError
 from gigamind.evidence.result import is_same_place
-from gigamind.i18n import _, joined
 from gigamind.judges.asking import PanelMember
-from gigamind.judges.panel import PanelVerdict
+from gigamind.judges.panel import PanelVerdict, why_no_verdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
 from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
@@ -305,15 +304,7 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
     judgement, errors = panel.judgement, tuple(panel.errors.values())
     if judgement is None:
         code = panel.panel.code if panel.panel else None
-        votes = joined(
-            _("{model}: {reason}", model=member.name, reason=error.message)
-            for member, error in panel.errors.items()
-        )
-        why = (
-            _("These models of the judge panel gave no vote: {votes}", votes=votes)
-            if panel.panel
-            else ""
-        )
+        why = why_no_verdict(panel.panel, panel.errors)
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
     believed = [
         claim.reported_verdict == "supported"

@@ -24,7 +24,6 @@ class ProofRules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
-    contradiction: Literal["refuse", "flag"] = "refuse"
     second_look: Literal["doubtful", "all", "never"] = "doubtful"
 
 

@@ -22,7 +22,7 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.question import sentences_of
 from gigamind.judges.search_qa.words import stems
-from gigamind.judges.spec import Language, PromptName, load_judge_prompt
+from gigamind.judges.spec import Language, load_judge_prompt
 from gigamind.llm.client import Message
 from gigamind.prompting.fences import looks_like_instructions
 from gigamind.prompting.prompts import Prompt
@@ -253,9 +253,9 @@ class SecondLook:
         return [given[0] if len(given) == 1 else None for given in per_statement]
 
 
-def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:
-    """Return the second check with this prompt; raises as `load_judge_prompt`."""
-    prompt = load_judge_prompt(name, language, ("statements",))
+def load_second_look(language: Language, model: str) -> SecondLook:
+    """Return the second check with its prompt; raises as `load_judge_prompt`."""
+    prompt = load_judge_prompt("search_qa_second/v1", language, ("statements",))
     mark = json.dumps([prompt.fingerprint, language, LooksReply.model_json_schema(), _CONTROLS])
     return SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
 

@@ -49,7 +49,6 @@ class _Content(Reading):
 def _substitution(claim: Reading, source: Reading, copied: float) -> Substitution | None:
     gaps = list(_gaps(claim, source))
     equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
-    gaps = [gap for gap in gaps if not (gap.in_claim and _is_pronoun(gap.in_source))]
     whole = equal + sum(max(len(gap.in_claim), len(gap.in_source)) for gap in gaps)
     lone = [gap for gap in gaps if len(gap.in_claim) == len(gap.in_source) == 1]
     turned = _exchanged(lone, claim)
@@ -76,16 +75,6 @@ def _substitution(claim: Reading, source: Reading, copied: float) -> Substitutio
 
 
 _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
-
-
-_PRONOUNS = frozenset(
-    "he she it they him her them his its their this these 이 그 이는 그는 해당".split()  # noqa: SIM905
-)
-
-
-def _is_pronoun(words: Sequence[Word]) -> bool:
-    texts = {word.text for word in words}
-    return not (_PRONOUNS.isdisjoint(texts) or any(is_content(key_of(text)) for text in texts))
 
 
 def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:

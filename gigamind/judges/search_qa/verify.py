@@ -118,7 +118,7 @@ class Verifier:
             passage=passage,
             title=note.title,
             support=backing,
-            doubt=doubt if self._rules.contradiction == "refuse" else None,
+            doubt=doubt,
         )
 
     def _is_denied_elsewhere(self, stated: str, passage: Passage) -> bool:

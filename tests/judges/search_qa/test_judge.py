@@ -64,17 +64,12 @@ def test_a_claim_without_proof_is_unverified_whatever_the_model_says(
     assert judged.correctness == 0.0
 
 
-def test_a_number_that_stands_in_no_proof_is_refused_and_only_shown_where_the_file_says_so(
-    judge_by, scripted, reply_of, found, judge_file
-):
+def test_a_number_that_stands_in_no_proof_is_refused(judge_by, scripted, reply_of, found):
     client = scripted(reply_of(found(1, "supported", 1, LEAVE)))
     asked = {"question": "2024년 연차는?"}
     (claim,) = (refused := judge_by(client, "2024년 입사 첫해에 연차 20일을 준다.", **asked)).claims
     assert (claim.doubt, claim.contradictions) == ("contradiction", ("number",))
     assert (claim.new_numbers, refused.correctness) == (("20일",), 0.0)
-    lax = judge_file(contradiction="flag", second_look="never")
-    shown = judge_by(client, "2024년 입사 첫해에 연차 20일을 준다.", **asked, file=lax)
-    assert (shown.claims[0].contradictions, shown.correctness) == (("number",), 1.0)
 
 
 def test_what_speaks_against_a_claim_is_of_supported_claims_alone(

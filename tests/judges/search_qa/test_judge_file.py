@@ -33,7 +33,7 @@ def test_the_judge_of_the_project_is_the_seeds():
     ("fields", "message"),
     [
         ({"claims_per_call": 0}, "claims_per_call"),
-        ({"contradiction": "maybe"}, "contradiction: .*refuse.*flag"),
+        ({"second_look": "maybe"}, "second_look: .*doubtful.*never"),
         ({"max_claim": 3}, "max_claim.*max_claims"),
     ],
 )
