@@ -29,7 +29,7 @@ class _OnTerminal:
     def stage(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:
             text = translated(name)
-            self._tasks[name] = self._bars.add_task(text, completed=done, trouble="")
+            self._tasks[name] = self._bars.add_task(text, total=total, completed=done, trouble="")
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)
 

@@ -108,7 +108,7 @@ def test_a_model_that_gives_no_entries_ends_in_3_and_nothing_is_logged(
 def test_the_key_is_in_no_message_no_file_and_no_output(graduate, fake, case, monkeypatch):
     monkeypatch.setenv("MY_KEY", SECRET)
     fake.script.append(ANSWER)
-    ended = graduate("--key-variable", "MY_KEY", "--format", "json")
+    ended = graduate("--key-variable", "MY_KEY", "--json")
 
     assert list(fake.seen.authorizations) == [f"Bearer {SECRET}"]
     written = b"".join(path.read_bytes() for path in case.rglob("*") if path.is_file())

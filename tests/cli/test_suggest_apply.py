@@ -103,7 +103,7 @@ def test_phrases_are_written_only_where_that_is_said(folder, gigamind, monkeypat
     told = gigamind(*command, "--apply", "names").stdout.splitlines()
     assert len(told) == 2
     assert not (folder / "names").exists()
-    assert "--phrases" in told[1]
+    assert "--phrases" in told[0]
     gigamind(*command, "--apply", "copy", "--phrases")
     written = (folder / "copy" / "t.md").read_text("utf-8")
     assert written == "휴가 [[연차 사용 규정|정책]]을 먼저 읽는다."

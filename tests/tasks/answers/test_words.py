@@ -143,7 +143,7 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     ("lang", "counts", "loose"),
     [
         ("en", "1 of 3 claims (33.3%) in 2 answers", "1 of 2 supported claims"),
-        ("ko", "답변 2개의 주장 3개 중 1개(33.3%)", "주장 2개 중 1개"),
+        ("ko", "답변 2건의 주장 3개 중 1개(33.3%)", "주장 2개 중 1개"),
     ],
 )
 def test_the_result_counts_words_and_what_is_loosely_supported(
