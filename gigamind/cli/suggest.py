@@ -171,7 +171,6 @@ def suggest(
         check_terminal()
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested, note_document, write_links
-    from gigamind.linking.habits import PRIOR
     from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
@@ -202,7 +201,7 @@ def suggest(
         finally:  # also after an interruption
             suggester.keep()
     writer = LinkWriter(vault, identities)
-    is_unknown = suggester.habits.calibration.suggestions < PRIOR
+    is_unknown = suggester.habits.calibration.is_of_other_vaults
     if applied:
         if yes and not phrases:
             all_suggested = _without_phrases(all_suggested)
@@ -232,7 +231,7 @@ def _print_whose_confidence(all_suggested: "Sequence[Suggested]", own: "Calibrat
     shown = [entry.is_phrase for suggested in all_suggested for entry in suggested.suggestions]
     if is_quiet() or not shown:
         return
-    if own.suggestions < PRIOR:
+    if own.is_of_other_vaults:
         print_line(_UNCALIBRATED, err=True)
     elif any(shown) and own.phrase_links < PRIOR:
         print_line(_UNCALIBRATED_PHRASES, err=True)

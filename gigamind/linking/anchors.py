@@ -287,31 +287,27 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
 
 def _finder(anchors: Sequence[Anchor], vault: Vault) -> Callable[[RunningText], Iterator[Mention]]:
     """Return a function that finds the longest name at each place of a text, from left to right, without overlaps."""
-    headings = {
-        n.path: [fold(heading.text) for heading in n.document.headings] for n in vault.notes
-    }
+    headings = {note.path: note.document.headings for note in vault.notes}
     automaton = AhoCorasick([anchor.text for anchor in anchors], matchkind=MatchKind.Standard)
 
     def find(text: RunningText) -> Iterator[Mention]:
         done = 0
         matches = automaton.find_matches_as_indexes(text.folded, overlapping=True)
         for index, start, end in sorted(matches, key=lambda match: (match[1], -match[2])):
-            span = text.span(start, end)
-            is_cut = span.start in text.uncut or span.end in text.uncut
             if start < done or not _stands_alone(text.folded, start, end):
                 continue
-            if (
-                is_cut
-                and not any(  # Obsidian shows [[note#heading]] as "note > heading"
-                    text.folded[max(0, start - 2) : start] != "> "
-                    and text.folded.startswith(f" > {heading}", end)
-                    for path in anchors[index].kinds
-                    for heading in headings[path]
-                )
-            ):
-                continue
-            yield Mention(anchors[index], span)
-            done = end
+            span = text.span(start, end)
+            is_whole = text.uncut.isdisjoint((span.start, span.end))
+            if is_whole or leads_to_heading(text.folded, start, end, anchors[index]):
+                yield Mention(anchors[index], span)
+                done = end
+
+    def leads_to_heading(text: str, start: int, end: int, anchor: Anchor) -> bool:
+        """Return whether a heading of the note follows: Obsidian shows [[note#heading]] as "note > heading"."""
+        if text.endswith("> ", 0, start) or not text.startswith(" > ", end):
+            return False
+        of_notes = (heading for path in anchor.kinds for heading in headings[path])
+        return any(text.startswith(fold(heading.text), end + 3) for heading in of_notes)
 
     return find
 

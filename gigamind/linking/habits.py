@@ -55,6 +55,11 @@ class Calibration:
     suggestions: int = 0  # number of names it was fitted on; 0 for the shipped calibration
     phrase_links: int = 0  # number of hidden links that phrases found: links on names say nothing
 
+    @property
+    def is_of_other_vaults(self) -> bool:
+        """Return whether this vault's links weigh less than the shipped calibration."""
+        return self.suggestions < PRIOR
+
     def odds(self, score: float, *, is_phrase: bool) -> float:
         """Return calibrated log odds of a link in this vault."""
         return (self.phrases if is_phrase else self.names)(score)
