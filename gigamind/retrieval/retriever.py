@@ -111,8 +111,9 @@ class Retriever(AbstractContextManager["Retriever"]):
         """
         vector = leg = None
         if self.semantic:
-            vector = self.semantic.embedder.embed_query(query)
-            leg = replace(self.semantic, index=_OfOneQuery(self.semantic.index, vector))
+            recorder = _Recorder(self.semantic.embedder)
+            vector = recorder.embed_query(query)
+            leg = SemanticLeg(_Recalled(recorder), _OfOneQuery(self.semantic.index, vector))
         found: list[list[str]] = []
         rerank_score = cache(self.rerank_score) if self.rerank_score else None
         for setting in settings:
