@@ -7,19 +7,11 @@ import threading
 import time
 
 import pytest
-from answer_reply import answer_reply, supported
+from answer_reply import ANSWER, PROOF, answer_reply, supported
 from faulty_model import running
 
 import gigamind
 from gigamind.event_loop import run_async
-
-PROOF = "Leave is asked for at the team lead."
-ROW = {
-    "id": "a",
-    "question": "Whom do I ask for leave?",
-    "answer": "The team lead [note 1].",
-    "context_notes": [{"title": "Leave", "text": PROOF}],
-}
 
 
 @pytest.fixture
@@ -27,7 +19,7 @@ def dataset(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
     path = tmp_path / "answers.jsonl"
-    path.write_text(json.dumps(ROW) + "\n", "utf-8")
+    path.write_text(json.dumps(ANSWER) + "\n", "utf-8")
     return path
 
 

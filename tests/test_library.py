@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
-from answer_reply import answer_reply, supported
+from answer_reply import ANSWER, PROOF, answer_reply, supported
 from faulty_model import running
 
 import gigamind
@@ -25,13 +25,6 @@ from gigamind.tasks.search.options import SearchEvalOptions
 ROOT = Path(__file__).parents[1]
 # Told by an argument of its own, or of the command line alone.
 ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression", "config"}
-PROOF = "Leave is asked for at the team lead."
-ANSWER = {
-    "id": "a",
-    "question": "Whom do I ask for leave?",
-    "answer": "The team lead [note 1].",
-    "context_notes": [{"title": "Leave", "text": PROOF}],
-}
 REPLY = answer_reply([supported(PROOF)], PROOF)
 
 

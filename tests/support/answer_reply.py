@@ -3,6 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
+PROOF = "Leave is asked for at the team lead."
+ANSWER = {
+    "id": "a",
+    "question": "Whom do I ask for leave?",
+    "answer": "The team lead [note 1].",
+    "context_notes": [{"title": "Leave", "text": PROOF}],
+}
+"""A row of answers.jsonl, which `PROOF` supports."""
+
 
 def answer_reply(
     claims: Iterable[dict[str, Any]], quote: str = "", **changes: object
