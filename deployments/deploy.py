@@ -31,7 +31,7 @@ ATTEMPTS = 5
 
 
 class IncompleteError(Exception):
-    """Says what the server lacks after a deploy."""
+    """Says which automations the server has, if they are not those of the file."""
 
 
 def prefect(*command: str) -> None:
@@ -110,9 +110,8 @@ def apply_automations(client: SyncPrefectClient, automations: list[AutomationCor
     for automation in automations:
         same = next((found for found in ours if found.name == automation.name), None)
         if same:
-            ours.remove(
-                same
-            )  # others with this name were created by a request whose answer was lost
+            # Others with this name were created by requests whose answer was lost.
+            ours.remove(same)
             client.update_automation(same.id, automation)
         else:
             client.create_automation(automation)
@@ -124,7 +123,8 @@ def check(client: SyncPrefectClient, automations: list[AutomationCore]) -> str:
     """Return what the server has, as read back from it.
 
     Raises:
-        IncompleteError: it lacks a deployment or an automation, or has an automation twice.
+        IncompleteError: it lacks an automation, or has one twice.
+        ObjectNotFound: it lacks a deployment.
     """
     listed = yaml.safe_load((HERE / "prefect.yaml").read_text("utf-8"))["deployments"]
     deployments = [

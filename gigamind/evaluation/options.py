@@ -85,15 +85,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     OWN_SECTION: (),
     "judge": (
-        *(
-            "unanswerable_mode",
-            "min_score",
-            "judge",
-            "judge_forecast",
-            "judge_lang",
-            "fresh_fraction",
-        ),
-        *("checklist", "checklist_judge", "feature"),
+        *("unanswerable_mode", "min_score", "judge", "judge_forecast"),
+        *("judge_lang", "fresh_fraction", "checklist", "checklist_judge", "feature"),
     ),
     "model": (
         *("model", "api_base", "key_variable", "structured", "model_timeout_s", "max_wait"),

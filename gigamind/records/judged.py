@@ -61,10 +61,6 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 class WeakJudge(Report):
     """Errors of a free judge, of which one is beyond its bound: 50 % accepted wrongly, 20 % refused wrongly.
 
@@ -97,7 +93,7 @@ class JudgeReport(Report):
     languages: tuple[str, ...] = ()
     scales: dict[str, Literal["binary", "graded"]] = Field(default={}, exclude_if=_is_empty)
     metrics: tuple[MetricReport, ...] = Field(default=(), exclude_if=_is_empty)
-    weak: WeakJudge | None = Field(default=None, exclude_if=_is_none)
+    weak: WeakJudge | None = Field(default=None, exclude_if=_is_empty)
 
     @property
     def asks_a_model(self) -> bool:
