@@ -4,6 +4,7 @@ A busy server may answer some requests with an error. Every step can be repeated
 everything in both files.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import httpx
 import yaml
 from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound, PrefectException
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -46,13 +48,14 @@ def prefect(*command: str) -> None:
 
 
 def make_pool(client: SyncPrefectClient) -> None:
-    """Create the work pool, unless it exists; a worker that starts may create it at the same time."""
-    if any(pool.name == POOL for pool in client.read_work_pools()):
-        return
-    try:
-        prefect("work-pool", "create", POOL, "--type", "process")
-    except subprocess.CalledProcessError:
-        client.read_work_pool(POOL)
+    """Create or update the work pool.
+
+    Whoever starts a run cannot change its command or environment. A run does not write to its worker's output,
+    so it goes on when the worker ends.
+    """
+    template = json.loads((HERE / "pool.json").read_text("utf-8"))
+    pool = WorkPoolCreate(name=POOL, type="process", base_job_template=template)
+    client.create_work_pool(pool, overwrite=True)
 
 
 def deploy(client: SyncPrefectClient) -> None:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 from prefect.client.schemas.objects import State
 
 from gigamind.assurance.options import CertifyOptions
@@ -11,12 +10,14 @@ from gigamind.errors import GigamindError
 from gigamind.i18n import language_of
 from gigamind.publish.artifacts import publish_card
 from gigamind.publish.ends import failed, set_run_language
+from gigamind.publish.pool import step
+from gigamind.publish.server import flow_timeout_s
 from gigamind.tasks import steps
 
-certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)
+certify = step("certify", steps.write_card)
 
 
-@flow(name="certify-judge", persist_result=False)
+@flow(name="certify-judge", persist_result=False, timeout_seconds=flow_timeout_s())
 def certify_judge(options: CertifyOptions) -> dict[str, Any] | State[Any]:
     """Compare the verdicts of finished runs with labels, then write and publish the judge report.
 

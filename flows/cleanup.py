@@ -10,9 +10,10 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation import retention
 from gigamind.evaluation.retention import CleanupOptions
 from gigamind.publish.ends import failed, in_run_language
+from gigamind.publish.server import flow_timeout_s
 
 
-@flow(name="cleanup", persist_result=False)
+@flow(name="cleanup", persist_result=False, timeout_seconds=flow_timeout_s())
 def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
     """Remove old runs, files of interrupted runs and unused replies, and log each.
 

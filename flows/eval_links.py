@@ -5,13 +5,19 @@ from typing import Annotated, Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from gigamind.publish.flows import Sectioned, run_evaluation, run_name
+from gigamind.publish.flows import Form, run_evaluation, run_name
+from gigamind.publish.server import flow_timeout_s
 from gigamind.tasks.links.options import LinkEvalOptions
 
 
-@flow(name="eval-links", flow_run_name=run_name, persist_result=False)
+@flow(
+    name="eval-links",
+    flow_run_name=run_name,
+    persist_result=False,
+    timeout_seconds=flow_timeout_s(),
+)
 def eval_links(
-    options: Annotated[LinkEvalOptions, Sectioned(LinkEvalOptions)],
+    options: Annotated[LinkEvalOptions, Form(LinkEvalOptions)],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Evaluate link suggestions over a vault, write the output folder and publish artifacts.

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from prefect import flow, task
+from prefect import flow
 from prefect.artifacts import create_table_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.logging import get_run_logger
@@ -15,13 +14,15 @@ from gigamind.i18n import _
 from gigamind.memory import sessions
 from gigamind.memory.sessions import FolderOptions, SessionReport
 from gigamind.publish.ends import failed, in_run_language
+from gigamind.publish.pool import step
+from gigamind.publish.server import flow_timeout_s
 
 # NO_CACHE: the event log knows its entries, and an edited session is a new one.
-find = task(name="find", cache_policy=NO_CACHE)(sessions.session_batches)
-graduate = task(name="graduate", cache_policy=NO_CACHE)(sessions.graduate_batch)
+find = step("find", sessions.session_batches)
+graduate = step("graduate", sessions.graduate_batch)
 
 
-@flow(name="graduate-memory", persist_result=False)
+@flow(name="graduate-memory", persist_result=False, timeout_seconds=flow_timeout_s())
 def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | State[Any]:
     """Verify the entries of all sessions of a folder; publish a table and one event per session.
 

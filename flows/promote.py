@@ -12,11 +12,12 @@ from prefect.states import Completed
 from gigamind.errors import GigamindError, InputError
 from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
+from gigamind.publish.server import flow_timeout_s
 from gigamind.reports.verdict import worst_value_text
 from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
-@flow(name="promote", persist_result=False)
+@flow(name="promote", persist_result=False, timeout_seconds=flow_timeout_s())
 def promote(options: PromoteOptions) -> State[Any]:
     """Make the run the baseline of its task, as `gigamind baseline promote` does.
 

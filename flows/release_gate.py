@@ -5,13 +5,19 @@ from typing import Annotated, Any, get_args
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from gigamind.publish.flows import Sectioned, run_evaluation, run_name
+from gigamind.publish.flows import Form, run_evaluation, run_name
+from gigamind.publish.server import flow_timeout_s
 from gigamind.tasks.steps import AnyOptions
 
 
-@flow(name="release-gate", flow_run_name=run_name, persist_result=False)
+@flow(
+    name="release-gate",
+    flow_run_name=run_name,
+    persist_result=False,
+    timeout_seconds=flow_timeout_s(),
+)
 def release_gate(
-    options: Annotated[AnyOptions, Sectioned(*get_args(AnyOptions))],
+    options: Annotated[AnyOptions, Form(*get_args(AnyOptions))],
     runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Evaluate `options.task`, compare it with the baseline `options.compare`, and publish the verdict.

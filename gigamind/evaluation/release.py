@@ -5,7 +5,7 @@ import json
 import os
 import shlex
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 from pydantic import ValidationError
 
+from gigamind.choices import BASELINES
 from gigamind.datasets.write import write_text
 from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
@@ -29,6 +30,7 @@ from gigamind.i18n import (
 )
 from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
+from gigamind.records.folder import read_report
 from gigamind.records.history import PastRun, conditions, past_runs
 from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
@@ -157,6 +159,36 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
         options,
         read_card(options.judge_card) if options.judge_card else None,
     )
+
+
+_EMBEDDER = ("mode", "embedder")  # other embedding models cannot be compared
+
+
+def last_reference(options: EvalOptions, home: Path, kinds: Kinds) -> Path | None:
+    """Return what a scheduled run is compared with for information; None if there is nothing yet.
+
+    The promoted baseline of its dataset, or else the last complete run in `home`.
+    """
+    try:
+        dataset = hashlib.sha256(options.dataset.read_bytes()).hexdigest()
+    except OSError:  # reported where the dataset is read
+        return None
+    chosen = options.for_report()
+    wanted = options.task, dataset, *(chosen.get(name) for name in _EMBEDDER)
+    runs = sorted(home.iterdir(), reverse=True)[:MOST_RUNS] if home.is_dir() else []
+    for path in (BASELINES, *(run for run in runs if _is_complete(run))):
+        with suppress(InputError):
+            found = read_baseline(path, kinds, options.task)
+            embedder = (found.config.get(name) for name in _EMBEDDER)
+            if (found.task, found.dataset_hash, *embedder) == wanted:
+                return path
+    return None
+
+
+def _is_complete(out: Path) -> bool:
+    with suppress(InputError):
+        return read_report(out / "run.json", RunReport, "").status == "complete"
+    return False
 
 
 def announce(

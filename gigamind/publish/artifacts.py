@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -14,12 +15,15 @@ from gigamind.evaluation.options import EvalOptions
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.metrics.table import label_text
-from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_run_language
+from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_form_words, in_run_language
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict
 from gigamind.tasks import TASKS
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
 
 Result = TypeVar("Result")
 _PATIENCE_S = 60.0
@@ -80,21 +84,59 @@ def tags_of(options: EvalOptions) -> tuple[str, ...]:
 
 def tag_run(options: EvalOptions) -> None:
     """Tag the flow run; a failure is logged as a warning."""
+
+    def tag(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        tags = [*run.tags, *tags_of(options)]
+        client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
+
+    _mark(tag)
+
+
+_LAST_RUN = "\n\n---\n\n"
+
+
+def show_end(verdict: Text, sentence: str | None) -> None:
+    """Name the flow run after its deployment and verdict, and add both to the deployment's description.
+
+    Without a deployment, the run keeps its name. A failure is logged as a warning.
+    """
+    name, word = deployment_name(), in_run_language(verdict)
+
+    def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        from prefect.client.schemas.actions import DeploymentUpdate
+        from prefect.runtime import deployment
+
+        client.update_flow_run(run.id, name=f"{name} · {word}")
+        found = client.read_deployment(cast("str", deployment.id))
+        about = (found.description or "").partition(_LAST_RUN)[0]
+        text = in_run_language(
+            _(
+                "Last run, {time} UTC: **{verdict}**. {sentence}",
+                time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+                verdict=word,
+                sentence=sentence or "",
+            )
+        )
+        update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
+        client.update_deployment(found.id, update)
+
+    if name:
+        _mark(show)
+
+
+def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
     from prefect import get_client
     from prefect.logging import get_run_logger
     from prefect.runtime import flow_run
 
-    run: Any = flow_run
-
-    def tag() -> None:
+    def apply() -> None:
         with get_client(sync_client=True) as client:
-            tags = [*run.tags, *tags_of(options)]
-            client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
+            change(client, flow_run)
 
     try:
-        through_restart(tag)
+        through_restart(apply)
     except Exception as error:  # noqa: BLE001  no failure here may fail the run
-        warning = _("The run was not tagged in Prefect: {reason}", reason=str(error))
+        warning = _("The run was not labelled in Prefect: {reason}", reason=str(error))
         get_run_logger().warning(in_run_language(warning))
 
 
@@ -104,7 +146,8 @@ def publish_run(finished: FlowResult, keys: Keys) -> None:
 
     task = finished["task"]
     table = metric_table(task, TASKS[task].compared.summary.model_validate(finished["summary"]))
-    _publish(create_markdown_artifact, keys.page, finished["headline"], markdown=finished["page"])
+    page = in_form_words(finished["page"])
+    _publish(create_markdown_artifact, keys.page, finished["headline"], markdown=page)
     _publish(create_table_artifact, keys.figures, finished["headline"], table=table)
 
 
@@ -114,18 +157,17 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
 
     say = translator(options.language)
     page = failed_document(options.task, error.message, error.exit_code, subject)
-    text = render_markdown(page, say)
+    text = in_form_words(render_markdown(page, say))
     _publish(create_markdown_artifact, keys.page, say(page.headline), markdown=text)
 
 
-def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
+def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
     """Emit the verdict of the gates as an event and return the end state of the flow, whose message is the verdict.
 
     A regression or incomparable runs are Failed; other states are Completed and have the name of the verdict.
     """
     from prefect.states import Completed
 
-    verdict = Release.model_validate(result["release"])
     _emit_verdict(verdict, Path(result["out"]))
     sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
     if verdict.waiver or status not in {"failed", "not-comparable"}:
@@ -134,6 +176,19 @@ def end_of_gate(result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's St
     stopped = ReleaseStopped(sentence) if status == "failed" else NoVerdict(sentence)
     stopped.result = result
     return failed(stopped, "Regressed" if status == "failed" else "NotComparable")
+
+
+def informed_end(verdict: Release) -> str:
+    """Return the name of the Completed state of a run that was compared for information; "" for the default.
+
+    "RegressedSoft" if a gate failed or a metric got significantly worse, "Warned" for other warnings.
+    """
+    if verdict.waiver:
+        return "Waived"
+    worse = [entry for entry in verdict.comparison.metrics if entry.is_better is False]
+    if worse or verdict.gate.failed:
+        return "RegressedSoft"
+    return "Warned" if verdict.gate.verdict == "warned" else ""
 
 
 def publish_card(written: Mapping[str, Any]) -> None:
@@ -177,7 +232,7 @@ def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) 
 
     logger = get_run_logger()
     try:
-        description = in_run_language(about)
+        description = in_form_words(in_run_language(about))
         artifact = through_restart(lambda: create(key=key, description=description, **content))
     except Exception as error:  # noqa: BLE001  no failure here may fail the evaluation
         reason = f"{type(error).__name__}: {error}"

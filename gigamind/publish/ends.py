@@ -1,6 +1,7 @@
 """End states of flow runs, named like the exit codes, with one sentence and at most one of our errors."""
 
 import logging
+import re
 import signal
 import threading
 from collections.abc import Generator, Mapping
@@ -63,9 +64,16 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
 
 
 def _end_of(error: GigamindError) -> str:
-    return in_run_language(
-        _("{message} (exit code {code})", message=error.message, code=error.exit_code)
-    )
+    message = in_form_words(in_run_language(error.message))
+    return in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
+
+
+_OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")
+
+
+def in_form_words(text: str) -> str:
+    """Return a text with options named as fields of the form, except in commands: --min-score is min_score."""
+    return _OPTION.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
 
 
 class _ExpectedEnd(logging.Filter):
@@ -78,7 +86,8 @@ class _ExpectedEnd(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, GigamindError):
-            self._logged = frozenset((str(error), in_run_language(error.message)))
+            message = in_run_language(error.message)
+            self._logged = frozenset((str(error), message, in_form_words(message)))
             record.msg, record.args = _end_of(error), ()
             record.exc_info = record.exc_text = None
         line = record.getMessage()

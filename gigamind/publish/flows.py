@@ -13,7 +13,6 @@ from uuid import UUID, uuid4
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     create_model,
@@ -25,23 +24,27 @@ from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputEr
 from gigamind.evaluation.finish import FlowResult, Refused
 from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines
-from gigamind.evaluation.release import announcing_failure
+from gigamind.evaluation.release import announcing_failure, last_reference
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Text, _, joined
+from gigamind.publish.allowed import check_allowed, load_secrets
 from gigamind.publish.artifacts import (
     artifact_keys,
     deployment_name,
     end_of_gate,
+    informed_end,
     publish_failure,
     publish_run,
+    show_end,
     tag_run,
     tags_of,
 )
 from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
 from gigamind.publish.pool import Pool, step
-from gigamind.release.policy import GateResult
-from gigamind.release.waiver import REGRESSION_EXIT_CODE
+from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
+from gigamind.reports.document import STATES
+from gigamind.reports.verdict import release_verdict
 from gigamind.systems.settings import BUILTIN, shown_system
 
 
@@ -62,48 +65,68 @@ def run_name() -> str:
 def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
     """Run and publish an evaluation; with `--dry-run`, only check the input.
 
+    A deployment without a baseline compares for information: see `last_reference`.
+
     Returns a Failed state, named after the exit code, where `gigamind eval` would end with that code. `gate` requires a
     baseline and ends by the verdict, as `--fail-on-regression`, with an event `gigamind.gate.<verdict>`.
     """
+    set_run_language(options.language)
+    tag_run(options)
+    state, verdict = _ended(options, runner, gate=gate)
+    show_end(verdict or state.name, state.message)
+    return state
+
+
+def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any, Text]:
+    """Run and publish an evaluation; return its end state and the word for its verdict, "" without one."""
     from prefect.states import Completed
 
     from gigamind.tasks.steps import STEPS
 
-    set_run_language(options.language)
     started, keys = datetime.now(UTC), artifact_keys(options)
-    tag_run(options)
     try:
         with announcing_failure(options):
+            check_allowed(options)
+            load_secrets()
             if gate and options.compare is None:
                 raise InputError(_("--compare is required: a release gate needs a baseline"))
             if options.dry_run:
                 checked = in_run_language(STEPS.check_input(options))
-                return Completed(name="Checked", message=checked)
+                return Completed(name="Checked", message=checked), ""
             with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
                 name = deployment_name()
                 home = (options.out or Path("eval", "out", name)) if name else None
                 out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
-        return failed(error)
+        return failed(error), ""
     publish_run(finished, keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
-    refused, ended = finished["refused"], None
-    if (gate or options.fail_on_regression) and (release := finished["release"]):
-        ended = end_of_gate(result)
-        incomplete = refused and GateResult.model_validate(release["gate"]).lacks_verdicts
-        if ended.is_failed() and not incomplete:
-            return ended
+    refused, ended, verdict = finished["refused"], None, ""
+    if finished["release"]:
+        release = Release.model_validate(finished["release"])
+        verdict = STATES[release_verdict(release).state]
+        if gate or options.fail_on_regression:
+            ended = end_of_gate(release, result)
+            if ended.is_failed() and not (refused and release.gate.lacks_verdicts):
+                return ended, verdict
+        elif name := informed_end(release):
+            ended = Completed(name=name, message=finished["headline"], data=result)
     if refused:
-        kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
-        kind = BudgetError if refused["over_budget"] else kinds[-1]
-        is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
-        error = kind(finished["headline"] if is_verdict else _with_advice(refused))
-        error.run = out
-        return failed(error)
+        return _failed(refused, out, finished["headline"]), ""
     if finished["summary"]["status"] == "interrupted":
-        return Completed(name="Interrupted", message=finished["headline"], data=result)
-    return ended or Completed(message=finished["headline"], data=result)
+        return Completed(name="Interrupted", message=finished["headline"], data=result), ""
+    return ended or Completed(message=finished["headline"], data=result), verdict
+
+
+def _failed(refused: Refused, out: Path, headline: str) -> Any:  # noqa: ANN401  Prefect's State
+    """Return the Failed state of a run that counts as failed."""
+    kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
+    kind = BudgetError if refused["over_budget"] else kinds[-1]
+    is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
+    error = kind(headline if is_verdict else _with_advice(refused))
+    error.run = out
+    return failed(error)
 
 
 def _evaluated_in(
@@ -116,7 +139,11 @@ def _evaluated_in(
     from prefect.logging import get_run_logger
 
     from gigamind.evaluation.run import free_folder, out_folder
+    from gigamind.tasks import KINDS
 
+    if home and not options.compare:
+        compare = last_reference(options, home, KINDS)
+        options = options.model_copy(update={"compare": compare})
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
         return out, _evaluated(options, out, started, pool)
@@ -257,10 +284,16 @@ class RunProgress(Lines):
 
 
 _COMMAND_OPTIONS = {"config"}
+SHOWN = ("dataset", "notes", "system", "unanswerable_mode", "model", "max_cost_usd", "compare")
+"""Options that the form of a deployment shows first."""
+_ADVANCED = "advanced"
 
 
-class Sectioned:
-    """Annotation for the options of a flow: shown in sections, accepted in sections or flat."""
+class Form:
+    """Annotation for the options of a flow: a form with a few fields, and the others below `advanced`.
+
+    The flow accepts options in that form, in sections or flat.
+    """
 
     def __init__(self, *models: type[EvalOptions]) -> None:
         self._models = models
@@ -273,7 +306,8 @@ class Sectioned:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        shown = [handler(_form(model).__pydantic_core_schema__) for model in self._models]
+        first = (*(("task",) if len(self._models) > 1 else ()), *SHOWN)
+        shown = [handler(_form(model, first).__pydantic_core_schema__) for model in self._models]
         return shown[0] if len(shown) == 1 else {"anyOf": shown}
 
 
@@ -281,34 +315,40 @@ def flat(given: object) -> object:
     """Return options in sections as a flat mapping; other values unchanged."""
     if not isinstance(given, Mapping):
         return given
-    options = cast("Mapping[str, object]", given)
-    values = {name: value for name, value in options.items() if not _is_section(name, value)}
-    for name, value in options.items():
-        if _is_section(name, value):
-            values |= cast("Mapping[str, object]", value)
+    values: dict[str, object] = {}
+    sections = {_ADVANCED, *SECTIONS, *get_args(TaskName)}
+    for name, value in cast("Mapping[str, object]", given).items():
+        if name not in sections or isinstance(value, str):  # `search` may be a plain option
+            values[name] = value
+        elif value is not None:
+            values |= cast("Mapping[str, object]", flat(value))
     return values
 
 
-def _is_section(name: str, value: object) -> bool:
-    return isinstance(value, Mapping) and name in {*SECTIONS, *get_args(TaskName)}
-
-
-def _form(model: type[EvalOptions]) -> type[BaseModel]:
-    task = str(model.model_fields["task"].default)
+def _form(model: type[EvalOptions], first: Sequence[str]) -> type[BaseModel]:
+    task = str(model.model_fields["task"].default).title()
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in model.model_fields.items()
+        if name not in {*_COMMAND_OPTIONS, "task"} or name in first
+    }
     named = {name: section for section, names in SECTIONS.items() for name in names}
-    fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
-    for name in [*named, *model.model_fields]:
-        if name in model.model_fields and name not in _COMMAND_OPTIONS:
-            fields[named.get(name, OWN_SECTION)].setdefault(name, model.model_fields[name])
-    sections: dict[str, Any] = {}
-    for section, section_fields in fields.items():
-        shown = task if section == OWN_SECTION else section
-        ordered = sorted(section_fields.items(), key=lambda entry: not entry[1].is_required())
-        kinds: Any = {name: (field.annotation, field) for name, field in ordered}
-        titled = ConfigDict(extra="forbid", title=shown.title())
-        section_model = create_model(f"{task.title()}{shown.title()}", __config__=titled, **kinds)
-        needed = any(field.is_required() for field in section_fields.values())
-        default: Any = ... if needed else Field(default_factory=section_model)
-        sections[shown] = (section_model, default)
-    titled = ConfigDict(extra="forbid", title=task.title())
-    return create_model(f"{task.title()}Options", __config__=titled, **sections)
+    sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for name in fields.keys() - set(first):
+        sections[named.get(name, OWN_SECTION)][name] = fields[name]
+    advanced: dict[str, Any] = {}
+    for section, of_section in sections.items():
+        shown = task.lower() if section == OWN_SECTION else section
+        ordered = {name: of_section[name] for name in fields if name in of_section}
+        advanced[shown] = (_closed(f"{task}{shown.title()}", ordered), None)
+    top = {name: fields[name] for name in first if name in fields}
+    return _model(f"{task}Options", top | {_ADVANCED: (_closed(f"{task}Advanced", advanced), None)})
+
+
+def _closed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  a type
+    """Return the type of an optional section, which a form shows closed."""
+    return _model(name, fields) | None
+
+
+def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
+    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)

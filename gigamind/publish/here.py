@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # No telemetry; time for a first start on a slow machine; task records of a short-lived server are written.
 _SETTINGS = {
     "DO_NOT_TRACK": "1",
+    "GIGAMIND_FLOW_TIMEOUT_S": "0",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from gigamind.errors import EvaluationError, GigamindError, InputError
 from gigamind.i18n import Message, Text, _, joined
+from gigamind.publish.server import flow_timeout_s
 
 if TYPE_CHECKING:
     from prefect.task_runners import TaskRunner
@@ -169,8 +170,13 @@ def step(name: str, call: Callable[..., Any], named: str | None = None, retries:
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
-    run_name = named or name
-    return task(name=name, task_run_name=run_name, retries=retries, cache_policy=NO_CACHE)(call)
+    return task(
+        name=name,
+        task_run_name=named or name,
+        retries=retries,
+        cache_policy=NO_CACHE,
+        timeout_seconds=flow_timeout_s(),
+    )(call)
 
 
 Opened = tuple["TaskRunner[Any]", int]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 10.0  # of one request
 _PATIENCE_S = 60.0  # how long a server may be busy; GIGAMIND_SERVER_WAIT_S changes it
+_FLOW_S = 23 * 3_600.0  # a run that hangs must not drop the next nightly run
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
@@ -185,7 +186,7 @@ def _status(url: str) -> int:
     Raises:
         ServerError: nothing listens at the address, or the server stays busy.
     """
-    wait_s = _patience_s()
+    wait_s = _seconds("GIGAMIND_SERVER_WAIT_S", _PATIENCE_S)
     attempts = Retrying(
         retry=retry_if_exception_type(_BusyError),
         stop=stop_after_delay(wait_s),
@@ -205,13 +206,18 @@ def _status(url: str) -> int:
         ) from error
 
 
-def _patience_s() -> float:
-    text = os.environ.get("GIGAMIND_SERVER_WAIT_S", "")
+def flow_timeout_s() -> float | None:
+    """Return the time limit of each flow and task in seconds, from GIGAMIND_FLOW_TIMEOUT_S; 0 there means None."""
+    return _seconds("GIGAMIND_FLOW_TIMEOUT_S", _FLOW_S) or None
+
+
+def _seconds(variable: str, default: float) -> float:
+    text = os.environ.get(variable, "")
     try:
-        return float(text) if text else _PATIENCE_S
+        return float(text) if text else default
     except ValueError:
         raise InputError(
-            _("GIGAMIND_SERVER_WAIT_S must be a number of seconds, not {text}", text=text)
+            _("{variable} must be a number of seconds, not {text}", variable=variable, text=text)
         ) from None
 
 

@@ -45,8 +45,9 @@ def test_the_deployment_stands_with_its_schedule_and_typed_parameters(deployed: 
     assert deployment["global_concurrency_limit"]["limit"] == 1
     assert deployment["enforce_parameter_schema"] is True
     form = deployment["parameter_openapi_schema"]
-    assert next(iter(form["properties"]["options"]["properties"])) == "what"
-    assert form["definitions"]["SearchWhat"]["required"] == ["dataset"]
+    options = form["properties"]["options"]
+    assert next(iter(options["properties"])) == "dataset"
+    assert options["required"] == ["dataset"]
 
 
 def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(deployed: Stack):
@@ -90,6 +91,61 @@ def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(deployed: Sta
     rows = {row["metric"]: row for row in json.loads(artifacts["search-nightly-figures"]["data"])}
     assert rows["MRR"]["value"] == f"{mrr:.3f}"
     assert mrr > 0.3
+
+
+def test_a_nightly_run_is_compared_with_the_last_one_and_named_by_its_verdict(deployed: Stack):
+    out = deployed.clone / "eval" / "compared"
+    told = {"mode": "keyword", "sample": "40", "speed_passes": 0, "out": "eval/compared"}
+    runs = [
+        deployed.ended(deployed.start(**told, **change)["id"])
+        for change in ({}, {}, {"topk": 1, "changed": ["settings"]})
+    ]
+    states = [run["state"]["name"] for run in runs]
+    assert states == ["Completed", "Warned", "RegressedSoft"]
+    first, second, third = sorted(out.iterdir())
+    assert not (first / "compare.json").exists()
+    for before, after in ((first, second), (second, third)):
+        compared = json.loads((after / "compare.json").read_text())["comparison"]
+        assert (
+            compared["baseline"]["run_id"]
+            == json.loads((before / "run.json").read_text())["run_id"]
+        )
+    assert len({run["name"] for run in runs}) == 3
+    assert all(run["name"].startswith("search-nightly · ") for run in runs)
+    about = deployed.deployment()["description"]
+    assert about.startswith("Evaluates search")
+    assert about.count(runs[-1]["state"]["message"]) == 1
+    assert runs[0]["state"]["message"] not in about
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("system", "command:env"),
+        ("api_base", "http://elsewhere.example/v1"),
+        ("key_variable", "HOME"),
+    ],
+)
+def test_a_form_cannot_run_programs_or_send_keys_elsewhere(deployed: Stack, name: str, value: str):
+    run = deployed.ended(deployed.start(**{name: value})["id"])
+    assert run["state"]["name"] == "InvalidInput", run["state"]
+    assert f"GIGAMIND_WORKER_ALLOWS='{name}={value}'" in run["state"]["message"]
+
+
+def test_whoever_starts_a_run_cannot_change_its_command_or_environment(deployed: Stack):
+    made = deployed.clone / "made"
+    run = deployed.ask(
+        f"/deployments/{deployed.deployment()['id']}/create_flow_run",
+        {
+            "parameters": deployed.parameters(key_variable="HOME"),
+            "job_variables": {
+                "command": f"touch {made}",
+                "env": {"GIGAMIND_WORKER_ALLOWS": "key_variable=HOME"},
+            },
+        },
+    )
+    assert deployed.ended(run["id"])["state"]["name"] == "InvalidInput"
+    assert not made.exists()
 
 
 def test_parameters_that_the_form_does_not_allow_are_refused_before_any_run(deployed: Stack):

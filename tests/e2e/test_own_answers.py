@@ -79,6 +79,6 @@ def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeS
     with serving(RAG, EXAMPLES / "vault") as address:
         own = {"system": address, "sample": "8", "out": "own-answers", "checklist": False}
         started = deployed.start(DEPLOYMENT, **own, **model, max_in_flight=8)
-        out = out_of_nightly(deployed, started["id"], "answers", address, "own-answers")
+        out = out_of_nightly(deployed, started["id"], address, "own-answers")
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["counts"]["answers_evaluated"], summary["system"]["failed"]) == (8, 0)

@@ -37,5 +37,7 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
 @pytest.mark.timeout(600)
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack):
     with serving(SEARCH, EXAMPLES / "vault") as address:
-        started = deployed.start(system=address, min_score=0.4, sample="20", out="own")
-        out_of_nightly(deployed, started["id"], "search", address, "own")
+        own = {"system": address, "min_score": 0.4, "sample": "20", "out": "own"}
+        kept = {"dataset": "examples/queries.jsonl", "notes": "examples/vault"}
+        started = deployed.start(only=kept | own)
+        out_of_nightly(deployed, started["id"], address, "own")

@@ -100,7 +100,7 @@ def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypat
     run(home, "a")
     waive(home, "a")
     verdict = read_verdict(home / "runs" / "a")
-    state = end_of_gate({"release": verdict.model_dump(mode="json"), "out": home / "runs" / "a"})
+    state = end_of_gate(verdict, {"out": home / "runs" / "a"})
     assert (state.is_completed(), state.name) == (True, "Waived")
     assert events == ["gigamind.gate.waived"]
 

@@ -113,7 +113,7 @@ def test_a_deployment_tells_the_commit_that_it_was_made_of(deployment: dict[str,
 def test_what_asks_a_model_has_a_budget_and_starts_when_somebody_switches_it_on(
     deployment: dict[str, Any],
 ):
-    assert 0 < deployment["parameters"]["options"]["budget"]["max_cost_usd"] <= 2
+    assert 0 < deployment["parameters"]["options"]["max_cost_usd"] <= 2
     assert not any(schedule["active"] for schedule in deployment["schedules"])
 
 

@@ -15,6 +15,7 @@ from gate_policy import shipped
 
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.release import waive
+from gigamind.publish.ends import in_form_words
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
@@ -42,7 +43,7 @@ class End:
             paragraphs = text.replace("\\", "").strip().split("\n\n")
             lead = next(paragraph for paragraph in paragraphs if "**" in paragraph)
             self.is_banner = lead.startswith("> ")
-            assert lead.removeprefix("> ") == f"**{self.sentence}**"
+            assert in_form_words(lead.removeprefix("> ")) == f"**{self.sentence}**"
             assert text.count("**What to do next**") <= 1
 
     @property
@@ -330,7 +331,7 @@ def test_a_budget_that_ends_early_is_incomplete_and_no_regression(answers, chang
     assert (end.state.type.value, end.name) == ("FAILED", "BudgetExceeded")
     assert end.is_banner
     assert "7 of 10" in end.sentence
-    assert "--resume" in end.sentence
+    assert "resume" in end.sentence
     assert end.junit["evaluation"] == "error"
     assert "baseline promote" not in end.comment
     assert end.has_link
@@ -341,5 +342,5 @@ def test_too_few_verdicts_are_incomplete(answers):
     end = answers(flow="eval_answers", compare=None, gates=None, model=faulty, min_coverage=1.0)
     assert (end.state.type.value, end.name) == ("FAILED", "EvaluationFailed")
     assert end.is_banner
-    assert "--min-coverage" in end.sentence
+    assert "min_coverage" in end.sentence
     assert end.junit == {"evaluation": "error"}

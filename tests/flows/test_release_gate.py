@@ -105,7 +105,7 @@ def test_a_regression_is_an_event_with_the_reasons(release, worse, tmp_path):
 @pytest.mark.usefixtures("prefect_server")
 def test_an_evaluation_that_is_to_fail_on_a_regression_ends_like_the_gate(release, worse, tmp_path):
     how = {"compare": tmp_path / "base", "notes": worse, "gates": tmp_path / "gates.toml"}
-    assert gate(release("told", **how), "eval_search").name == "Completed"
+    assert gate(release("told", **how), "eval_search").name == "RegressedSoft"
     state = gate(release("held", **how, fail_on_regression=True), "eval_search")
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert event("gigamind.gate.failed", tmp_path / "held")["payload"]["worse"] == 1

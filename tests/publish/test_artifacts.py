@@ -17,7 +17,7 @@ from gigamind.errors import (
     NotesError,
 )
 from gigamind.publish.artifacts import metric_table
-from gigamind.publish.ends import failed
+from gigamind.publish.ends import failed, in_form_words
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
 
@@ -83,3 +83,11 @@ def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(
     assert (state.type.value, state.name) == ("FAILED", name)
     assert state.message == f"x (exit code {error.exit_code})"
     assert state.data is error
+
+
+def test_messages_name_the_fields_of_the_form_and_keep_commands():
+    told = "--min-score 2: too high. Use `--judge-lang ko`.\nRun gigamind compare a --phase ga\n"
+    told += "```\nx --a-b\n```"
+    assert in_form_words(told) == (
+        "min_score 2: too high. Use `judge_lang ko`.\nRun gigamind compare a --phase ga\n```\nx --a-b\n```"
+    )

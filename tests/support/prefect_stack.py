@@ -50,6 +50,9 @@ class Stack:
             "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "0.2",  # of 5 s
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "GIGAMIND_CACHE_DIR": str(self.home / "cache"),
+            "GIGAMIND_WORKER_ALLOWS": ";".join(
+                f"{name}=http://127.0.0.1:*" for name in ("qdrant_url", "api_base", "system")
+            ),
             "OMP_NUM_THREADS": "1",
             "HTTP_PROXY": "http://127.0.0.1:9",
             "HTTPS_PROXY": "http://127.0.0.1:9",
@@ -149,7 +152,7 @@ class Stack:
         options = self.deployment(name)["parameters"]["options"]
         # Those of an evaluation have sections.
         return {
-            "options": sectioned(options, **changes) if "what" in options else options | changes
+            "options": sectioned(options, **changes) if "dataset" in options else options | changes
         }
 
     def start(
