@@ -42,7 +42,7 @@ from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import checked_card, judged_languages
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.release.waiver import Release
-from gigamind.reports.document import Document, Step
+from gigamind.reports.document import STATES, Document, Step, Verdict
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, run_document
@@ -107,12 +107,14 @@ class FlowResult(TypedDict):
     """A finished evaluation as JSON values.
 
     Attributes:
+        verdict: a word for it, such as "passed"; "" if the figures cannot be trusted.
         headline, page: the verdict in one sentence, and the page as Markdown.
     """
 
     task: TaskName
     summary: dict[str, Any]
     run_id: str
+    verdict: str
     headline: str
     page: str
     release: dict[str, Any] | None  # see `Release`; None without a baseline
@@ -262,6 +264,7 @@ def finish_flow(
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
+        "verdict": say(STATES[page.verdict.state]) if isinstance(page.verdict, Verdict) else "",
         "headline": say(page.headline),
         "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.model_dump(mode="json") if verdict else None,

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     create_model,
@@ -43,8 +44,6 @@ from gigamind.publish.artifacts import (
 from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
 from gigamind.publish.pool import Pool, step
 from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
-from gigamind.reports.document import STATES
-from gigamind.reports.verdict import release_verdict
 from gigamind.systems.settings import BUILTIN, shown_system
 
 
@@ -102,10 +101,9 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
         return failed(error), ""
     publish_run(finished, keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
-    refused, ended, verdict = finished["refused"], None, ""
+    refused, ended, verdict = finished["refused"], None, finished["verdict"]
     if finished["release"]:
         release = Release.model_validate(finished["release"])
-        verdict = STATES[release_verdict(release).state]
         if gate or options.fail_on_regression:
             ended = end_of_gate(release, result)
             if ended.is_failed() and not (refused and release.gate.lacks_verdicts):
@@ -340,14 +338,15 @@ def _form(model: type[EvalOptions], first: Sequence[str]) -> type[BaseModel]:
     for section, of_section in sections.items():
         shown = task.lower() if section == OWN_SECTION else section
         ordered = {name: of_section[name] for name in fields if name in of_section}
-        advanced[shown] = (_closed(f"{task}{shown.title()}", ordered), None)
+        advanced[shown] = _closed(task, shown, ordered)
     top = {name: fields[name] for name in first if name in fields}
-    return _model(f"{task}Options", top | {_ADVANCED: (_closed(f"{task}Advanced", advanced), None)})
+    return _model(f"{task}Options", {**top, _ADVANCED: _closed(task, _ADVANCED, advanced)})
 
 
-def _closed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  a type
-    """Return the type of an optional section, which a form shows closed."""
-    return _model(name, fields) | None
+def _closed(task: str, section: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  a type and its field
+    """Return an optional section, which a form shows closed."""
+    shown = Field(None, title=section.title(), description=", ".join(fields).replace("_", " "))
+    return _model(f"{task}{section.title()}", fields) | None, shown
 
 
 def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:

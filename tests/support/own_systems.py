@@ -66,7 +66,7 @@ def out_of_nightly(stack: Stack, run_id: str, address: str, out: str) -> Path:
     """The folder that the nightly deployment wrote of a system, once its flow run has completed."""
     run = stack.ended(run_id)
     assert run["state"]["name"] == "Completed", run["state"]
-    assert run["name"].endswith("-nightly · Completed")
+    assert run["name"].endswith("-nightly · measured")
     check_told(stack, run)
     [folder] = (stack.clone / out).iterdir()
     kept = json.loads((folder / "run.json").read_text("utf-8"))
