@@ -88,10 +88,11 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
         if given["type"] == "notify":
             if webhook is None:
                 return {"type": "do-nothing"}
-            # The format of Slack and most other services.
-            text = (
-                f"{{% set text %}}{given['text']}{{% endset %}}{{{{ {{'text': text}} | tojson }}}}"
-            )
+            # `text` is read by Slack and most other services. A busy SQLite server may send an alarm twice, so alarms
+            # about an event have an `id` by which a receiver can drop the second one.
+            named = "{% set id = {'id': automation.id ~ '/' ~ event.id} if event else {} %}"
+            told = "{{ dict(text=text, **id) | tojson }}"
+            text = f"{{% set text %}}{given['text']}{{% endset %}}{named}{told}"
             return {"type": "call-webhook", "block_document_id": webhook, "payload": text}
         if "deployment" in given:
             name = given.pop("deployment")

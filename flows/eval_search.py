@@ -28,3 +28,7 @@ def eval_search(
         runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner)
+
+
+if __name__ == "__main__":
+    eval_search.serve()

@@ -29,3 +29,7 @@ def release_gate(
         runner: where batches and shards run; see "More than one machine" in deployments/README.md.
     """
     return run_evaluation(options, runner, gate=True)
+
+
+if __name__ == "__main__":
+    release_gate.serve()

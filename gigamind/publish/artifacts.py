@@ -16,6 +16,7 @@ from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.metrics.table import label_text
 from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_form_words, in_run_language
+from gigamind.records.folder import served_at
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
@@ -66,6 +67,7 @@ class Keys(NamedTuple):
     page: str
     figures: str
     progress: str
+    report: str
 
 
 def artifact_keys(options: EvalOptions) -> Keys:
@@ -74,7 +76,7 @@ def artifact_keys(options: EvalOptions) -> Keys:
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
         plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
-    return Keys(plain, f"{plain}-figures", f"{plain}-progress")
+    return Keys(plain, *(f"{plain}-{part}" for part in ("figures", "progress", "report")))
 
 
 def tags_of(options: EvalOptions) -> tuple[str, ...]:
@@ -149,6 +151,14 @@ def publish_run(finished: FlowResult, keys: Keys) -> None:
     page = in_form_words(finished["page"])
     _publish(create_markdown_artifact, keys.page, finished["headline"], markdown=page)
     _publish(create_table_artifact, keys.figures, finished["headline"], table=table)
+
+
+def publish_link(out: Path, about: Text, keys: Keys) -> None:
+    """Publish the address of report.html, if the folder of runs is served."""
+    from prefect.artifacts import create_link_artifact
+
+    if address := served_at(out):
+        _publish(create_link_artifact, keys.report, about, link=f"{address}report.html")
 
 
 def publish_failure(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
+from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, cast, get_args
@@ -18,6 +19,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     create_model,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
 from gigamind.choices import TaskName
@@ -36,12 +38,20 @@ from gigamind.publish.artifacts import (
     end_of_gate,
     informed_end,
     publish_failure,
+    publish_link,
     publish_run,
     show_end,
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import ENDS, failed, in_run_language, set_run_language, with_own_sigterm
+from gigamind.publish.ends import (
+    ENDS,
+    failed,
+    in_form_words,
+    in_run_language,
+    set_run_language,
+    with_own_sigterm,
+)
 from gigamind.publish.pool import Pool, step
 from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
 from gigamind.systems.settings import BUILTIN, shown_system
@@ -100,6 +110,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
         publish_failure(error, options, run_name(), keys)
         return failed(error), ""
     publish_run(finished, keys)
+    publish_link(out, finished["headline"], keys)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     refused, ended, verdict = finished["refused"], None, finished["verdict"]
     if finished["release"]:
@@ -326,7 +337,7 @@ def flat(given: object) -> object:
 def _form(model: type[EvalOptions], first: Sequence[str]) -> type[BaseModel]:
     task = str(model.model_fields["task"].default).title()
     fields: dict[str, Any] = {
-        name: (field.annotation, field)
+        name: _shown(field)
         for name, field in model.model_fields.items()
         if name not in {*_COMMAND_OPTIONS, "task"} or name in first
     }
@@ -341,6 +352,13 @@ def _form(model: type[EvalOptions], first: Sequence[str]) -> type[BaseModel]:
         advanced[shown] = _closed(task, shown, ordered)
     top = {name: fields[name] for name in first if name in fields}
     return _model(f"{task}Options", {**top, _ADVANCED: _closed(task, _ADVANCED, advanced)})
+
+
+def _shown(field: FieldInfo) -> tuple[Any, FieldInfo]:
+    """Return an option as a field of a form; its description names other fields, not flags."""
+    shown = copy(field)
+    shown.description = in_form_words(field.description or "")
+    return field.annotation, shown
 
 
 def _closed(task: str, section: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  a type and its field

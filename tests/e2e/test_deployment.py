@@ -82,7 +82,7 @@ def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(deployed: Sta
             "/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}}
         )
     }
-    assert set(artifacts) == {"search-nightly", "search-nightly-figures"}
+    assert set(artifacts) == {"search-nightly", "search-nightly-figures", "search-nightly-report"}
     assert artifacts["search-nightly"]["data"].startswith("# ")
     [report] = re.findall(r"\(([^)]*report\.html)\)", artifacts["search-nightly"]["data"])
     with urllib.request.urlopen(report, timeout=20) as served:
@@ -169,7 +169,7 @@ def names_of_automations(deployed: Stack) -> list[str]:
 def test_a_run_that_cannot_even_start_leaves_a_sentence_and_no_traceback(deployed: Stack):
     run = deployed.ended(deployed.start("release-gate/release-gate", compare="missing")["id"])
     assert (run["state"]["type"], run["state"]["name"]) == ("FAILED", "InvalidInput"), run["state"]
-    assert run["name"] == "search · vault · hybrid"
+    assert run["name"] == "release-gate · InvalidInput"
     assert "missing: no such file or folder" in run["state"]["message"]
     check_told(deployed, run)
 
