@@ -30,11 +30,10 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
+from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
-from gigamind.llm.dialects import sent_schema
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger
+from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.prices import price_of, read_prices
@@ -42,7 +41,6 @@ from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelOptions, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
-from gigamind.llm.usage import Price
 from gigamind.loading import first_problem
 
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"

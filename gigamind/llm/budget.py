@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
-from gigamind.llm.ledger import Totals
+from gigamind.llm.ledger import PICO_PER_MICRO, Totals, micro_usd
 from gigamind.llm.settings import ModelOptions
-from gigamind.llm.usage import PICO_PER_MICRO, micro_usd
 
 _SECONDS = 60.0
 _MICRO_PER_USD = 10**6

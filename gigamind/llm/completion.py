@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, ParameterRefusedError, Request
-from gigamind.llm.dialects import with_marked_prefix
+from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage, with_marked_prefix
 from gigamind.llm.faults import (
     error_of_status,
     lost,
@@ -30,7 +29,6 @@ from gigamind.llm.faults import (
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import Exchange, Transport, exchange
-from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 _GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests

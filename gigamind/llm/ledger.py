@@ -13,17 +13,53 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.llm.usage import Price, Usage, micro_usd
+from gigamind.llm.client import Usage
 from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
 HTTP = "http"
+PICO_PER_MICRO = 10**6
 UNFINISHED = "unfinished"
 SCRIPTED = "gigamind-scripted"
 """Fingerprint of our own stand-ins that replay prepared answers instead of calling a model."""
 _STARTED = "started"  # status of a line before a request; no row has it
 _WITHDRAWN = "withdrawn"  # status of a line after a request that was never sent; no row has it
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Picodollars per token."""
+
+    prompt: int
+    completion: int
+    cached: int  # for a prompt token read from the cache
+    source: str = "file"  # `local` for a model on this machine
+    written: int | None = None  # to the cache; None for 1.25 times `prompt`, as for Anthropic
+
+    def cost_pico_usd(self, usage: Usage) -> int:
+        """Return the cost of one answer."""
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
+        written = -(-self.prompt * 5 // 4) if self.written is None else self.written
+        return (
+            fresh * self.prompt
+            + usage.cached_tokens * self.cached
+            + usage.written_tokens * written
+            + usage.completion_tokens * self.completion
+        )
+
+    def halved(self) -> "Price":
+        """Return the price in a batch file for OpenAI and Anthropic: half, rounded up."""
+        prompt, completion, cached = (
+            -(-each // 2) for each in (self.prompt, self.completion, self.cached)
+        )
+        written = None if self.written is None else -(-self.written // 2)
+        return replace(self, prompt=prompt, completion=completion, cached=cached, written=written)
+
+
+def micro_usd(pico_usd: int) -> int:
+    """Convert to integer microdollars (1e-6 USD), rounded half up; apply once, to a sum."""
+    return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO
 
 
 @dataclass(frozen=True, slots=True)

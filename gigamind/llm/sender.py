@@ -14,13 +14,12 @@ from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request
+from gigamind.llm.client import Answer, Client, Request, Usage
 from gigamind.llm.faults import fault_of, with_retries
-from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
+from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
 from gigamind.llm.limiter import Gates, Place
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
-from gigamind.llm.usage import Price, Usage
 
 
 @dataclass(slots=True)

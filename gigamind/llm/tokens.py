@@ -7,8 +7,7 @@ with newer ones.  `most` is for limits.  `Counted` estimates what a server did n
 import json
 import math
 
-from gigamind.llm.client import Answer, Request
-from gigamind.llm.usage import Usage
+from gigamind.llm.client import Answer, Request, Usage
 
 _MOST = (2.5, 0.6)  # characters per token, of ASCII and others
 _LIKELY = (4.0, 1.25)

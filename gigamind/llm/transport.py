@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Literal
 from urllib.request import getproxies, proxy_bypass
 
-from gigamind.llm.prices import on_loopback
+from gigamind.llm.client import on_loopback
 from gigamind.redaction import keep_secret
 
 Fault = Literal["", "late", "unreached", "proxy", "redirect", "too_large", "encoding", "broken"]

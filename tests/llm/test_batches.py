@@ -23,11 +23,10 @@ from gigamind.llm.batches.batcher import Batches, Entry, parts, read_batches
 from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
-from gigamind.llm.client import Answer, Request
+from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Usage
 
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 ITEMS = 6

@@ -8,9 +8,9 @@ from faulty_model import run
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
-from gigamind.llm.dialects import with_marked_prefix
+from gigamind.llm.client import with_marked_prefix
+from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 
 QUESTION = {"role": "user", "content": "Is it so?"}
 LONG = "You judge with care. " * 250  # 1 312 tokens, and at most 2 100

@@ -19,13 +19,12 @@ from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm.batches.providers import Provider, RequestOutcome, State, provider_of
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Request
+from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
-from gigamind.llm.ledger import HTTP, STORE, UNFINISHED, Attempt, Ledger
+from gigamind.llm.ledger import HTTP, STORE, UNFINISHED, Attempt, Ledger, Price
 from gigamind.llm.sender import Booking, Call, timed
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
-from gigamind.llm.usage import Price, Usage
 from gigamind.runs.store import Journal, read_journal
 
 BATCHES_FILE = "batches.jsonl"

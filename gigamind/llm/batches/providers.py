@@ -20,14 +20,12 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import InputError, LlmCode, LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, Message, Request
+from gigamind.llm.client import Answer, Message, Request, Usage, with_marked_prefix
 from gigamind.llm.completion import answer_of, error_of_exchange, error_text
-from gigamind.llm.dialects import with_marked_prefix
 from gigamind.llm.faults import code_of, error_of_status, scrub, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
-from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 Json = dict[str, Any]
