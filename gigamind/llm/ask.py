@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import _
@@ -45,19 +46,18 @@ from gigamind.loading import first_problem
 
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 _BLOCK = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
-_OPENED = re.compile(r"```\w*\s*")
+_OPENED = re.compile(r"\A```\w*\s*")
 _SECOND = re.compile(r"\}\s*[^\s,\]}]")  # text after an object: perhaps another one
-_LITERALS = ("true", "false", "null")
 _SPACE = re.compile(r"[\s\\]+")  # a quote can be wrapped, or encoded as JSON in JSON
 _MOST_CHARS = 100_000  # of a searched reply; a broken object can make the search quadratic
 
 
 def own_object(text: str, request: Sequence[Message]) -> str | None:
     """Return the only JSON object of a reply that is certainly its answer; None if there is none."""
-    answer, bare = _after_thought(text), _bare(text)
-    objects = _objects(bare if _is_object(bare) else answer)
-    if not _is_object(bare):
-        objects = _without_quotes(objects, request)
+    bare = _bare(text)
+    objects = _objects(bare)
+    if objects != [bare]:
+        objects = _without_quotes(_objects(_after_thought(text)), request)
     try:
         different = {
             json.dumps(json.loads(json_text), sort_keys=True): json_text for json_text in objects
@@ -114,21 +114,16 @@ def _bare(text: str) -> str:
 
 def cut_off(text: str | None) -> bool:
     """Return whether a text is a truncated object or thought; some servers report `stop` when tokens run out."""
-    stripped = (text or "").strip()
-    answer = _after_thought(stripped)
+    answer = _after_thought(text or "")
     if answer.startswith(_THOUGHT):
         return True
-    opened = _OPENED.match(answer)
-    answer = answer[opened.end() :] if opened else answer
+    answer = _OPENED.sub("", answer)
     if not answer.startswith("{"):
         return False
     try:
-        json.JSONDecoder().raw_decode(answer)
-    except json.JSONDecodeError as error:
-        rest = answer[error.pos :]
-        return "Unterminated" in error.msg or any(word.startswith(rest) for word in _LITERALS)
-    except (ValueError, RecursionError):  # a number of 5 000 digits; nested too deeply
-        return False
+        from_json(answer.encode("utf-8", "replace"))
+    except ValueError as error:
+        return str(error).startswith("EOF while parsing")
     return False
 
 
@@ -137,11 +132,6 @@ def _after_thought(text: str) -> str:
     if not stripped.startswith(_THOUGHT) or _THOUGHT_ENDS not in stripped:
         return stripped
     return stripped.partition(_THOUGHT_ENDS)[2].strip()
-
-
-def _is_object(text: str) -> bool:
-    objects = _objects(text)
-    return len(objects) == 1 and objects[0] == text
 
 
 def _objects(text: str) -> list[str]:
@@ -189,7 +179,8 @@ class Conversation:
         # instructor repeats a request only if the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
-        form = _strict({k: request[k] for k in _FORMS if k in request}, self._api_base)
+        api_base = self.sender.settings.api_base
+        form = _strict({k: request[k] for k in _FORMS if k in request}, api_base)
         if not self.fields:
             return self._completion(await self._send(messages, None), form)
         try:
@@ -248,10 +239,6 @@ class Conversation:
         self.sender.close_row(self.call, "ok")
         return response
 
-    @property
-    def _api_base(self) -> str | None:
-        return self.sender.settings.api_base
-
     async def _send(self, messages: tuple[Message, ...], form: Mapping[str, Any] | None) -> Answer:
         """Send a request, again for each parameter that the model rejects, and return the answer."""
         refused: set[str] = set()
@@ -271,7 +258,8 @@ class Conversation:
         text = answer.text or ""
         if self.fields:
             text, is_repaired = readable(text, self.messages, self.fields)
-            self.sender.mark_repaired(self.call, is_repaired=is_repaired)
+            if is_repaired and self.call.open_row:
+                self.call.open_row = replace(self.call.open_row, repaired=1)
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if "tools" in form:
             function = {"name": form["tools"][0]["function"]["name"], "arguments": text}
@@ -416,10 +404,19 @@ class LanguageModel:
         parameters = dict(self._wanted)  # the key of stored replies includes rejected parameters
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
-        key = self._key(messages, reply, parameters, fingerprint, repeat)
+        key = key_of({
+            "endpoint": self.settings.api_base or "",
+            "model": self.settings.model,
+            "mode": self.settings.mode,
+            "messages": [dict(message) for message in messages],
+            "schema": _schema(reply),
+            "parameters": parameters,
+            "fingerprint": fingerprint,
+            "repeat": repeat,
+        })  # fmt: skip
         call = Call(item_id, key, fresh)
         await self._sender.ready()
-        conversation = self._conversation(call, messages, parameters)
+        conversation = Conversation(self._sender, call, messages, dict(parameters), self._refused)
         if fresh:
             return await conversation.ask(reply)
 
@@ -451,33 +448,9 @@ class LanguageModel:
             LlmError: The model or the budget gave no complete answer; pieces already passed on remain valid.
         """
         await self._sender.ready()
-        call = Call(item_id, "", fresh=True)
-        return await self._conversation(call, messages, self._wanted).tell(on_text)
-
-    def _conversation(
-        self, call: Call, messages: Sequence[Message], parameters: Mapping[str, int | float]
-    ) -> Conversation:
-        return Conversation(self._sender, call, messages, dict(parameters), self._refused)
-
-    def _key(
-        self,
-        messages: Sequence[Message],
-        reply: type[BaseModel],
-        parameters: Mapping[str, int | float],
-        fingerprint: str,
-        repeat: int,
-    ) -> str:
-        settings = self.settings
-        return key_of({
-            "endpoint": settings.api_base or "",
-            "model": settings.model,
-            "mode": settings.mode,
-            "messages": [dict(message) for message in messages],
-            "schema": _schema(reply),
-            "parameters": dict(parameters),
-            "fingerprint": fingerprint,
-            "repeat": repeat,
-        })  # fmt: skip
+        call, parameters = Call(item_id, "", fresh=True), dict(self._wanted)
+        conversation = Conversation(self._sender, call, messages, parameters, self._refused)
+        return await conversation.tell(on_text)
 
 
 def connect(

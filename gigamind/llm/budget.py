@@ -176,6 +176,11 @@ class Budget:
                 raise self._too_late() from None
             raise
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait, as in `waiting`."""
+        async with self.waiting():
+            await asyncio.sleep(seconds)
+
     def _count(self, calls: int) -> None:
         if claim := _claim.get():
             claim.calls = max(0, claim.calls + calls)

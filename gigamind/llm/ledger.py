@@ -6,13 +6,13 @@ a short line records its upper bound; if the process is killed and no final row 
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, LlmError
 from gigamind.llm.client import Usage
 from gigamind.runs.store import Journal, read_journal
 
@@ -120,11 +120,13 @@ class Attempt:
             cost_source=("table" if counted else "estimated") if price else "unpriced",
         )
 
-    def free(self) -> "Attempt":
-        """Return the row of a request for which the server generated nothing."""
-        cost = None if self.cost_pico_usd is None else 0
-        none = Usage(0, 0)
-        return replace(self.charged(none, None), cost_pico_usd=cost)
+    def failed(self, error: LlmError) -> "Attempt":
+        """Return the row after an error, free of charge if the server generated nothing."""
+        row = replace(self, status=error.code, http_status=error.status)
+        if error.may_cost:  # the result of a batch can still become known
+            return replace(row, status=UNFINISHED) if row.custom_id else row
+        cost = None if row.cost_pico_usd is None else 0
+        return replace(row.charged(Usage(0, 0), None), cost_pico_usd=cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,22 +201,18 @@ _Rows = dict[int | str, Attempt]
 _places = count()
 
 
-def _attempts(path: Path) -> Iterator[Attempt]:
-    for row in read_journal(path):
+def _read(path: Path) -> _Rows:
+    rows: _Rows = {}
+    open_rows: dict[tuple[str, ...], list[int | str]] = {}
+    for values in read_journal(path):
         try:
-            yield Attempt(**row)
+            line = Attempt(**values)
         except TypeError as error:
             raise InputError(
                 "{file}: a line of this request log is invalid ({reason}). The file was damaged or edited.",
                 file=path,
                 reason=str(error),
             ) from error
-
-
-def _read(path: Path) -> _Rows:
-    rows: _Rows = {}
-    open_rows: dict[tuple[str, ...], list[int | str]] = {}
-    for line in _attempts(path):
         if line.status == _WITHDRAWN:
             rows.pop(line.custom_id, None)
             continue

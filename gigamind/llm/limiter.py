@@ -95,7 +95,6 @@ class Concurrency:
 
 
 Waiting = Callable[[], AbstractAsyncContextManager[None]]
-Tell = Callable[[str], None]
 
 
 def _nobody(*_texts: str) -> None:
@@ -103,27 +102,19 @@ def _nobody(*_texts: str) -> None:
 
 
 class Limiter:
-    """The limiter of all requests to one server, for one event loop.
-
-    Args:
-        waiting: Context of each wait, such as a time limit.
-        tell: Receives messages for a waiting user.
-        changed: Called when the result of `describe` may have changed.
-    """
+    """The limiter of all requests to one server, for one event loop; `waiting` is the context of each wait."""
 
     def __init__(
         self,
         settings: ModelSettings,
         waiting: Waiting = nullcontext,
-        tell: Tell = _nobody,
-        changed: Callable[[], None] = _nobody,
+        gates: "Gates | None" = None,
     ) -> None:
         self.timeouts = self.refusals = 0
         self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
         self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
-        self.tell = tell
-        self._changed = changed
+        self._gates = gates or Gates()
         self._max_wait_s = settings.max_wait_s
         self.concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
@@ -192,7 +183,7 @@ class Limiter:
                 yield place
             except LlmError as error:
                 self._learn(error, place, sent_at)
-                self._changed()
+                self._gates.changed()
                 raise
             self._answered = True
             self.concurrency.succeeded()
@@ -222,7 +213,7 @@ class Limiter:
             " time limit (--model-timeout-s)",
             seconds=waited_s,
         )
-        self.tell(message)
+        self._gates.tell(message)
         return True
 
     def give_up(self, why: str) -> None:
@@ -248,7 +239,7 @@ class Limiter:
         if requested_s > self._max_wait_s:
             return  # that request fails and need not delay the others
         if requested_s >= _REPORTED_WAIT_S and now + requested_s > self._closed_until + 1:
-            self.tell(
+            self._gates.tell(
                 _("the server requests a wait of {seconds:g} s (Retry-After)", seconds=requested_s)
             )
         self._closed_until = max(self._closed_until, now + requested_s)
@@ -285,11 +276,17 @@ class Limiter:
 
 
 class Gates:
-    """The limiters of a run: one for each server named by address, and for each model of a provider."""
+    """The limiters of a run: one for each server named by address, and for each model of a provider.
 
-    def __init__(self, tell: Tell = _nobody, *, alone: bool = True) -> None:
+    Attributes:
+        tell: Receives messages for a waiting user.
+        alone: Whether no other process works on the run, so that speed can be measured.
+        changed: Called when the result of `describe` may have changed.
+    """
+
+    def __init__(self, tell: Callable[[str], None] = _nobody, *, alone: bool = True) -> None:
         self.tell = tell
-        self.alone = alone  # no other process works on the run, so speed can be measured
+        self.alone = alone
         self.changed: Callable[[], None] = _nobody
         self.limiters: dict[str, Limiter] = {}
 
@@ -297,9 +294,7 @@ class Gates:
         """Return the limiter of a model."""
         server = settings.api_base or settings.model
         if server not in self.limiters:
-            # Late lookups, because both attributes can be set later.
-            tell: Tell = lambda line: self.tell(line)  # noqa: E731, PLW0108
-            self.limiters[server] = Limiter(settings, waiting, tell, lambda: self.changed())  # noqa: PLW0108
+            self.limiters[server] = Limiter(settings, waiting, self)
         return self.limiters[server]
 
     def describe(self) -> Message:

@@ -46,7 +46,6 @@ class Exchange:
         address: Scheme and host of the last request.
         body: What was read of the response.
         payload: The JSON value of the body, if it was read whole.
-        replay: A body to return instead of sending the request again.
     """
 
     timeout_s: float
@@ -62,7 +61,6 @@ class Exchange:
     address: str = ""
     body: bytearray = field(default_factory=bytearray)
     payload: Any = None
-    replay: bytes | None = None
 
     @property
     def payloads(self) -> list[Any]:
@@ -95,10 +93,6 @@ class Transport:
 
     async def handle_async_request(self, request: Any) -> Any:  # noqa: ANN401  of httpx or httpx2
         current, http = exchange.get(), self.http
-        if current.replay is not None:
-            return http.Response(
-                current.status, content=current.replay, headers={"content-type": "application/json"}
-            )
         current.requests += 1
         current.deadline = asyncio.get_running_loop().time() + current.timeout_s
         current.address = f"{request.url.scheme}://{request.url.netloc.decode()}"

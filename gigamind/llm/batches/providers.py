@@ -13,20 +13,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from http import HTTPStatus
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
-from gigamind.errors import InputError, LlmCode, LlmError
+from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.client import Answer, Message, Request, Usage, with_marked_prefix
-from gigamind.llm.completion import answer_of, error_of_exchange, error_text
-from gigamind.llm.faults import code_of, error_of_status, scrub, unset_key, with_retries
+from gigamind.llm.completion import answer_of, error_of_exchange, error_text, reply_in
+from gigamind.llm.faults import code_of, error_of_status, lost, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
 from gigamind.redaction import keep_secret, keep_secret_of
+from gigamind.runs.folders import private_file
 
 Json = dict[str, Any]
 Row = Any  # of an SDK, with whatever a server sent
@@ -66,6 +69,7 @@ class Provider(ABC):
     most_requests: int  # of one batch
     most_bytes: int
     _resource: ClassVar[str]  # of the SDK's client
+    _http: ClassVar[str]  # the package of its connections
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
         self._settings = settings
@@ -79,17 +83,17 @@ class Provider(ABC):
         if (self._is_itself or settings.key_variable) and not os.environ.get(variable):
             raise LlmError(unset_key(settings.model, variable), "auth_failed")
         self._key = os.environ.get(variable, "").strip() or "none"
-        self._connection: tuple[Transport, Any] | None = None
+        self._transport: Transport | None = None
 
     @abstractmethod
-    def _connect(self) -> tuple[Transport, Any]:
-        """Return connections and the SDK's client over them."""
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
+        """Return the SDK's client over these connections."""
 
-    @property
+    @cached_property
     def _client(self) -> Any:  # noqa: ANN401  the SDKs are loaded late
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection[1]
+        http: Any = import_module(self._http)
+        self._transport = Transport(http)
+        return self._connect(http.AsyncClient(transport=self._transport, follow_redirects=False))
 
     @property
     def _batches(self) -> Any:  # noqa: ANN401
@@ -107,9 +111,6 @@ class Provider(ABC):
     @abstractmethod
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         """Start the batch of a file; an LlmError with `may_cost` means that it may have been started."""
-
-    async def discard(self, file_id: str) -> None:  # noqa: B027  most have no files
-        """Delete a file that no batch uses."""
 
     @abstractmethod
     def _state(self, row: Row) -> State: ...
@@ -146,10 +147,9 @@ class Provider(ABC):
 
     async def download(self, state: State, path: Path) -> None:
         """Write its results to a file of lines, completely or not at all."""
-        unfinished = path.with_name(f"{path.name}.part")
 
         async def copy() -> None:
-            with unfinished.open("wb") as file:
+            with private_file(path) as unfinished, unfinished.open("wb") as file:
                 for result in state.results:
                     streamed = await self._client.get(result, cast_to=object, stream=True)
                     async with aclosing(streamed.response) as response:
@@ -157,7 +157,6 @@ class Provider(ABC):
                             file.write(block)
 
         await self._call(copy, lambda _done: None, _LONG_S, None, is_retried=True)
-        unfinished.replace(path)
 
     def read(self, path: Path) -> dict[str, RequestOutcome]:
         """Return the results in a downloaded file, by `custom_id`; a line without one is left out."""
@@ -168,22 +167,19 @@ class Provider(ABC):
                     row = table(json.loads(line))
                 except (ValueError, RecursionError):
                     continue
-                if isinstance(custom_id := row.get("custom_id"), str):
-                    outcomes[custom_id] = self._checked_outcome(row)
+                if not isinstance(custom_id := row.get("custom_id"), str):
+                    continue
+                try:
+                    outcomes[custom_id] = self._outcome(row)
+                except Exception:  # noqa: BLE001  the server can send anything
+                    reason = _("the batch result contains no model reply")
+                    outcomes[custom_id] = lost(self._settings.model, reason, "malformed_response")
         return outcomes
-
-    def _checked_outcome(self, row: Json) -> RequestOutcome:
-        try:
-            return self._outcome(row)
-        except Exception:  # noqa: BLE001  the server can send anything
-            reason = _("the batch result contains no model reply")
-            return self._error(reason, "malformed_response", may_cost=True)
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._connection:
-            await self._connection[0].end()
-        self._connection = None
+        if self._transport:
+            await self._transport.end()
 
     async def _call(
         self,
@@ -209,10 +205,6 @@ class Provider(ABC):
 
         return await (with_retries(once, self._settings) if is_retried else once())
 
-    def _error(self, reason: str, code: LlmCode, *, may_cost: bool = False) -> LlmError:
-        message = _("{model}: {reason}", model=self._settings.model, reason=scrub(reason))
-        return LlmError(message, code, may_cost=may_cost)
-
     def _failed(self, status: int, error: Json) -> LlmError:
         """Return the error of a request that the provider reports as failed, which costs nothing."""
         text = error_text(json.dumps(error).encode())
@@ -224,8 +216,9 @@ class Provider(ABC):
             "the batch has the status {status} and no result for this request", status=status
         )
         if status in {"completed", "ended"}:
-            return self._error(reason, "malformed_response", may_cost=True)
-        return self._error(reason, "timeout" if status == "expired" else "server_error")
+            return lost(self._settings.model, reason, "malformed_response")
+        code = "timeout" if status == "expired" else "server_error"
+        return lost(self._settings.model, reason, code, may_cost=False)
 
 
 class OpenAiBatches(Provider):
@@ -238,27 +231,23 @@ class OpenAiBatches(Provider):
     is_tagged = True
     clock_skew_s = 3600.0
     most_requests, most_bytes = 50_000, 200 * 10**6
-    _resource = "batches"
+    _resource, _http = "batches", "httpx"
     _endpoint = "/v1/chat/completions"
     _tag = "gigamind"
     _ended = frozenset({"completed", "failed", "expired", "cancelled"})
     _account_limits = ("insufficient_quota", "billing_hard_limit_reached", "token_limit_exceeded")
 
-    def _connect(self) -> tuple[Transport, Any]:
-        import httpx
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
         from openai import AsyncOpenAI
 
-        transport: Any = Transport(httpx)
-        http: Any = httpx.AsyncClient(transport=transport, follow_redirects=False)
-        client = AsyncOpenAI(
+        return AsyncOpenAI(
             api_key=self._key,
             organization=os.environ.get("OPENAI_ORGANIZATION"),  # else the SDK reads OPENAI_ORG_ID
             base_url=self._address,
             timeout=_LONG_S,  # the limit of the exchange comes first
             max_retries=0,
-            http_client=http,
+            http_client=connections,
         )
-        return transport, client
 
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
@@ -282,9 +271,6 @@ class OpenAiBatches(Provider):
         wanted |= {"input_file_id": file_id, "metadata": {self._tag: tag}}
         return await self._call(lambda: self._batches.create(**wanted), self._state)
 
-    async def discard(self, file_id: str) -> None:
-        await self._call(lambda: self._client.files.delete(file_id), lambda _done: None)
-
     def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
         del since, count  # the tag is sufficient
         return table(row.metadata).get(self._tag) == tag
@@ -298,7 +284,8 @@ class OpenAiBatches(Provider):
             first = row.errors.data[0]
             text, is_limit = f"{first.message} ({first.code})", first.code in self._account_limits
             http_status = HTTPStatus.TOO_MANY_REQUESTS if is_limit else HTTPStatus.BAD_REQUEST
-            problem = self._error(text, code_of(http_status, text))
+            code = code_of(http_status, text)
+            problem = lost(self._settings.model, text, code, may_cost=False)
         return State(
             batch_id=_text(row.id),
             status=status,
@@ -313,16 +300,12 @@ class OpenAiBatches(Provider):
         response = table(row.get("response"))
         status, body = response.get("status_code"), table(response.get("body"))
         if status == HTTPStatus.OK:
-            if not isinstance(body["choices"], list):  # litellm replaces it by an empty reply
-                raise TypeError
-            fields = {name: body.get(name) for name in ("choices", "model", "system_fingerprint")}
-            current = Exchange(0.0, requests=1, body=bytearray(json.dumps(body).encode()))
-            return answer_of(load_litellm().ModelResponse(**fields), current)
+            return answer_of(reply_in(body), Exchange(0.0, requests=1, payload=body))
         if isinstance(status, int):
             return self._failed(status, body)
         error = table(row.get("error"))
-        is_late = error.get("code") == "batch_expired"
-        return self._error(str(error.get("message")), "timeout" if is_late else "server_error")
+        code = "timeout" if error.get("code") == "batch_expired" else "server_error"
+        return lost(self._settings.model, str(error.get("message")), code, may_cost=False)
 
 
 class AnthropicBatches(Provider):
@@ -339,26 +322,23 @@ class AnthropicBatches(Provider):
     is_tagged = False
     clock_skew_s = 600.0
     most_requests, most_bytes = 100_000, 256 * 10**6
-    _resource = "messages.batches"
+    _resource, _http = "messages.batches", "httpx2"
     _longest_upload_s = 7200.0
 
-    def _connect(self) -> tuple[Transport, Any]:
-        import httpx2
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
         from anthropic import AsyncAnthropic, Omit
 
-        transport: Any = Transport(httpx2)
         # As litellm: version 2026-10-21, the default from SDK 2 on, rejects requests with a temperature.
         headers: Any = {"anthropic-version": "2023-06-01", "X-Api-Key": self._key}
         headers["Authorization"] = Omit()  # where SDK 2 sends the key
-        client = AsyncAnthropic(
+        return AsyncAnthropic(
             api_key=self._key,
             base_url=self._address.rstrip("/").removesuffix("/messages").removesuffix("/v1"),
             default_headers=headers,
             timeout=_LONG_S,  # the limit of the exchange comes first
             max_retries=0,
-            http_client=httpx2.AsyncClient(transport=transport, follow_redirects=False),
+            http_client=connections,
         )
-        return transport, client
 
     def line(self, custom_id: str, request: Request) -> bytes:
         messages = with_marked_prefix(request.messages, self._settings.model)
