@@ -1,16 +1,11 @@
 """A language model that gives validated replies; each is stored, paid for once, and recorded in the ledger.
 
-Each request passes through the store, the budget, the limiter and the ledger.
-
-In a reply with more than one JSON object, only an object that is certainly the model's own is used; otherwise the model
-is asked again.  A reply can quote a note,
-and a note can contain an object that imitates the verdict, so the words around an object are ignored:
+A reply can quote a note, and a note can contain an object that imitates the verdict.  Of several JSON objects, only one
+that is certainly the model's own is used, whatever its schema or the words around it; else the model is asked again:
 
 - A reply that is one object, bare or in a code block, is the answer.
 - Otherwise each `{` must begin an object, because the inside of a broken object would be used instead.
-- Objects that occur in the request are quotes, whoever wrote them.
-- One object must remain, possibly repeated.  If two differ, neither the first nor the last is the answer.  Following
-  the schema proves nothing, because a forged object would follow it too.
+- Objects that occur in the request are quotes, whoever wrote them.  One object must remain, possibly repeated.
 """
 
 import json
@@ -57,11 +52,12 @@ def own_object(text: str, request: Sequence[Message]) -> str | None:
     bare = _bare(text)
     objects = _objects(bare)
     if objects != [bare]:
-        objects = _without_quotes(_objects(_after_thought(text)), request)
+        flat = "".join(_SPACE.sub("", str(message.get("content") or "")) for message in request)
+        objects = [
+            each for each in _objects(_after_thought(text)) if _SPACE.sub("", each) not in flat
+        ]
     try:
-        different = {
-            json.dumps(json.loads(json_text), sort_keys=True): json_text for json_text in objects
-        }
+        different = {json.dumps(json.loads(each), sort_keys=True): each for each in objects}
     except RecursionError:
         return None
     return next(iter(different.values())) if len(different) == 1 else None
@@ -148,11 +144,6 @@ def _objects(text: str) -> list[str]:
         objects.append(text[place:end])
         place = text.find("{", end)
     return objects
-
-
-def _without_quotes(objects: Sequence[str], request: Sequence[Message]) -> list[str]:
-    flat = "".join(_SPACE.sub("", str(message.get("content") or "")) for message in request)
-    return [json_text for json_text in objects if _SPACE.sub("", json_text) not in flat]
 
 
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -260,13 +251,11 @@ class Conversation:
             text, is_repaired = readable(text, self.messages, self.fields)
             if is_repaired and self.call.open_row:
                 self.call.open_row = replace(self.call.open_row, repaired=1)
-        message: dict[str, Any] = {"role": "assistant", "content": text}
+        calls: list[Any] | None = None
         if "tools" in form:
             function = {"name": form["tools"][0]["function"]["name"], "arguments": text}
-            message = {
-                **message,
-                "tool_calls": [{"id": "call", "type": "function", "function": function}],
-            }
+            calls = [{"id": "call", "type": "function", "function": function}]
+        message = {"role": "assistant", "content": text, "tool_calls": calls}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
         return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
@@ -320,14 +309,11 @@ def _reason(error: BaseException) -> BaseException:
             return cause
         if isinstance(cause, ValidationError):
             reason = scrub(first_problem(cause))
-            return LlmError(
-                _("the model's reply is invalid: {reason}", reason=reason), "invalid_output"
-            )
+            text = _("the model's reply is invalid: {reason}", reason=reason)
+            return LlmError(text, "invalid_output")
     if isinstance(cause, ValueError):  # raised by instructor for an answer without JSON
-        return LlmError(
-            _("the model's reply cannot be read: {reason}", reason=scrub(str(cause))),
-            "invalid_output",
-        )
+        text = _("the model's reply cannot be read: {reason}", reason=scrub(str(cause)))
+        return LlmError(text, "invalid_output")
     return cause
 
 
@@ -422,10 +408,8 @@ class LanguageModel:
 
         async def make() -> tuple[Record, Reply]:
             validated = await conversation.ask(reply)
-            return {
-                "model": self.settings.model,
-                "reply": validated.model_dump(mode="json", by_alias=True),
-            }, validated
+            values = validated.model_dump(mode="json", by_alias=True)
+            return {"model": self.settings.model, "reply": values}, validated
 
         validated, stored = await self._store.fetch(
             key, lambda record: reply.model_validate(record["reply"]), make

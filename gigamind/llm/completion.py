@@ -60,14 +60,9 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
     if provider in {"openai", "azure"} and "top_p" not in supported:
-        del wanted[
-            "temperature"
-        ]  # listed for all models, but without `top_p` only its default is accepted
-    kept = {
-        name: value
-        for name, value in wanted.items()
-        if value is not None and (not supported or name in supported)
-    }
+        del wanted["temperature"]  # without `top_p`, only its default is accepted
+    named = {name: value for name, value in wanted.items() if value is not None}
+    kept = {name: named[name] for name in named if not supported or name in supported}
     return {_LIMIT: settings.max_tokens, **kept}
 
 
@@ -205,17 +200,13 @@ class Completions:
                 self._makers = [make]
                 return reply
             break
-        raise self._unbounded(reason)
-
-    def _unbounded(self, reason: object) -> LlmError:
-        """Return the error for a provider whose requests litellm does not send over our transport."""
         message = _(
             "{model}: gigamind cannot use this provider. litellm sends its requests without gigamind's limits of size"
             " and time, so their cost is unknown ({reason})",
             model=self._settings.model,
             reason=scrub(str(reason)),
         )
-        return LlmError(message, "bad_request", may_cost=True)
+        raise LlmError(message, "bad_request", may_cost=True)
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []
@@ -334,14 +325,15 @@ class Completions:
 def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmError:  # noqa: PLR0911  one per fault
     """Return our error for an exception of litellm or an SDK, from what the transport saw."""
     address, status, timeout_s = current.address, current.status, current.timeout_s
-    is_late = isinstance(error, TimeoutError) or current.fault == "late"
-    if is_late and not current.has_left and current.requests:
-        reason = _("the server accepted no connection within {seconds:.3g} s", seconds=timeout_s)
-        return unreached(model, address, reason, "timeout")
-    if is_late:
-        reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
-        return lost(model, reason, "timeout")
-    match current.fault:
+    match "late" if isinstance(error, TimeoutError) else current.fault:
+        case "late" if current.requests and not current.has_left:
+            reason = _(
+                "the server accepted no connection within {seconds:.3g} s", seconds=timeout_s
+            )
+            return unreached(model, address, reason, "timeout")
+        case "late":
+            reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
+            return lost(model, reason, "timeout")
         case "unreached" if "SSL" in current.reason or "CERT" in current.reason:
             reason = _(
                 "no secure (TLS) connection to the server is possible: {reason}",
@@ -355,20 +347,16 @@ def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmErr
             return unreached(model, address, reason)
         case "redirect":
             # Redirects are not followed: key and notes go only to the given address.
-            location = current.headers.get("location", "")
             text = _(
                 "the server redirects to {address}, but gigamind does not follow redirects",
-                address=location,
+                address=current.headers.get("location", ""),
             )
             return error_of_status(model, status or 0, text)
         case "too_large" | "encoding":
             reason = _("the server's response is too large or has an unknown encoding")
             return lost(model, reason, "malformed_response")
         case "broken":
-            reason = _(
-                "the connection to the server broke: {reason}",
-                reason=current.reason,
-            )
+            reason = _("the connection to the server broke: {reason}", reason=current.reason)
             return lost(model, reason, may_cost=current.has_left)
         case _other:
             return _error_of_response(error, current, model)

@@ -43,21 +43,18 @@ _UNSUPPORTED = re.compile(
 def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
     """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
     if answer.finish == "none":
-        return LlmError(
-            _("the server's response contains no model reply (no `choices`)"), "malformed_response"
-        )
+        text = _("the server's response contains no model reply (no `choices`)")
+        return LlmError(text, "malformed_response")
     if answer.refusal:
         return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
     if answer.finish == "content_filter":
         return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
     if answer.finish == "length":
-        return LlmError(
-            _(
-                "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
-                setting=raised_by,
-            ),
-            "truncated",
+        text = _(
+            "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
+            setting=raised_by,
         )
+        return LlmError(text, "truncated")
     return None
 
 

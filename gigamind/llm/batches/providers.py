@@ -1,9 +1,7 @@
 """The batch interfaces of OpenAI and Anthropic, by their SDKs over our transport.
 
 A batch is a list of requests, each with a `custom_id` of ours; results come in any order, each with that id.  Reading
-a batch costs nothing and is retried.  Creating one may cost and is never retried here.  See
-https://platform.openai.com/docs/guides/batch and
-https://platform.claude.com/docs/en/build-with-claude/batch-processing.
+a batch costs nothing and is retried.  Creating one may cost and is never retried here.
 """
 
 import json
@@ -22,7 +20,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, Message, Request, Usage, with_marked_prefix
+from gigamind.llm.client import Answer, Request, Usage, with_marked_prefix
 from gigamind.llm.completion import answer_of, error_of_exchange, error_text, reply_in
 from gigamind.llm.faults import code_of, error_of_status, lost, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
@@ -342,7 +340,10 @@ class AnthropicBatches(Provider):
 
     def line(self, custom_id: str, request: Request) -> bytes:
         messages = with_marked_prefix(request.messages, self._settings.model)
-        system = [block for message in messages for block in _system_blocks(message)]
+        whole = [message["content"] for message in messages if message["role"] == "system"]
+        system = [
+            {"type": "text", "text": each} if isinstance(each, str) else each[0] for each in whole
+        ]
         params: Json = {
             "model": self._model,
             "messages": [message for message in messages if message["role"] != "system"],
@@ -436,13 +437,6 @@ def _seconds(created_at: datetime | float) -> float:
     return created_at.timestamp() if isinstance(created_at, datetime) else float(created_at)
 
 
-def _system_blocks(message: Message) -> list[Json]:
-    if message["role"] != "system":
-        return []
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
 def _schema_form(model: str, schema: Mapping[str, Any]) -> Json:
     """Return how a schema is sent: enforced by a grammar, or as a tool if model or schema do not allow that."""
     from anthropic import transform_schema
@@ -469,15 +463,11 @@ def _answer_in(message: Json) -> Answer:
     text = "".join(tools or texts) if tools or texts else None
     is_cut = reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}
     refusal = (text or "no reason given") if reply.stop_reason == "refusal" else None
-    model = str(reply.model or "")
-    return Answer(text, "length" if is_cut else "stop", refusal, _usage(reply.usage), model)
-
-
-def _usage(usage: Any) -> Usage | None:  # noqa: ANN401  what a server sent
-    """Return the tokens in our terms; Anthropic does not count tokens read from or written to its cache as input."""
+    # Anthropic does not count tokens read from or written to its cache as input.
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    counts = [getattr(usage, name, None) or 0 for name in (*names, "output_tokens")]
-    if not all(type(count) is int and count >= 0 for count in counts):
-        return None
-    fresh, read, written, output = counts
-    return Usage(fresh + read + written, output, read, written)
+    counts = [getattr(reply.usage, name, None) or 0 for name in (*names, "output_tokens")]
+    usage = None
+    if all(type(count) is int and count >= 0 for count in counts):
+        fresh, read, written, output = counts
+        usage = Usage(fresh + read + written, output, read, written)
+    return Answer(text, "length" if is_cut else "stop", refusal, usage, str(reply.model or ""))
