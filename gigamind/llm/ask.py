@@ -26,7 +26,7 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request, sent_schema
+from gigamind.llm.client import Answer, Client, Message, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
@@ -160,7 +160,6 @@ class Conversation:
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
-    refused: set[str]  # parameters that the model rejected; shared by all conversations with it
     fields: frozenset[str] = frozenset()  # of the reply
     on_text: Callable[[str], Awaitable[None]] | None = None
     _longer: bool = False
@@ -231,17 +230,8 @@ class Conversation:
         return response
 
     async def _send(self, messages: tuple[Message, ...], form: Mapping[str, Any] | None) -> Answer:
-        """Send a request, again for each parameter that the model rejects, and return the answer."""
-        refused: set[str] = set()
-        while True:
-            request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
-            try:
-                return await self.sender.send(request, self.call)
-            except ParameterRefusedError as error:
-                if error.parameter in refused:
-                    raise
-                refused.add(error.parameter)
-                self.refused.add(error.parameter)
+        request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
+        return await self.sender.send(request, self.call)
 
     def _completion(self, answer: Answer, form: Mapping[str, Any]) -> Any:  # noqa: ANN401
         from openai.types.chat import ChatCompletion
@@ -334,7 +324,6 @@ class LanguageModel:
     ) -> None:
         self.settings = settings
         self._wanted = parameters
-        self._refused: set[str] = set()
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
@@ -354,7 +343,8 @@ class LanguageModel:
     @property
     def parameters(self) -> dict[str, int | float]:
         """The wanted parameters without those that the model rejected."""
-        return {k: v for k, v in self._wanted.items() if k not in self._refused - {"max_tokens"}}
+        refused = self._sender.refused - {"max_tokens"}
+        return {name: value for name, value in self._wanted.items() if name not in refused}
 
     async def measure(self, request: Request) -> Speed | None:
         """Measure the speed of the server for requests like this one; None (and reported to the gates) on failure."""
@@ -402,7 +392,7 @@ class LanguageModel:
         })  # fmt: skip
         call = Call(item_id, key, fresh)
         await self._sender.ready()
-        conversation = Conversation(self._sender, call, messages, dict(parameters), self._refused)
+        conversation = Conversation(self._sender, call, messages, dict(parameters))
         if fresh:
             return await conversation.ask(reply)
 
@@ -432,9 +422,8 @@ class LanguageModel:
             LlmError: The model or the budget gave no complete answer; pieces already passed on remain valid.
         """
         await self._sender.ready()
-        call, parameters = Call(item_id, "", fresh=True), dict(self._wanted)
-        conversation = Conversation(self._sender, call, messages, parameters, self._refused)
-        return await conversation.tell(on_text)
+        call = Call(item_id, "", fresh=True)
+        return await Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
 
 def connect(

@@ -13,7 +13,7 @@ from gigamind.errors import LlmError
 from gigamind.i18n import _
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request, Usage
+from gigamind.llm.client import Answer, Client, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
 from gigamind.llm.limiter import Gates, Place
@@ -48,6 +48,7 @@ class Booking(ABC):
         self.budget = budget
         self.ledger = ledger
         self.price = price
+        self.refused: set[str] = set()  # parameters that the model rejected
         self._counted = tokens.Counted()
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
@@ -162,10 +163,17 @@ class Sender(Booking):
         if self._is_measured:
             await self.measure(request)
 
+        refused: set[str] = set()
+
         async def attempt() -> Answer:
             while True:
                 try:
                     return await self._attempt(request, call)
+                except ParameterRefusedError as error:
+                    if error.parameter in refused:
+                        raise
+                    refused.add(error.parameter)
+                    self.refused.add(error.parameter)
                 except LlmError as error:
                     if not self._may_end_in_time(call, error):
                         raise

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from gigamind.errors import LlmCode, LlmError
+from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm.batches.providers import Provider, RequestOutcome, State, provider_of
 from gigamind.llm.budget import Budget
@@ -48,22 +48,11 @@ class Batch:
     batch_id: str = ""
     file_id: str = ""
     status: str = ""  # in the provider's terms
-    problem: tuple[str, LlmCode, bool] = (
-        _("the batch has no result for this request"),
-        "server_error",
-        True,
-    )
 
     @property
     def is_open(self) -> bool:
         """Whether it has results that may cost money and are not read."""
         return self.stage in _OPEN
-
-    @property
-    def without_result(self) -> LlmError:
-        """The error of a request without a result."""
-        message, code, may_cost = self.problem
-        return LlmError(message, code, may_cost=may_cost)
 
 
 class Batches:
@@ -315,21 +304,20 @@ class BatchSender(Booking):
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
         """Return the result of each request of a batch, after all have ended."""
-        path = self._batches.results_of(batch)
+        path, problem = self._batches.results_of(batch), self._provider.without_result(batch.status)
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
             try:
                 state = await self._until_ended(batch)
                 problem = state.problem
-                facts = (problem.args[0], problem.code, problem.may_cost)
-                batch = self._batches.enter(batch, "ended", status=state.status, problem=facts)
+                batch = self._batches.enter(batch, "ended", status=state.status)
                 await self._provider.download(state, path)
             except LlmError as error:
                 raise LlmError(*error.args[:4], may_cost=True) from None
             batch = self._batches.enter(batch, "read")
             del self._waited_for[batch.tag]
         outcomes = self._provider.read(path)
-        return {name: outcomes.get(name) or batch.without_result for name in batch.requests}
+        return {name: outcomes.get(name) or problem for name in batch.requests}
 
     async def _until_ended(self, batch: Batch) -> State:
         wait, announced = self._batches.poll_s, ("", -1)

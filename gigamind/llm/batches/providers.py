@@ -208,7 +208,7 @@ class Provider(ABC):
         text = error_text(json.dumps(error).encode())
         return LlmError(*error_of_status(self._settings.model, status, text).args[:4])
 
-    def _without_result(self, status: str) -> LlmError:
+    def without_result(self, status: str) -> LlmError:
         """Return the error of a request without a result, from the status of its batch."""
         reason = _(
             "the batch has the status {status} and no result for this request", status=status
@@ -277,7 +277,7 @@ class OpenAiBatches(Provider):
         status, counts = _text(row.status), row.request_counts
         has_ended = status in self._ended
         files = (row.output_file_id, row.error_file_id)
-        problem = self._without_result(status)
+        problem = self.without_result(status)
         if row.errors and row.errors.data:
             first = row.errors.data[0]
             text, is_limit = f"{first.message} ({first.code})", first.code in self._account_limits
@@ -378,7 +378,7 @@ class AnthropicBatches(Provider):
             done=total - row.request_counts.processing,
             total=total,
             results=(path,) if row.results_url else (),
-            problem=self._without_result(status),
+            problem=self.without_result(status),
         )
 
     def _outcome(self, row: Json) -> RequestOutcome:
@@ -386,7 +386,7 @@ class AnthropicBatches(Provider):
         if result["type"] == "succeeded":
             return _answer_in(table(result["message"]))
         if result["type"] != "errored":
-            return self._without_result(str(result["type"]))
+            return self.without_result(str(result["type"]))
         error = table(result["error"])
         error = table(error.get("error")) or error
         return self._failed(_STATUSES.get(error["type"], HTTPStatus.BAD_REQUEST), error)
