@@ -443,11 +443,10 @@ def _error_inside(current: Exchange) -> int | None:
     for payload in current.payloads:
         if error := _field(payload, "error"):
             codes = [_field(error, name) for name in ("code", "status", "type")]
-            status = next((code for code in codes if isinstance(code, int)), 0)
-            if any("rate_limit" in code for code in codes if isinstance(code, str)):
-                status = HTTPStatus.TOO_MANY_REQUESTS
-            is_status = HTTPStatus.BAD_REQUEST <= status < 600  # noqa: PLR2004
-            return status if is_status else HTTPStatus.INTERNAL_SERVER_ERROR
+            if any("rate_limit" in str(code) for code in codes):
+                return HTTPStatus.TOO_MANY_REQUESTS
+            statuses = (code for code in codes if isinstance(code, int) and 400 <= code < 600)  # noqa: PLR2004
+            return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
     return None
 
 

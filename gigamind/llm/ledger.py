@@ -50,11 +50,11 @@ class Price:
 
     def halved(self) -> "Price":
         """Return the price in a batch file for OpenAI and Anthropic: half, rounded up."""
-        prompt, completion, cached = (
-            -(-each // 2) for each in (self.prompt, self.completion, self.cached)
-        )
-        written = None if self.written is None else -(-self.written // 2)
-        return replace(self, prompt=prompt, completion=completion, cached=cached, written=written)
+        whole = {
+            name: getattr(self, name) for name in ("prompt", "completion", "cached", "written")
+        }
+        half = {name: -(-whole[name] // 2) for name in whole if whole[name] is not None}
+        return replace(self, **half)
 
 
 def micro_usd(pico_usd: int) -> int:
@@ -112,10 +112,7 @@ class Attempt:
         """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""
         return replace(
             self,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cached_tokens=usage.cached_tokens,
-            written_tokens=usage.written_tokens,
+            **asdict(usage),
             cost_pico_usd=price.cost_pico_usd(usage) if price else None,
             cost_source=("table" if counted else "estimated") if price else "unpriced",
         )

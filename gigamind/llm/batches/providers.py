@@ -35,7 +35,9 @@ Result = TypeVar("Result")
 RequestOutcome = Answer | LlmError
 """Result of a request in a batch."""
 _SHORT_S, _LONG_S = 300.0, 3600.0  # a batch can have 256 MB
+_LONGEST_UPLOAD_S = 7200.0
 _PAGE = 100
+_TAG = "gigamind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +118,20 @@ class Provider(ABC):
     @abstractmethod
     def _outcome(self, row: Json) -> RequestOutcome: ...
 
-    @abstractmethod
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool: ...
-
     async def find(self, tag: str, since: float, count: int) -> list[State]:
         """Return listed batches that can have this tag: `count` requests, created after `since` (epoch seconds)."""
 
         async def search() -> list[State]:
             found: list[State] = []
             async for row in self._batches.list(limit=_PAGE):
-                if _seconds(row.created_at) < since - self.clock_skew_s:
+                created_at = _seconds(row.created_at)
+                if created_at < since - self.clock_skew_s:
                     break
-                if self._is_candidate(row, tag, since, count):
+                if not self.is_tagged:
+                    state = self._state(row)
+                    if state.total == count and created_at < since + _LONGEST_UPLOAD_S:
+                        found.append(state)
+                elif table(row.metadata).get(_TAG) == tag:
                     found.append(self._state(row))
             return found
 
@@ -231,7 +235,6 @@ class OpenAiBatches(Provider):
     most_requests, most_bytes = 50_000, 200 * 10**6
     _resource, _http = "batches", "httpx"
     _endpoint = "/v1/chat/completions"
-    _tag = "gigamind"
     _ended = frozenset({"completed", "failed", "expired", "cancelled"})
     _account_limits = ("insufficient_quota", "billing_hard_limit_reached", "token_limit_exceeded")
 
@@ -266,12 +269,8 @@ class OpenAiBatches(Provider):
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         del lines  # they are in the file
         wanted = {"endpoint": self._endpoint, "completion_window": "24h"}
-        wanted |= {"input_file_id": file_id, "metadata": {self._tag: tag}}
+        wanted |= {"input_file_id": file_id, "metadata": {_TAG: tag}}
         return await self._call(lambda: self._batches.create(**wanted), self._state)
-
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
-        del since, count  # the tag is sufficient
-        return table(row.metadata).get(self._tag) == tag
 
     def _state(self, row: Row) -> State:
         status, counts = _text(row.status), row.request_counts
@@ -321,7 +320,6 @@ class AnthropicBatches(Provider):
     clock_skew_s = 600.0
     most_requests, most_bytes = 100_000, 256 * 10**6
     _resource, _http = "messages.batches", "httpx2"
-    _longest_upload_s = 7200.0
 
     def _connect(self, connections: Any) -> Any:  # noqa: ANN401
         from anthropic import AsyncAnthropic, Omit
@@ -360,11 +358,6 @@ class AnthropicBatches(Provider):
         return await self._call(
             lambda: self._batches.create(requests=requests), self._state, _LONG_S
         )
-
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
-        del tag
-        is_as_large = sum(row.request_counts.to_dict().values()) == count
-        return is_as_large and _seconds(row.created_at) < since + self._longest_upload_s
 
     def _state(self, row: Row) -> State:
         batch_id, status = _text(row.id), _text(row.processing_status)
