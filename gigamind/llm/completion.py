@@ -48,12 +48,9 @@ _MOST_TEXT = 10_000  # characters of an error message that are looked at
 
 
 def accepted(settings: ModelSettings) -> dict[str, int | float]:
-    """Return the parameters of the settings that litellm documents for the model.
+    """Return the parameters that litellm documents for the model; raise LlmError for an unknown provider.
 
     Its list includes some that the model then rejects; these are learnt from the error.
-
-    Raises:
-        LlmError: litellm does not know the provider in the name.
     """
     litellm = load_litellm()
     model, provider, _key = _resolved(settings)
@@ -82,11 +79,7 @@ def _resolved(settings: ModelSettings) -> tuple[str, str, str | None]:
 
 
 class Completions:
-    """One model by its litellm name.
-
-    Raises:
-        LlmError: There is no key, no address, or no such provider.
-    """
+    """One model by its litellm name; raises LlmError if there is no key, no address, or no such provider."""
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings

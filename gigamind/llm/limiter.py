@@ -22,8 +22,6 @@ _MINUTE_S = 60.0
 _SLOWLY = 0.05  # increase per answer near a number that was too high
 _MOST_PATIENCE = 8.0
 _REPORTED_WAIT_S = 5.0
-
-
 LONGEST_S = 3600.0  # upper limit for the time of any request
 
 
@@ -161,10 +159,7 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int, turn: int = 0) -> AsyncGenerator[Place]:
-        """Hold a slot for one request of up to `tokens` tokens, and learn from its result.
-
-        Args:
-            turn: Priority among waiting requests; the lowest comes first.
+        """Hold a slot for a request of up to `tokens` tokens, and learn from its result; the lowest `turn` comes first.
 
         Raises:
             LlmError: With code `not_asked`, if the server has never answered even a single request.
@@ -276,18 +271,12 @@ class Limiter:
 
 
 class Gates:
-    """The limiters of a run: one for each server named by address, and for each model of a provider.
-
-    Attributes:
-        tell: Receives messages for a waiting user.
-        alone: Whether no other process works on the run, so that speed can be measured.
-        changed: Called when the result of `describe` may have changed.
-    """
+    """The limiters of a run: one for each server named by address, and for each model of a provider."""
 
     def __init__(self, tell: Callable[[str], None] = _nobody, *, alone: bool = True) -> None:
-        self.tell = tell
-        self.alone = alone
-        self.changed: Callable[[], None] = _nobody
+        self.tell = tell  # receives messages for a waiting user
+        self.alone = alone  # no other process works on the run, so speed can be measured
+        self.changed: Callable[[], None] = _nobody  # called when `describe` may have changed
         self.limiters: dict[str, Limiter] = {}
 
     def gate(self, settings: ModelSettings, waiting: Waiting) -> Limiter:

@@ -72,10 +72,7 @@ def price_of(
 ) -> Price | None:
     """Return the price of a model: from `own`, else 0 on loopback, else from litellm's table; None if unknown.
 
-    For a gateway on loopback that forwards to a provider, set the price in `own`.
-
-    Args:
-        batch: For a request in a batch file: the batch price of the table, or half of the normal price.
+    A request in a `batch` has the batch price of the table, or half of the normal price.
     """
     price = own.get(model)
     if price and batch:

@@ -87,10 +87,7 @@ async def measure(
     *,
     beside: bool,
 ) -> Speed:
-    """Return the speed of a server, from the ledger rows of requests like `request`.
-
-    Args:
-        beside: Whether the number of concurrent requests is needed.
+    """Return the speed of a server, from the ledger rows of requests like `request`, several `beside` each other.
 
     Raises:
         LlmError: Few calls are left, or raised by `send`.

@@ -34,33 +34,23 @@ _HIDDEN = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 @dataclass(slots=True)
 class Exchange:
-    """What happened to one request.
+    """What happened to one request."""
 
-    Attributes:
-        timeout_s: Seconds from its start until it ends, whatever the server sends.
-        most: Most bytes of a body, also after decompression; None for no limit and no copy in `body`.
-        streams: Whether the response may be a stream; any other is read whole before it is passed on.
-        requests: HTTP requests that were started, 0 if litellm did not use this transport.
-        has_left: Whether the server may have received the request, and may bill it.
-        status: Of the response; None without one.
-        address: Scheme and host of the last request.
-        body: What was read of the response.
-        payload: The JSON value of the body, if it was read whole.
-    """
-
-    timeout_s: float
-    most: int | None = MOST_BYTES
-    streams: bool = False
+    timeout_s: float  # from its start until it ends, whatever the server sends
+    most: int | None = (
+        MOST_BYTES  # of a body, decompressed; None for no limit and no copy in `body`
+    )
+    streams: bool = False  # whether the response may be a stream; any other is read whole
     deadline: float = 0.0  # in the time of the event loop
-    requests: int = 0
-    has_left: bool = False
-    status: int | None = None
+    requests: int = 0  # that were started; 0 if litellm did not use this transport
+    has_left: bool = False  # whether the server may have received the request, and may bill it
+    status: int | None = None  # None without a response
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: Fault = ""
     reason: str = ""
-    address: str = ""
-    body: bytearray = field(default_factory=bytearray)
-    payload: Any = None
+    address: str = ""  # scheme and host of the last request
+    body: bytearray = field(default_factory=bytearray)  # what was read of the response
+    payload: Any = None  # the JSON value of the body, if it was read whole
 
     @property
     def payloads(self) -> list[Any]:

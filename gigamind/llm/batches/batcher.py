@@ -134,12 +134,7 @@ class Entry:
 
 
 class BatchSender(Booking):
-    """Sends in batches.  A failed request is not retried; `--resume` requests it again.
-
-    Raises:
-        InputError: The provider has no batches.
-        LlmError: The key is not in the environment.
-    """
+    """Sends in batches; raises as `provider_of`.  A failed request is not retried; `--resume` requests it again."""
 
     def __init__(
         self,

@@ -54,11 +54,7 @@ class State:
 
 
 class Provider(ABC):
-    """Batches of one model at its provider; `model` is its name without the provider.
-
-    Raises:
-        LlmError: The key is not in the environment.
-    """
+    """Batches of a model, named without its provider; raises LlmError if the key is not in the environment."""
 
     name: ClassVar[str]
     key_variable: ClassVar[str]  # default environment variable of the key
