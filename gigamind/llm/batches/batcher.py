@@ -148,7 +148,6 @@ class BatchSender(Booking):
         self._provider = provider_of(settings)
         self._batches = batches
         self._collected: list[Entry] = []
-        self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovery: asyncio.Task[None] | None = None
         # By the resumed run, with their ids.
@@ -164,8 +163,6 @@ class BatchSender(Booking):
 
     async def close(self) -> None:
         """Stop waiting, and report the batches that are still open."""
-        if self._timer:
-            self._timer.cancel()
         tasks = [*self._tasks, *([self._recovery] if self._recovery else ())]
         for task in tasks:
             task.cancel()
@@ -201,23 +198,20 @@ class BatchSender(Booking):
         line = self._provider.line(worst.custom_id, request)
         entry = Entry(line, worst, _identity(request, call), call)
         self._collected.append(entry)
-        if self._timer:
-            self._timer.cancel()
-        self._timer = self._after_quiet(self._wait_once_more)
-        return await entry.ended
-
-    def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(self._batches.quiet_s / 2, then)
-
-    def _wait_once_more(self) -> None:
-        self._timer = self._after_quiet(self._depart)
-
-    def _depart(self) -> None:
-        entries, self._collected = self._collected, []
-        for part in parts(entries, self._provider):
-            task = asyncio.create_task(self._carry(part))
+        if len(self._collected) == 1:
+            task = asyncio.create_task(self._depart())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        return await entry.ended
+
+    async def _depart(self) -> None:
+        """Send the collected requests when no more have come for a moment."""
+        known = 0
+        while known < len(self._collected):
+            known = len(self._collected)
+            await asyncio.sleep(self._batches.quiet_s)
+        entries, self._collected = self._collected, []
+        await asyncio.gather(*map(self._carry, parts(entries, self._provider)))
 
     async def _carry(self, entries: Sequence[Entry]) -> None:
         """Send a batch, and set the result or error of each of its requests."""
