@@ -9,7 +9,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +29,7 @@ from gigamind.llm.store import key_of
 from gigamind.runs.store import Journal, read_journal
 
 BATCHES_FILE = "batches.jsonl"
-Stage = Literal["made", "uploaded", "creating", "created", "ended", "read", "dropped"]
+Stage = Literal["made", "creating", "created", "ended", "read", "dropped"]
 _OPEN: frozenset[Stage] = frozenset({"creating", "created", "ended"})
 
 
@@ -46,7 +46,6 @@ class Batch:
     stage: Stage = "made"
     at: float = 0.0  # time of its last stage, in seconds since the epoch
     batch_id: str = ""
-    file_id: str = ""
     status: str = ""  # in the provider's terms
 
     @property
@@ -80,9 +79,9 @@ class Batches:
 
     def make(self, batch: Batch) -> Batch:
         """Start a batch."""
-        return self.enter(batch, "made", **{name: getattr(batch, name) for name in _HEAD})
+        return self.enter(batch, "made", **asdict(batch))
 
-    def enter(self, batch: Batch, stage: Stage, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
+    def enter(self, batch: Batch, stage: Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
         facts |= {"stage": stage, "at": round(time.time(), 3)}
         if self._journal is None:
@@ -109,10 +108,11 @@ def read_batches(folder: Path) -> list[Batch]:
     batches: dict[str, dict[str, Any]] = {}
     for row in read_journal(folder / BATCHES_FILE):
         batches.setdefault(row["tag"], {}).update(row)
-    return [Batch(**facts) for facts in batches.values()]
-
-
-_HEAD = ("model", "role", "api_base", "key_variable", "requests")
+    known = {each.name for each in fields(Batch)}  # other versions have more
+    return [
+        Batch(**{name: facts[name] for name in facts if name in known})
+        for facts in batches.values()
+    ]
 
 
 _SLOWER = 1.5  # factor of each wait over the previous one
@@ -237,8 +237,6 @@ class BatchSender(Booking):
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
         batch = self._batches.make(Batch(tag, *whose, identities))
         file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
-        if file_id:
-            batch = self._batches.enter(batch, "uploaded", file_id=file_id)
         self.budget.check_time()
         if any(entry.ended.cancelled() for entry in entries):
             raise LlmError(_("the run stopped before the requests were sent"), "not_asked")
@@ -247,7 +245,7 @@ class BatchSender(Booking):
             entry.call.sent = time.perf_counter()
         batch = self._batches.enter(batch, "creating")
         try:
-            state = await self._create(batch, lines)
+            state = await self._create(batch, file_id, lines)
         except LlmError as error:
             if not error.may_cost:
                 for entry in entries:
@@ -257,14 +255,14 @@ class BatchSender(Booking):
             raise
         return await self._outcomes(self._created(batch, state))
 
-    async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
+    async def _create(self, batch: Batch, file_id: str, lines: Sequence[bytes]) -> State:
         """Create the batch of these lines exactly once; an LlmError says by `may_cost` whether it may exist."""
         may_exist = False
 
         async def attempt() -> State:
             nonlocal may_exist
             try:
-                return await self._provider.create(batch.tag, batch.file_id, lines)
+                return await self._provider.create(batch.tag, file_id, lines)
             except LlmError as error:
                 is_server_error = (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
                 may_exist = error.may_cost or is_server_error
@@ -376,7 +374,7 @@ class BatchSender(Booking):
     async def _resume(self, batch: Batch) -> None:
         if batch.stage == "creating" and (state := await self._find(batch)):
             batch = self._created(batch, state)
-        if batch.stage in {"made", "uploaded", "creating"}:
+        if batch.stage in {"made", "creating"}:
             await self._drop(batch)
         elif batch.stage != "dropped":
             for custom_id, outcome in (await self._outcomes(batch)).items():
