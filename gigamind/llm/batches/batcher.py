@@ -374,8 +374,12 @@ class BatchSender(Booking):
     async def _resume(self, batch: Batch) -> None:
         if batch.stage == "creating" and (state := await self._find(batch)):
             batch = self._created(batch, state)
-        if batch.stage in {"made", "creating"}:
-            await self._drop(batch)
+        if batch.stage != "dropped" and not batch.batch_id:  # it was never created
+            for row in filter(None, map(self.ledger.row_of, batch.requests)):
+                self.ledger.withdraw(row)
+                await self.budget.settle(0, -(row.cost_pico_usd or 0))
+                await self.budget.give_back(0)
+            self._batches.enter(batch, "dropped")
         elif batch.stage != "dropped":
             for custom_id, outcome in (await self._outcomes(batch)).items():
                 before = self.ledger.row_of(custom_id)
@@ -386,13 +390,6 @@ class BatchSender(Booking):
                     self.ledger.append(after)
                     change = (after.cost_pico_usd or 0) - (before.cost_pico_usd or 0)
                     await self.budget.settle(0, change)
-
-    async def _drop(self, batch: Batch) -> None:
-        for row in filter(None, map(self.ledger.row_of, batch.requests)):
-            self.ledger.withdraw(row)
-            await self.budget.settle(0, -(row.cost_pico_usd or 0))
-            await self.budget.give_back(0)
-        self._batches.enter(batch, "dropped")
 
 
 def _identity(request: Request, call: Call) -> str:
