@@ -105,20 +105,6 @@ class Client(Protocol):
         ...
 
 
-def with_marked_prefix(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
-    """Return copies of the messages, for Anthropic's models with a mark after the system message.
-
-    All items of a judge have the same system message.  Most servers cache it; Anthropic needs the mark, and caches for
-    5 minutes after the last use: the first request costs a quarter more for these tokens, later ones a tenth.
-    """
-    copies = [dict(message) for message in messages]
-    text = copies[0]["content"]
-    if model.startswith("anthropic/") and copies[0]["role"] == "system" and isinstance(text, str):
-        mark = {"type": "ephemeral"}
-        copies[0]["content"] = [{"type": "text", "text": text, "cache_control": mark}]
-    return copies
-
-
 def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, Any]:
     """Return a reply's schema for the server at `api_base`; None is the provider's address.
 

@@ -32,8 +32,7 @@ class Place:
     patience: float  # factor for the expected time of the request
     crowded: bool  # other requests were in flight
     entries: int
-    timed_out: bool = False  # whether no answer came within `limit_s` seconds
-    limit_s: float = 0.0
+    limit_s: float = 0.0  # of the request
 
     def within(self, seconds: float) -> float:
         """Set and return the time limit of a request that should need at most this many seconds."""
@@ -220,7 +219,6 @@ class Limiter:
         now = time.monotonic()
         if error.code == "timeout":
             self.timeouts += 1
-            place.timed_out = True
             place.crowded |= self._in_flight > 1 or self._entries > place.entries
             if place.crowded:
                 self.concurrency.refused(sent_at, now)

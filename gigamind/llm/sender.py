@@ -160,7 +160,8 @@ class Sender(Booking):
         self._turns: dict[str, int] = {}
 
     async def send(self, request: Request, call: Call) -> Answer:
-        if self._is_measured:
+        is_fixed = self.settings.timeout_fixed and self.settings.in_flight_fixed
+        if self.gates.alone and self.settings.api_base and not is_fixed:
             await self.measure(request)
 
         refused: set[str] = set()
@@ -183,7 +184,7 @@ class Sender(Booking):
                 attempt, self.settings, self.budget.sleep, lambda: call.hopeless
             )
         except LlmError as error:
-            if not call.place or not call.place.timed_out or call.place.crowded:
+            if error.code != "timeout" or not call.place or call.place.crowded:
                 raise
             message = _(
                 "{reason}. The server was slow although no other request was running. Raise --model-timeout-s, or"
@@ -200,12 +201,6 @@ class Sender(Booking):
             if model not in gate.speeds:
                 gate.speeds[model] = await self._probe(request)
             return gate.speeds[model]
-
-    @property
-    def _is_measured(self) -> bool:
-        settings = self.settings
-        is_fixed = settings.timeout_fixed and settings.in_flight_fixed
-        return self.gates.alone and bool(settings.api_base) and not is_fixed
 
     async def _probe(self, request: Request) -> Speed | None:
         settings, gate = self.settings, self._limiter
@@ -260,9 +255,7 @@ class Sender(Booking):
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
         place = call.place
-        if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
-            return False
-        if call.hopeless:
+        if error.code != "timeout" or place is None or call.role == PROBE or call.hopeless:
             return False
         if place.crowded:
             call.crowded += 1

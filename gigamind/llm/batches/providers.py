@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, Request, Usage, with_marked_prefix
+from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.completion import answer_of, error_of_exchange, error_text, reply_in
 from gigamind.llm.faults import code_of, error_of_status, lost, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
@@ -333,14 +333,15 @@ class AnthropicBatches(Provider):
         )
 
     def line(self, custom_id: str, request: Request) -> bytes:
-        messages = with_marked_prefix(request.messages, self._settings.model)
-        whole = [message["content"] for message in messages if message["role"] == "system"]
-        system = [
-            {"type": "text", "text": each} if isinstance(each, str) else each[0] for each in whole
-        ]
+        cached = {
+            "type": "text",
+            "cache_control": {"type": "ephemeral"},
+        }  # as `completion.Completions`
+        whole = [message for message in request.messages if message["role"] == "system"]
+        system = [{**cached, "text": message["content"]} for message in whole]
         params: Json = {
             "model": self._model,
-            "messages": [message for message in messages if message["role"] != "system"],
+            "messages": [message for message in request.messages if message["role"] != "system"],
             **request.parameters,
             **({"system": system} if system else {}),
             **(_schema_form(self._model, request.schema) if request.schema else {}),
