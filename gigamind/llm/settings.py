@@ -69,7 +69,9 @@ _PerMinute = Annotated[
     int | None,
     Field(
         ge=1,
-        description="the provider's limit per minute for this model, if you know it; gigamind does not exceed it",
+        description=_(
+            "the provider's limit per minute for this model, if you know it; gigamind does not exceed it"
+        ),
     ),
 ]
 
