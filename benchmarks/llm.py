@@ -35,11 +35,10 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
 from gigamind.llm.client import Request
 from gigamind.llm.completion import Completions
-from gigamind.llm.ledger import Ledger
+from gigamind.llm.ledger import Ledger, Price
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
-from gigamind.llm.usage import Price
 
 IN_FLIGHT = 16
 LATENCY_S = 0.1

@@ -6,10 +6,9 @@ from exchange import Job, Verdict, measured, tell
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.ledger import Ledger
+from gigamind.llm.ledger import Ledger, Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
-from gigamind.llm.usage import Price
 
 job = Job()
 name = f"openai/{job.model}"

@@ -34,9 +34,8 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer, Request
+from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.llm.usage import Usage
 from gigamind.prompting.fences import Source
 from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens

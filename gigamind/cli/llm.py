@@ -18,8 +18,8 @@ from gigamind.cli.options import options_of
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined
+from gigamind.llm.ledger import Price
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
-from gigamind.llm.usage import Price
 from gigamind.text import padded
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from gigamind.i18n import Text, _
 from gigamind.judges.asking import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
+from gigamind.llm.client import Usage
+from gigamind.llm.ledger import Price, micro_usd
 from gigamind.llm.limiter import Gates
 from gigamind.llm.prices import LOCAL, price_of, read_prices
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
 from gigamind.llm.speed import Speed
-from gigamind.llm.usage import Price, Usage, micro_usd
 
 _REPLY_S = (1.0, 8.0)  # assumed range per request
 _ASSUMED = _(

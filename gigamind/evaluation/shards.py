@@ -17,9 +17,8 @@ from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.ledger import STORE, Attempt, read_ledger, totals
+from gigamind.llm.ledger import PICO_PER_MICRO, STORE, Attempt, read_ledger, totals
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions, ModelSettings
-from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
 

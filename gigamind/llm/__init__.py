@@ -1,1 +1,1 @@
-"""The only room that speaks to language models, and so the only one that imports litellm."""
+"""Access to language models; the only package that imports litellm."""

@@ -1,16 +1,11 @@
 """A language model that gives validated replies; each is stored, paid for once, and recorded in the ledger.
 
-Each request passes through the store, the budget, the limiter and the ledger.
-
-In a reply with more than one JSON object, only an object that is certainly the model's own is used; otherwise the model
-is asked again.  A reply can quote a note,
-and a note can contain an object that imitates the verdict, so the words around an object are ignored:
+A reply can quote a note, and a note can contain an object that imitates the verdict.  Of several JSON objects, only one
+that is certainly the model's own is used, whatever its schema or the words around it; else the model is asked again:
 
 - A reply that is one object, bare or in a code block, is the answer.
 - Otherwise each `{` must begin an object, because the inside of a broken object would be used instead.
-- Objects that occur in the request are quotes, whoever wrote them.
-- One object must remain, possibly repeated.  If two differ, neither the first nor the last is the answer.  Following
-  the schema proves nothing, because a forged object would follow it too.
+- Objects that occur in the request are quotes, whoever wrote them.  One object must remain, possibly repeated.
 """
 
 import json
@@ -25,16 +20,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
+from gigamind.llm.client import Answer, Client, Message, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
-from gigamind.llm.dialects import sent_schema
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger
+from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.prices import price_of, read_prices
@@ -42,28 +37,27 @@ from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelOptions, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
-from gigamind.llm.usage import Price
 from gigamind.loading import first_problem
 
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 _BLOCK = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
-_OPENED = re.compile(r"```\w*\s*")
+_OPENED = re.compile(r"\A```\w*\s*")
 _SECOND = re.compile(r"\}\s*[^\s,\]}]")  # text after an object: perhaps another one
-_LITERALS = ("true", "false", "null")
 _SPACE = re.compile(r"[\s\\]+")  # a quote can be wrapped, or encoded as JSON in JSON
 _MOST_CHARS = 100_000  # of a searched reply; a broken object can make the search quadratic
 
 
 def own_object(text: str, request: Sequence[Message]) -> str | None:
     """Return the only JSON object of a reply that is certainly its answer; None if there is none."""
-    answer, bare = _after_thought(text), _bare(text)
-    objects = _objects(bare if _is_object(bare) else answer)
-    if not _is_object(bare):
-        objects = _without_quotes(objects, request)
+    bare = _bare(text)
+    objects = _objects(bare)
+    if objects != [bare]:
+        flat = "".join(_SPACE.sub("", str(message.get("content") or "")) for message in request)
+        objects = [
+            each for each in _objects(_after_thought(text)) if _SPACE.sub("", each) not in flat
+        ]
     try:
-        different = {
-            json.dumps(json.loads(json_text), sort_keys=True): json_text for json_text in objects
-        }
+        different = {json.dumps(json.loads(each), sort_keys=True): each for each in objects}
     except RecursionError:
         return None
     return next(iter(different.values())) if len(different) == 1 else None
@@ -116,21 +110,16 @@ def _bare(text: str) -> str:
 
 def cut_off(text: str | None) -> bool:
     """Return whether a text is a truncated object or thought; some servers report `stop` when tokens run out."""
-    stripped = (text or "").strip()
-    answer = _after_thought(stripped)
+    answer = _after_thought(text or "")
     if answer.startswith(_THOUGHT):
         return True
-    opened = _OPENED.match(answer)
-    answer = answer[opened.end() :] if opened else answer
+    answer = _OPENED.sub("", answer)
     if not answer.startswith("{"):
         return False
     try:
-        json.JSONDecoder().raw_decode(answer)
-    except json.JSONDecodeError as error:
-        rest = answer[error.pos :]
-        return "Unterminated" in error.msg or any(word.startswith(rest) for word in _LITERALS)
-    except (ValueError, RecursionError):  # a number of 5 000 digits; nested too deeply
-        return False
+        from_json(answer.encode("utf-8", "replace"))
+    except ValueError as error:
+        return str(error).startswith("EOF while parsing")
     return False
 
 
@@ -139,11 +128,6 @@ def _after_thought(text: str) -> str:
     if not stripped.startswith(_THOUGHT) or _THOUGHT_ENDS not in stripped:
         return stripped
     return stripped.partition(_THOUGHT_ENDS)[2].strip()
-
-
-def _is_object(text: str) -> bool:
-    objects = _objects(text)
-    return len(objects) == 1 and objects[0] == text
 
 
 def _objects(text: str) -> list[str]:
@@ -162,11 +146,6 @@ def _objects(text: str) -> list[str]:
     return objects
 
 
-def _without_quotes(objects: Sequence[str], request: Sequence[Message]) -> list[str]:
-    flat = "".join(_SPACE.sub("", str(message.get("content") or "")) for message in request)
-    return [json_text for json_text in objects if _SPACE.sub("", json_text) not in flat]
-
-
 Reply = TypeVar("Reply", bound=BaseModel)
 _FORMS = ("response_format", "tools", "tool_choice")  # how instructor asks for JSON
 # Usage is counted below instructor.  Without usage, it searches for Anthropic's package in every folder on each call.
@@ -181,7 +160,6 @@ class Conversation:
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
-    refused: set[str]  # parameters that the model rejected; shared by all conversations with it
     fields: frozenset[str] = frozenset()  # of the reply
     on_text: Callable[[str], Awaitable[None]] | None = None
     _longer: bool = False
@@ -191,7 +169,8 @@ class Conversation:
         # instructor repeats a request only if the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
-        form = _strict({k: request[k] for k in _FORMS if k in request}, self._api_base)
+        api_base = self.sender.settings.api_base
+        form = _strict({k: request[k] for k in _FORMS if k in request}, api_base)
         if not self.fields:
             return self._completion(await self._send(messages, None), form)
         try:
@@ -250,22 +229,9 @@ class Conversation:
         self.sender.close_row(self.call, "ok")
         return response
 
-    @property
-    def _api_base(self) -> str | None:
-        return self.sender.settings.api_base
-
     async def _send(self, messages: tuple[Message, ...], form: Mapping[str, Any] | None) -> Answer:
-        """Send a request, again for each parameter that the model rejects, and return the answer."""
-        refused: set[str] = set()
-        while True:
-            request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
-            try:
-                return await self.sender.send(request, self.call)
-            except ParameterRefusedError as error:
-                if error.parameter in refused:
-                    raise
-                refused.add(error.parameter)
-                self.refused.add(error.parameter)
+        request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
+        return await self.sender.send(request, self.call)
 
     def _completion(self, answer: Answer, form: Mapping[str, Any]) -> Any:  # noqa: ANN401
         from openai.types.chat import ChatCompletion
@@ -273,14 +239,13 @@ class Conversation:
         text = answer.text or ""
         if self.fields:
             text, is_repaired = readable(text, self.messages, self.fields)
-            self.sender.mark_repaired(self.call, is_repaired=is_repaired)
-        message: dict[str, Any] = {"role": "assistant", "content": text}
+            if is_repaired and self.call.open_row:
+                self.call.open_row = replace(self.call.open_row, repaired=1)
+        calls: list[Any] | None = None
         if "tools" in form:
             function = {"name": form["tools"][0]["function"]["name"], "arguments": text}
-            message = {
-                **message,
-                "tool_calls": [{"id": "call", "type": "function", "function": function}],
-            }
+            calls = [{"id": "call", "type": "function", "function": function}]
+        message = {"role": "assistant", "content": text, "tool_calls": calls}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
         return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
@@ -334,14 +299,11 @@ def _reason(error: BaseException) -> BaseException:
             return cause
         if isinstance(cause, ValidationError):
             reason = scrub(first_problem(cause))
-            return LlmError(
-                _("the model's reply is invalid: {reason}", reason=reason), "invalid_output"
-            )
+            text = _("the model's reply is invalid: {reason}", reason=reason)
+            return LlmError(text, "invalid_output")
     if isinstance(cause, ValueError):  # raised by instructor for an answer without JSON
-        return LlmError(
-            _("the model's reply cannot be read: {reason}", reason=scrub(str(cause))),
-            "invalid_output",
-        )
+        text = _("the model's reply cannot be read: {reason}", reason=scrub(str(cause)))
+        return LlmError(text, "invalid_output")
     return cause
 
 
@@ -362,7 +324,6 @@ class LanguageModel:
     ) -> None:
         self.settings = settings
         self._wanted = parameters
-        self._refused: set[str] = set()
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
@@ -382,7 +343,8 @@ class LanguageModel:
     @property
     def parameters(self) -> dict[str, int | float]:
         """The wanted parameters without those that the model rejected."""
-        return {k: v for k, v in self._wanted.items() if k not in self._refused - {"max_tokens"}}
+        refused = self._sender.refused - {"max_tokens"}
+        return {name: value for name, value in self._wanted.items() if name not in refused}
 
     async def measure(self, request: Request) -> Speed | None:
         """Measure the speed of the server for requests like this one; None (and reported to the gates) on failure."""
@@ -418,19 +380,26 @@ class LanguageModel:
         parameters = dict(self._wanted)  # the key of stored replies includes rejected parameters
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
-        key = self._key(messages, reply, parameters, fingerprint, repeat)
+        key = key_of({
+            "endpoint": self.settings.api_base or "",
+            "model": self.settings.model,
+            "mode": self.settings.mode,
+            "messages": [dict(message) for message in messages],
+            "schema": _schema(reply),
+            "parameters": parameters,
+            "fingerprint": fingerprint,
+            "repeat": repeat,
+        })  # fmt: skip
         call = Call(item_id, key, fresh)
         await self._sender.ready()
-        conversation = self._conversation(call, messages, parameters)
+        conversation = Conversation(self._sender, call, messages, dict(parameters))
         if fresh:
             return await conversation.ask(reply)
 
         async def make() -> tuple[Record, Reply]:
             validated = await conversation.ask(reply)
-            return {
-                "model": self.settings.model,
-                "reply": validated.model_dump(mode="json", by_alias=True),
-            }, validated
+            values = validated.model_dump(mode="json", by_alias=True)
+            return {"model": self.settings.model, "reply": values}, validated
 
         validated, stored = await self._store.fetch(
             key, lambda record: reply.model_validate(record["reply"]), make
@@ -454,32 +423,7 @@ class LanguageModel:
         """
         await self._sender.ready()
         call = Call(item_id, "", fresh=True)
-        return await self._conversation(call, messages, self._wanted).tell(on_text)
-
-    def _conversation(
-        self, call: Call, messages: Sequence[Message], parameters: Mapping[str, int | float]
-    ) -> Conversation:
-        return Conversation(self._sender, call, messages, dict(parameters), self._refused)
-
-    def _key(
-        self,
-        messages: Sequence[Message],
-        reply: type[BaseModel],
-        parameters: Mapping[str, int | float],
-        fingerprint: str,
-        repeat: int,
-    ) -> str:
-        settings = self.settings
-        return key_of({
-            "endpoint": settings.api_base or "",
-            "model": settings.model,
-            "mode": settings.mode,
-            "messages": [dict(message) for message in messages],
-            "schema": _schema(reply),
-            "parameters": dict(parameters),
-            "fingerprint": fingerprint,
-            "repeat": repeat,
-        })  # fmt: skip
+        return await Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
 
 def connect(

@@ -8,6 +8,7 @@ starts only if the items in progress can finish, assuming that each call costs a
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,9 +17,8 @@ from dataclasses import dataclass
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
-from gigamind.llm.ledger import Totals
+from gigamind.llm.ledger import PICO_PER_MICRO, Totals, micro_usd
 from gigamind.llm.settings import ModelOptions
-from gigamind.llm.usage import PICO_PER_MICRO, micro_usd
 
 _SECONDS = 60.0
 _MICRO_PER_USD = 10**6
@@ -73,7 +73,9 @@ class Budget:
         self._changed = asyncio.Condition()
         self._next = asyncio.Lock()
         self._claims: list[_Claim] = []
-        self._dearest: int | None = None  # highest upper bound of a call so far
+        usd = self.limits.micro_usd
+        self._cap = math.inf if usd is None else usd * PICO_PER_MICRO
+        self._dearest = math.inf  # highest upper bound of a call so far; unknown before the first
 
     @property
     def calls_left(self) -> int | None:
@@ -109,19 +111,9 @@ class Budget:
                 self._changed.notify_all()
 
     def _lacks(self, calls: int) -> bool:
-        left, cap = self.calls_left, self._cap
-        if left is not None and left < calls:
+        if self.calls_left is not None and self.calls_left < calls:
             return True
-        if cap is None:
-            return False
-        if self._dearest is None:  # the cost of the first call is unknown
-            return True
-        return self.spent_pico_usd + self._reserved + calls * self._dearest > cap
-
-    @property
-    def _cap(self) -> int | None:
-        limit = self.limits.micro_usd
-        return None if limit is None else limit * PICO_PER_MICRO
+        return self.spent_pico_usd + self._reserved + calls * self._dearest > self._cap
 
     async def reserve(self, pico_usd: int) -> None:
         """Reserve the upper bound of a call's cost; raise LlmError `budget_exceeded` if a limit has no room."""
@@ -133,7 +125,7 @@ class Budget:
             self._reserved += pico_usd
             self.calls += 1
             self._count(-1)
-            if self._dearest is None or pico_usd > self._dearest:
+            if self._dearest == math.inf or pico_usd > self._dearest:
                 self._dearest = pico_usd
                 self._changed.notify_all()
 
@@ -177,6 +169,11 @@ class Budget:
                 raise self._too_late() from None
             raise
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait, as in `waiting`."""
+        async with self.waiting():
+            await asyncio.sleep(seconds)
+
     def _count(self, calls: int) -> None:
         if claim := _claim.get():
             claim.calls = max(0, claim.calls + calls)
@@ -187,23 +184,19 @@ class Budget:
         if limits.calls is not None and self.calls >= limits.calls:
             raise _exceeded(n_("{n} model request", "{n} model requests", n=limits.calls))
         self.check_time()
-        cap = self._cap
-        if cap is None:
-            return True
-        if self.spent_pico_usd + pico_usd > cap:
-            reported = self.spent_pico_usd - self._unreported
-            amounts = (cap, reported, self._unreported, pico_usd)
-            limit, spent, unreported, next_call = (micro_usd(x) / 1e6 for x in amounts)
+        if self.spent_pico_usd + pico_usd > self._cap:
+            amounts = (self.spent_pico_usd - self._unreported, self._unreported, pico_usd)
+            spent, unreported, next_call = (micro_usd(x) / 1e6 for x in amounts)
             message = _(
                 "{limit:g} USD ({spent:g} USD reported by servers, {reserved:g} USD reserved for requests of unknown"
                 " cost; the next request may cost up to {next_call:g} USD)",
-                limit=limit,
+                limit=(limits.micro_usd or 0) / 1e6,
                 spent=spent,
                 reserved=unreported,
                 next_call=next_call,
             )
             raise _exceeded(message)
-        return self.spent_pico_usd + self._reserved + pico_usd <= cap
+        return self.spent_pico_usd + self._reserved + pico_usd <= self._cap
 
     def _too_late(self) -> LlmError:
         return _exceeded(_("{minutes:g} minutes", minutes=self.limits.minutes))

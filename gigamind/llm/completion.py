@@ -14,11 +14,11 @@ from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from gigamind.errors import LlmCode, LlmError
+from gigamind.errors import LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, ParameterRefusedError, Request
-from gigamind.llm.dialects import with_marked_prefix
+from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import (
+    code_of,
     error_of_status,
     lost,
     missing_provider,
@@ -30,7 +30,6 @@ from gigamind.llm.faults import (
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import Exchange, Transport, exchange
-from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
 
 _GRACE_S = 30.0  # our transport's own limit comes first; litellm loads parts of itself at its first requests
@@ -44,31 +43,26 @@ _ADDRESSES = {  # variables that name a server, as litellm documents them
     "lm_studio": ("LM_STUDIO_API_BASE",),
 }
 _PATH = "/chat/completions"
+# All items of a judge have the same system message, which most servers cache.  Anthropic does if it is marked; these
+# tokens cost a quarter more in the first request, and a tenth in later ones.
+_CACHED = {"cache_control_injection_points": [{"location": "message", "role": "system"}]}
 _LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
 _MOST_TEXT = 10_000  # characters of an error message that are looked at
 
 
 def accepted(settings: ModelSettings) -> dict[str, int | float]:
-    """Return the parameters of the settings that litellm documents for the model.
+    """Return the parameters that litellm documents for the model; raise LlmError for an unknown provider.
 
     Its list includes some that the model then rejects; these are learnt from the error.
-
-    Raises:
-        LlmError: litellm does not know the provider in the name.
     """
     litellm = load_litellm()
     model, provider, _key = _resolved(settings)
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
     if provider in {"openai", "azure"} and "top_p" not in supported:
-        del wanted[
-            "temperature"
-        ]  # listed for all models, but without `top_p` only its default is accepted
-    kept = {
-        name: value
-        for name, value in wanted.items()
-        if value is not None and (not supported or name in supported)
-    }
+        del wanted["temperature"]  # without `top_p`, only its default is accepted
+    named = {name: value for name, value in wanted.items() if value is not None}
+    kept = {name: named[name] for name in named if not supported or name in supported}
     return {_LIMIT: settings.max_tokens, **kept}
 
 
@@ -88,11 +82,7 @@ def _resolved(settings: ModelSettings) -> tuple[str, str, str | None]:
 
 
 class Completions:
-    """One model by its litellm name.
-
-    Raises:
-        LlmError: There is no key, no address, or no such provider.
-    """
+    """One model by its litellm name; raises LlmError if there is no key, no address, or no such provider."""
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
@@ -130,17 +120,12 @@ class Completions:
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
                 try:
-                    reply = await self._complete(request, sent, current)
-                    return answer_of(reply, current)
+                    return answer_of(await self._complete(request, sent, current), current)
                 except Exception:
-                    if current.status != HTTPStatus.OK or current.fault:
+                    if current.status != HTTPStatus.OK or current.fault or not current.payloads:
                         raise
-                    current.replay = _essentials(bytes(current.body))
-                    if current.replay is None:
-                        raise
-                    # Without a usage of 1e308, for example, litellm can read the answer.
-                    reply = await self._complete(request, sent, current)
-                    return answer_of(reply, current)
+                    # litellm cannot read a usage of 1e308, for example.
+                    return answer_of(reply_in(current.payloads[0]), current)
         except LlmError:
             raise
         except Exception as error:  # noqa: BLE001  litellm's exceptions have no common base class
@@ -156,14 +141,14 @@ class Completions:
     async def _complete(
         self, request: Request, sent: Mapping[str, int | float], current: Exchange
     ) -> Any:  # noqa: ANN401  litellm's reply is untyped
-        streams = (self._streams or request.on_text is not None) and current.replay is None
-        current.streams = streams
+        current.streams = streams = self._streams or request.on_text is not None
         streamed = {"stream": True, "stream_options": {"include_usage": True}}
         reply = await self._call(
             self._litellm.acompletion,
             current,
-            messages=with_marked_prefix(request.messages, self._settings.model),
+            messages=[dict(message) for message in request.messages],
             **(request.form or {}),
+            **(_CACHED if self._provider == "anthropic" else {}),
             **sent,
             **(streamed if streams else {}),
         )
@@ -212,17 +197,13 @@ class Completions:
                 self._makers = [make]
                 return reply
             break
-        raise self._unbounded(reason)
-
-    def _unbounded(self, reason: object) -> LlmError:
-        """Return the error for a provider whose requests litellm does not send over our transport."""
         message = _(
             "{model}: gigamind cannot use this provider. litellm sends its requests without gigamind's limits of size"
             " and time, so their cost is unknown ({reason})",
             model=self._settings.model,
             reason=scrub(str(reason)),
         )
-        return LlmError(message, "bad_request", may_cost=True)
+        raise LlmError(message, "bad_request", may_cost=True)
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []
@@ -341,35 +322,38 @@ class Completions:
 def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmError:  # noqa: PLR0911  one per fault
     """Return our error for an exception of litellm or an SDK, from what the transport saw."""
     address, status, timeout_s = current.address, current.status, current.timeout_s
-    is_late = isinstance(error, TimeoutError) or current.fault == "late"
-    if is_late and not current.has_left and current.requests:
-        reason = _("the server accepted no connection within {seconds:.3g} s", seconds=timeout_s)
-        return unreached(model, address, reason, "timeout")
-    if is_late:
-        reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
-        return lost(model, reason, "timeout")
-    match current.fault:
+    match "late" if isinstance(error, TimeoutError) else current.fault:
+        case "late" if current.requests and not current.has_left:
+            reason = _(
+                "the server accepted no connection within {seconds:.3g} s", seconds=timeout_s
+            )
+            return unreached(model, address, reason, "timeout")
+        case "late":
+            reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
+            return lost(model, reason, "timeout")
+        case "unreached" if "SSL" in current.reason or "CERT" in current.reason:
+            reason = _(
+                "no secure (TLS) connection to the server is possible: {reason}",
+                reason=current.reason,
+            )
+            return unreached(model, address, reason)
         case "unreached":
-            return unreached(model, address, _why_unreached(current))
+            return unreached(model, address)
         case "proxy":
             reason = _("the proxy refused the connection: {reason}", reason=current.reason)
             return unreached(model, address, reason)
         case "redirect":
             # Redirects are not followed: key and notes go only to the given address.
-            location = current.headers.get("location", "")
             text = _(
                 "the server redirects to {address}, but gigamind does not follow redirects",
-                address=location,
+                address=current.headers.get("location", ""),
             )
             return error_of_status(model, status or 0, text)
         case "too_large" | "encoding":
             reason = _("the server's response is too large or has an unknown encoding")
             return lost(model, reason, "malformed_response")
         case "broken":
-            reason = _(
-                "the connection to the server broke: {reason}",
-                reason=current.reason,
-            )
+            reason = _("the connection to the server broke: {reason}", reason=current.reason)
             return lost(model, reason, may_cost=current.has_left)
         case _other:
             return _error_of_response(error, current, model)
@@ -383,39 +367,27 @@ def _error_of_response(error: Exception, current: Exchange, model: str) -> LlmEr
         return lost(model, text)
     said = error_text(bytes(current.body))
     if current.status != HTTPStatus.OK:
-        retry_after = current.headers.get("retry-after")
-        return error_of_status(
-            model,
-            current.status,
-            said or f"status {current.status}",
-            code=_code_by_class(error),
-            retry_after=retry_after,
-        )
+        text, retry_after = said or f"status {current.status}", current.headers.get("retry-after")
+        return error_of_status(model, current.status, text, retry_after=retry_after)
     inner = _error_inside(current)
     if inner:
-        explained = error_of_status(model, inner, said)
-        return lost(model, said, explained.code)
+        return lost(model, said, code_of(inner, said))
     reason = _("the server's response is not a model reply: {reason}", reason=said)
     return lost(model, reason, "malformed_response")
 
 
-def _essentials(body: bytes) -> bytes | None:
-    """Return a response of OpenAI's protocol without fields that can be wrong; None if it contains no answer."""
-    try:
-        payload = json.loads(body)
-        choice = payload["choices"][0]
-        message = {name: choice["message"].get(name) for name in ("content", "tool_calls")}
-        message |= {"role": "assistant", "refusal": _refusal_text(choice["message"].get("refusal"))}
-        choice = {
-            "index": 0,
-            "message": message,
-            "finish_reason": str(choice.get("finish_reason") or "stop"),
-        }
-        model = str(payload.get("model") or "")
-        whole = {"id": "", "object": "chat.completion", "created": 0, "model": model}
-        return json.dumps({**whole, "choices": [choice]}).encode()
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return None
+def reply_in(payload: Any) -> Any:  # noqa: ANN401
+    """Return litellm's reply with the needed fields of a response of OpenAI's protocol; raises if it has no answer."""
+    choice = payload["choices"][0]
+    message = {name: choice["message"].get(name) for name in ("content", "tool_calls")}
+    refusal = choice["message"].get("refusal")
+    message |= {"role": "assistant", "refusal": str(refusal) if refusal else None}
+    finish = str(choice.get("finish_reason") or "stop")
+    return load_litellm().ModelResponse(
+        choices=[{"index": 0, "message": message, "finish_reason": finish}],
+        model=str(payload.get("model") or ""),
+        system_fingerprint=payload.get("system_fingerprint"),
+    )
 
 
 async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
@@ -432,14 +404,6 @@ async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         raise
 
 
-def _why_unreached(current: Exchange) -> str:
-    if "SSL" in current.reason or "CERT" in current.reason:
-        return _(
-            "no secure (TLS) connection to the server is possible: {reason}", reason=current.reason
-        )
-    return _("cannot connect to the server")
-
-
 def error_from(exception: Exception, model: str) -> LlmError:
     """Return our error for what litellm raises without using our transport."""
     text = str(exception)
@@ -454,20 +418,8 @@ def error_from(exception: Exception, model: str) -> LlmError:
     status = getattr(exception, "status_code", None)
     if status is None or status < HTTPStatus.BAD_REQUEST:
         return lost(model, text)
-    return error_of_status(
-        model,
-        status,
-        text,
-        code=_code_by_class(exception),
-        answered=status < HTTPStatus.INTERNAL_SERVER_ERROR,
-    )
-
-
-def _code_by_class(exception: Exception) -> LlmCode | None:
-    known = load_litellm().exceptions
-    if isinstance(exception, known.ContextWindowExceededError):
-        return "context_too_long"
-    return "content_filtered" if isinstance(exception, known.ContentPolicyViolationError) else None
+    answered = status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return error_of_status(model, status, text, answered=answered)
 
 
 def error_text(body: bytes) -> str:
@@ -488,11 +440,10 @@ def _error_inside(current: Exchange) -> int | None:
     for payload in current.payloads:
         if error := _field(payload, "error"):
             codes = [_field(error, name) for name in ("code", "status", "type")]
-            status = next((code for code in codes if isinstance(code, int)), 0)
-            if any("rate_limit" in code for code in codes if isinstance(code, str)):
-                status = HTTPStatus.TOO_MANY_REQUESTS
-            is_status = HTTPStatus.BAD_REQUEST <= status < 600  # noqa: PLR2004
-            return status if is_status else HTTPStatus.INTERNAL_SERVER_ERROR
+            if any("rate_limit" in str(code) for code in codes):
+                return HTTPStatus.TOO_MANY_REQUESTS
+            statuses = (code for code in codes if isinstance(code, int) and 400 <= code < 600)  # noqa: PLR2004
+            return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
     return None
 
 
@@ -501,23 +452,16 @@ def answer_of(reply: Any, current: Exchange) -> Answer:  # noqa: ANN401  litellm
     choice = reply.choices[0] if reply.choices else None
     message = choice.message if choice else None
     calls = getattr(message, "tool_calls", None)
+    fields: dict[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    refusal = getattr(message, "refusal", None) or fields.get("refusal")
     return Answer(
         text=calls[0].function.arguments if calls else getattr(message, "content", None),
         finish=choice.finish_reason or "stop" if choice else "none",
-        refusal=_refusal(message),
+        refusal=str(refusal) if refusal else None,
         usage=_usage(reply, current),
         model=str(reply.model or ""),
         fingerprint=str(getattr(reply, "system_fingerprint", None) or ""),
     )
-
-
-def _refusal(message: Any) -> str | None:  # noqa: ANN401
-    fields: dict[str, Any] = getattr(message, "provider_specific_fields", None) or {}
-    return _refusal_text(getattr(message, "refusal", None) or fields.get("refusal"))
-
-
-def _refusal_text(refusal: object) -> str | None:
-    return str(refusal) if refusal else None
 
 
 _USAGE_NAMES = ("usage", "usageMetadata", "eval_count")  # of OpenAI and Anthropic, Gemini, Ollama
@@ -534,18 +478,11 @@ def _usage(reply: Any, current: Exchange) -> Usage | None:  # noqa: ANN401
     reported = not current.requests or any(
         _field(payload, name) is not None for payload in payloads for name in _USAGE_NAMES
     )
-    if not reported or usage is None:
-        return None
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = _count(getattr(details, "cached_tokens", None))
-    written = _count(getattr(details, "cache_creation_tokens", None))
-    prompt, completion = _count(usage.prompt_tokens), _count(usage.completion_tokens)
-    total = _count(usage.total_tokens)
-    return Usage(prompt, max(completion, total - prompt), cached, written)
+    return usage_of(usage.model_dump()) if reported and usage is not None else None
 
 
 def usage_of(usage: object) -> Usage | None:
-    """Return the tokens that a server with OpenAI's protocol reports; None without them.
+    """Return the tokens that are reported in OpenAI's form; None without them.
 
     Tokens of reasoning that are only part of `total_tokens` count as completion.
     """
@@ -553,8 +490,10 @@ def usage_of(usage: object) -> Usage | None:
     prompt, completion, total = (_count(_field(usage, name)) for name in names)
     if not prompt and not completion:
         return None
-    cached = _count(_field(_field(usage, "prompt_tokens_details"), "cached_tokens"))
-    return Usage(prompt, max(completion, total - prompt), cached)
+    details = _field(usage, "prompt_tokens_details")
+    names = ("cached_tokens", "cache_creation_tokens")
+    cached, written = (_count(_field(details, name)) for name in names)
+    return Usage(prompt, max(completion, total - prompt), cached, written)
 
 
 def _count(count: object) -> int:

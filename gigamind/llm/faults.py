@@ -9,7 +9,6 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar, cast
-from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Message, _, joined
@@ -33,7 +32,7 @@ _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
 # Phrases of OpenAI, Anthropic, vLLM, llama.cpp, TGI, Gemini and gateways before them.
 _TOO_LONG = re.compile(
     r"context_length_exceeded|prompt is too long|maximum context l|context limit|context size|model's context length"
-    r"|input tokens exceed|maximum (number of tokens|input length)|`inputs` tokens",
+    r"|input tokens exceed|maximum (number of tokens|input length)|`inputs` tokens|input is too long",
     re.IGNORECASE,
 )
 _UNSUPPORTED = re.compile(
@@ -44,21 +43,18 @@ _UNSUPPORTED = re.compile(
 def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
     """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
     if answer.finish == "none":
-        return LlmError(
-            _("the server's response contains no model reply (no `choices`)"), "malformed_response"
-        )
+        text = _("the server's response contains no model reply (no `choices`)")
+        return LlmError(text, "malformed_response")
     if answer.refusal:
         return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
     if answer.finish == "content_filter":
         return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
     if answer.finish == "length":
-        return LlmError(
-            _(
-                "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
-                setting=raised_by,
-            ),
-            "truncated",
+        text = _(
+            "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
+            setting=raised_by,
         )
+        return LlmError(text, "truncated")
     return None
 
 
@@ -67,15 +63,14 @@ def error_of_status(
     status: int,
     text: str,
     *,
-    code: LlmCode | None = None,
     retry_after: str | None = None,
     answered: bool = True,
 ) -> LlmError:
-    """Return the error for an HTTP status and its text, which also determine the code if it is unknown.
+    """Return the error for an HTTP status and its text.
 
     `answered` is False if the server itself did not send the status: it may have generated an answer.
     """
-    code = code or code_of(status, text)
+    code = code_of(status, text)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
     reason, hint = scrub(text), _ADVICE[code] if code in _ADDED else None
     message = _("{model}: {reason}", model=model, reason=reason)
@@ -114,7 +109,7 @@ def unreached(
         "{model}: {reason}. Check that a server is running at {address}.",
         model=model,
         reason=scrub(why),
-        address=without_password(address),
+        address=address,
     )
     return LlmError(message, code)
 
@@ -165,12 +160,6 @@ def is_reached(exception: BaseException | None) -> bool:
             return False
         exception = exception.__cause__ or exception.__context__
     return True
-
-
-def without_password(address: str) -> str:
-    """Return an address without its user name and password."""
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def scrub(text: str) -> str:

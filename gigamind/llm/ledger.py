@@ -6,24 +6,60 @@ a short line records its upper bound; if the process is killed and no final row 
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import InputError
-from gigamind.llm.usage import Price, Usage, micro_usd
+from gigamind.errors import InputError, LlmError
+from gigamind.llm.client import Usage
 from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
 HTTP = "http"
+PICO_PER_MICRO = 10**6
 UNFINISHED = "unfinished"
 SCRIPTED = "gigamind-scripted"
 """Fingerprint of our own stand-ins that replay prepared answers instead of calling a model."""
 _STARTED = "started"  # status of a line before a request; no row has it
 _WITHDRAWN = "withdrawn"  # status of a line after a request that was never sent; no row has it
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Picodollars per token."""
+
+    prompt: int
+    completion: int
+    cached: int  # for a prompt token read from the cache
+    source: str = "file"  # `local` for a model on this machine
+    written: int | None = None  # to the cache; None for 1.25 times `prompt`, as for Anthropic
+
+    def cost_pico_usd(self, usage: Usage) -> int:
+        """Return the cost of one answer."""
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
+        written = -(-self.prompt * 5 // 4) if self.written is None else self.written
+        return (
+            fresh * self.prompt
+            + usage.cached_tokens * self.cached
+            + usage.written_tokens * written
+            + usage.completion_tokens * self.completion
+        )
+
+    def halved(self) -> "Price":
+        """Return the price in a batch file for OpenAI and Anthropic: half, rounded up."""
+        whole = {
+            name: getattr(self, name) for name in ("prompt", "completion", "cached", "written")
+        }
+        half = {name: -(-whole[name] // 2) for name in whole if whole[name] is not None}
+        return replace(self, **half)
+
+
+def micro_usd(pico_usd: int) -> int:
+    """Convert to integer microdollars (1e-6 USD), rounded half up; apply once, to a sum."""
+    return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +112,18 @@ class Attempt:
         """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""
         return replace(
             self,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cached_tokens=usage.cached_tokens,
-            written_tokens=usage.written_tokens,
+            **asdict(usage),
             cost_pico_usd=price.cost_pico_usd(usage) if price else None,
             cost_source=("table" if counted else "estimated") if price else "unpriced",
         )
 
-    def free(self) -> "Attempt":
-        """Return the row of a request for which the server generated nothing."""
-        cost = None if self.cost_pico_usd is None else 0
-        none = Usage(0, 0)
-        return replace(self.charged(none, None), cost_pico_usd=cost)
+    def failed(self, error: LlmError) -> "Attempt":
+        """Return the row after an error, free of charge if the server generated nothing."""
+        row = replace(self, status=error.code, http_status=error.status)
+        if error.may_cost:  # the result of a batch can still become known
+            return replace(row, status=UNFINISHED) if row.custom_id else row
+        cost = None if row.cost_pico_usd is None else 0
+        return replace(row.charged(Usage(0, 0), None), cost_pico_usd=cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +198,18 @@ _Rows = dict[int | str, Attempt]
 _places = count()
 
 
-def _attempts(path: Path) -> Iterator[Attempt]:
-    for row in read_journal(path):
+def _read(path: Path) -> _Rows:
+    rows: _Rows = {}
+    open_rows: dict[tuple[str, ...], list[int | str]] = {}
+    for values in read_journal(path):
         try:
-            yield Attempt(**row)
+            line = Attempt(**values)
         except TypeError as error:
             raise InputError(
                 "{file}: a line of this request log is invalid ({reason}). The file was damaged or edited.",
                 file=path,
                 reason=str(error),
             ) from error
-
-
-def _read(path: Path) -> _Rows:
-    rows: _Rows = {}
-    open_rows: dict[tuple[str, ...], list[int | str]] = {}
-    for line in _attempts(path):
         if line.status == _WITHDRAWN:
             rows.pop(line.custom_id, None)
             continue

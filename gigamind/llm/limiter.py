@@ -22,8 +22,6 @@ _MINUTE_S = 60.0
 _SLOWLY = 0.05  # increase per answer near a number that was too high
 _MOST_PATIENCE = 8.0
 _REPORTED_WAIT_S = 5.0
-
-
 LONGEST_S = 3600.0  # upper limit for the time of any request
 
 
@@ -34,8 +32,7 @@ class Place:
     patience: float  # factor for the expected time of the request
     crowded: bool  # other requests were in flight
     entries: int
-    timed_out: bool = False  # whether no answer came within `limit_s` seconds
-    limit_s: float = 0.0
+    limit_s: float = 0.0  # of the request
 
     def within(self, seconds: float) -> float:
         """Set and return the time limit of a request that should need at most this many seconds."""
@@ -95,7 +92,6 @@ class Concurrency:
 
 
 Waiting = Callable[[], AbstractAsyncContextManager[None]]
-Tell = Callable[[str], None]
 
 
 def _nobody(*_texts: str) -> None:
@@ -103,27 +99,19 @@ def _nobody(*_texts: str) -> None:
 
 
 class Limiter:
-    """The limiter of all requests to one server, for one event loop.
-
-    Args:
-        waiting: Context of each wait, such as a time limit.
-        tell: Receives messages for a waiting user.
-        changed: Called when the result of `describe` may have changed.
-    """
+    """The limiter of all requests to one server, for one event loop; `waiting` is the context of each wait."""
 
     def __init__(
         self,
         settings: ModelSettings,
         waiting: Waiting = nullcontext,
-        tell: Tell = _nobody,
-        changed: Callable[[], None] = _nobody,
+        gates: "Gates | None" = None,
     ) -> None:
         self.timeouts = self.refusals = 0
         self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
         self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
-        self.tell = tell
-        self._changed = changed
+        self._gates = gates or Gates()
         self._max_wait_s = settings.max_wait_s
         self.concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
@@ -170,10 +158,7 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int, turn: int = 0) -> AsyncGenerator[Place]:
-        """Hold a slot for one request of up to `tokens` tokens, and learn from its result.
-
-        Args:
-            turn: Priority among waiting requests; the lowest comes first.
+        """Hold a slot for a request of up to `tokens` tokens, and learn from its result; the lowest `turn` comes first.
 
         Raises:
             LlmError: With code `not_asked`, if the server has never answered even a single request.
@@ -192,7 +177,7 @@ class Limiter:
                 yield place
             except LlmError as error:
                 self._learn(error, place, sent_at)
-                self._changed()
+                self._gates.changed()
                 raise
             self._answered = True
             self.concurrency.succeeded()
@@ -222,7 +207,7 @@ class Limiter:
             " time limit (--model-timeout-s)",
             seconds=waited_s,
         )
-        self.tell(message)
+        self._gates.tell(message)
         return True
 
     def give_up(self, why: str) -> None:
@@ -234,7 +219,6 @@ class Limiter:
         now = time.monotonic()
         if error.code == "timeout":
             self.timeouts += 1
-            place.timed_out = True
             place.crowded |= self._in_flight > 1 or self._entries > place.entries
             if place.crowded:
                 self.concurrency.refused(sent_at, now)
@@ -248,7 +232,7 @@ class Limiter:
         if requested_s > self._max_wait_s:
             return  # that request fails and need not delay the others
         if requested_s >= _REPORTED_WAIT_S and now + requested_s > self._closed_until + 1:
-            self.tell(
+            self._gates.tell(
                 _("the server requests a wait of {seconds:g} s (Retry-After)", seconds=requested_s)
             )
         self._closed_until = max(self._closed_until, now + requested_s)
@@ -287,19 +271,17 @@ class Limiter:
 class Gates:
     """The limiters of a run: one for each server named by address, and for each model of a provider."""
 
-    def __init__(self, tell: Tell = _nobody, *, alone: bool = True) -> None:
-        self.tell = tell
+    def __init__(self, tell: Callable[[str], None] = _nobody, *, alone: bool = True) -> None:
+        self.tell = tell  # receives messages for a waiting user
         self.alone = alone  # no other process works on the run, so speed can be measured
-        self.changed: Callable[[], None] = _nobody
+        self.changed: Callable[[], None] = _nobody  # called when `describe` may have changed
         self.limiters: dict[str, Limiter] = {}
 
     def gate(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
         """Return the limiter of a model."""
         server = settings.api_base or settings.model
         if server not in self.limiters:
-            # Late lookups, because both attributes can be set later.
-            tell: Tell = lambda line: self.tell(line)  # noqa: E731, PLW0108
-            self.limiters[server] = Limiter(settings, waiting, tell, lambda: self.changed())  # noqa: PLW0108
+            self.limiters[server] = Limiter(settings, waiting, self)
         return self.limiters[server]
 
     def describe(self) -> Message:

@@ -7,25 +7,20 @@ the price in litellm's table.  The cost of a model without a price is unknown, n
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, ValidationError
 
 from gigamind.errors import InputError, reason_of
+from gigamind.llm.client import on_loopback
+from gigamind.llm.ledger import Price
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.usage import Price
 from gigamind.loading import first_problem, toml_values
 
-_PICO_PER_USD = Decimal(10**12)
-_MILLION = 10**6
+_PICO_PER_USD = 10**12
 _IN_BATCH, _OUT_BATCH = "input_cost_per_token_batches", "output_cost_per_token_batches"
-
-
-_MOST_USD = 10**9
-_Usd = Annotated[Decimal, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
+_Usd = Annotated[Decimal, Field(ge=0, le=10**9, allow_inf_nan=False)]
 
 
 class _Row(BaseModel, extra="forbid", frozen=True):
@@ -37,10 +32,9 @@ class _Row(BaseModel, extra="forbid", frozen=True):
     written: _Usd | None = None
 
     def price(self) -> Price:
-        cached = self.prompt if self.cached is None else self.cached
-        prompt, completion, cached = map(_per_token, (self.prompt, self.completion, cached))
-        written = None if self.written is None else _per_token(self.written)
-        return Price(prompt, completion, cached, written=written)
+        usd = {name: value for name, value in self if value is not None}
+        pico = {name: round(each * _PICO_PER_USD / 10**6) for name, each in usd.items()}
+        return Price(**{"cached": pico["prompt"], **pico})
 
 
 class _File(BaseModel, extra="forbid", frozen=True):
@@ -66,13 +60,10 @@ def read_prices(path: Path) -> dict[str, Price]:
             file=path,
             problem=first_problem(error),
         ) from None
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise InputError(
-            "{file}: the price file cannot be read: {reason}", file=path, reason=reason_of(error)
-        ) from error
-    except ValueError as error:
-        raise InputError(
-            "{file}: the price file cannot be read: {reason}", file=path, reason=str(error)
+            "{file}: the price file cannot be read: {reason}", file=path, reason=reason
         ) from error
 
 
@@ -81,10 +72,7 @@ def price_of(
 ) -> Price | None:
     """Return the price of a model: from `own`, else 0 on loopback, else from litellm's table; None if unknown.
 
-    For a gateway on loopback that forwards to a provider, set the price in `own`.
-
-    Args:
-        batch: For a request in a batch file: the batch price of the table, or half of the normal price.
+    A request in a `batch` has the batch price of the table, or half of the normal price.
     """
     price = own.get(model)
     if price and batch:
@@ -96,49 +84,33 @@ LOCAL = Price(0, 0, 0, source="local")
 """Price of a model on this machine that no table lists."""
 
 
-def on_loopback(address: str | None) -> bool:
-    """Return whether an address is on this machine."""
-    host = urlsplit(address or "").hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a host name
-        return host == "localhost"
-
-
 def _listed(model: str, *, batch: bool) -> Price | None:
     try:
         row: Mapping[str, Any] = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  litellm raises a plain Exception for unknown models
         return None
-    names = ("cache_read_input_token_cost", "cache_creation_input_token_cost")
-    cached, written = (None if row.get(name) is None else _pico(row[name]) for name in names)
-    prompt, completion = row.get("input_cost_per_token"), row.get("output_cost_per_token")
+    prompt, completion = _pico(row, "input_cost_per_token"), _pico(row, "output_cost_per_token")
     if prompt is None or completion is None:
         return None
+    cached = _pico(row, "cache_read_input_token_cost")
+    cached = prompt if cached is None else cached
     price = Price(
-        _pico(prompt),
-        _pico(completion),
-        _pico(prompt) if cached is None else cached,
-        source="litellm",
-        written=written,
+        prompt, completion, cached, "litellm", _pico(row, "cache_creation_input_token_cost")
     )
     return _batch_price(row, price) if batch else price
 
 
 def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
     half = price.halved()
-    prompt, completion = row.get(_IN_BATCH), row.get(_OUT_BATCH)
+    prompt, completion = _pico(row, _IN_BATCH), _pico(row, _OUT_BATCH)
     if prompt is not None and completion is not None:
-        half = replace(half, prompt=_pico(prompt), completion=_pico(completion))
+        half = replace(half, prompt=prompt, completion=completion)
     if row.get("litellm_provider") == "anthropic":
         return half
-    flex = row.get("cache_read_input_token_cost_flex")  # flex and batch have the same price
-    return replace(half, cached=half.prompt if flex is None else _pico(flex))
+    flex = _pico(row, "cache_read_input_token_cost_flex")  # flex and batch have the same price
+    return replace(half, cached=half.prompt if flex is None else flex)
 
 
-def _per_token(usd_per_million: Decimal) -> int:
-    return int((usd_per_million * _PICO_PER_USD / _MILLION).to_integral_value())
-
-
-def _pico(usd: float) -> int:
-    return int((Decimal(str(usd)) * _PICO_PER_USD).to_integral_value())
+def _pico(row: Mapping[str, Any], name: str) -> int | None:
+    usd = row.get(name)
+    return None if usd is None else round(Decimal(str(usd)) * _PICO_PER_USD)

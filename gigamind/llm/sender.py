@@ -5,22 +5,20 @@ is sent again when fewer are in flight.  Limits are checked at the start and the
 and never answered is charged with its upper bound.
 """
 
-import asyncio
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from gigamind.errors import LlmError
-from gigamind.i18n import _, n_
+from gigamind.i18n import _
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request
+from gigamind.llm.client import Answer, Client, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import fault_of, with_retries
-from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
+from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
 from gigamind.llm.limiter import Gates, Place
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
-from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, reported_slots
-from gigamind.llm.usage import Price, Usage
+from gigamind.llm.speed import PROBE, Speed, measure
 
 
 @dataclass(slots=True)
@@ -30,12 +28,14 @@ class Call:
     item_id: str
     key: str
     fresh: bool = False  # whether the call repeats an earlier one on purpose
+    role: str = ""  # purpose of the call; by default the role of the settings
     attempts: int = 0
-    open_row: Attempt | None = field(default=None)
+    custom_id: str = ""  # of the current attempt, in a batch
+    sent: float | None = None  # when it was sent, by `time.perf_counter()`
+    open_row: Attempt | None = None
     place: Place | None = None
     crowded: int = 0  # attempts that timed out while others were in flight
     hopeless: bool = False  # whether a further attempt would end the same way
-    role: str = ""  # purpose of the call; by default the role of the settings
 
 
 class Booking(ABC):
@@ -48,6 +48,7 @@ class Booking(ABC):
         self.budget = budget
         self.ledger = ledger
         self.price = price
+        self.refused: set[str] = set()  # parameters that the model rejected
         self._counted = tokens.Counted()
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
@@ -67,10 +68,8 @@ class Booking(ABC):
         """Close the connections."""
 
     @abstractmethod
-    async def _through(
-        self, request: Request, worst: Attempt, call: Call
-    ) -> tuple[Answer | BaseException, Attempt]:
-        """Return how a request ended and its charged row; raise only if it was not sent."""
+    async def _through(self, request: Request, worst: Attempt, call: Call) -> Answer:
+        """Return the answer, after `call.sent` was set."""
 
     def close_row(self, call: Call, status: str) -> None:
         """Write the open row of a call, if any, with the result of the validation."""
@@ -78,25 +77,43 @@ class Booking(ABC):
             self.ledger.append(replace(call.open_row, status=status))
             call.open_row = None
 
-    def mark_repaired(self, call: Call, *, is_repaired: bool) -> None:
-        """Record whether the JSON of the last answer had to be repaired."""
-        if call.open_row and is_repaired:
-            call.open_row = replace(call.open_row, repaired=1)
-
-    async def _attempt(self, request: Request, call: Call) -> Answer:
+    def _worst(self, request: Request, call: Call) -> Attempt:
+        """Return the row of the next attempt if its outcome stays unknown."""
         most = Usage(tokens.most(request), request.max_tokens)
         number, model = call.attempts + 1, self.settings.model
-        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
+        row = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
         role = call.role or self.settings.role
-        worst = replace(worst, role=role).charged(most, self.price, counted=False)
-        reserved = worst.cost_pico_usd or 0
+        row = replace(row, role=role, custom_id=call.custom_id)
+        return row.charged(most, self.price, counted=False)
+
+    async def _attempt(self, request: Request, call: Call) -> Answer:
+        row = self._worst(request, call)
+        reserved = row.cost_pico_usd or 0
         await self.budget.reserve(reserved)
+        queued, call.sent = time.perf_counter(), None
+        ended: Answer | BaseException
         try:
-            ended, row = await self._through(request, worst, call)
-        except BaseException:
-            await self.budget.give_back(reserved)
-            raise
+            ended = await self._through(request, row, call)
+        except BaseException as error:
+            if call.sent is None:
+                await self.budget.give_back(reserved)
+                raise
+            ended = error
         call.attempts += 1
+        if isinstance(ended, Answer):
+            ended, row = self._answered(request, ended, row)
+        elif isinstance(ended, LlmError):
+            row = row.failed(ended)
+        sent = call.sent or queued
+        times_s = sent - queued, time.perf_counter() - sent
+        wait_ms, latency_ms = (round(1000 * seconds, 3) for seconds in times_s)
+        row = replace(row, wait_ms=wait_ms, latency_ms=latency_ms)
+        return await self._booked(call, ended, row, reserved)
+
+    async def _booked(
+        self, call: Call, ended: Answer | BaseException, row: Attempt, reserved: int
+    ) -> Answer:
+        """Record the row of an attempt, settle what was reserved, and return the answer or raise the error."""
         if isinstance(ended, Answer):
             call.open_row = row
         else:
@@ -109,7 +126,7 @@ class Booking(ABC):
 
     def _answered(
         self, request: Request, answer: Answer, worst: Attempt
-    ) -> tuple[Answer | BaseException, Attempt]:
+    ) -> tuple[Answer | LlmError, Attempt]:
         usage, counted = self._counted.usage(request, answer)
         row = worst.charged(usage, self.price, counted=counted)
         fault = None  # a probe is truncated on purpose
@@ -120,15 +137,7 @@ class Booking(ABC):
         return fault or answer, row
 
 
-def timed(row: Attempt, queued: float, sent: float) -> Attempt:
-    """Return the row with its waiting and network times, from values of `time.perf_counter()`."""
-    wait_ms = 1000 * (sent - queued)
-    latency_ms = 1000 * (time.perf_counter() - sent)
-    return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))
-
-
 _MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
-_PROBE_SHARE = 0.1  # of the remaining calls
 
 
 class Sender(Booking):
@@ -151,25 +160,31 @@ class Sender(Booking):
         self._turns: dict[str, int] = {}
 
     async def send(self, request: Request, call: Call) -> Answer:
-        if self._is_measured:
+        is_fixed = self.settings.timeout_fixed and self.settings.in_flight_fixed
+        if self.gates.alone and self.settings.api_base and not is_fixed:
             await self.measure(request)
+
+        refused: set[str] = set()
 
         async def attempt() -> Answer:
             while True:
                 try:
                     return await self._attempt(request, call)
+                except ParameterRefusedError as error:
+                    if error.parameter in refused:
+                        raise
+                    refused.add(error.parameter)
+                    self.refused.add(error.parameter)
                 except LlmError as error:
                     if not self._may_end_in_time(call, error):
                         raise
 
-        async def sleep(seconds: float) -> None:
-            async with self.budget.waiting():
-                await asyncio.sleep(seconds)
-
         try:
-            return await with_retries(attempt, self.settings, sleep, lambda: call.hopeless)
+            return await with_retries(
+                attempt, self.settings, self.budget.sleep, lambda: call.hopeless
+            )
         except LlmError as error:
-            if not call.place or not call.place.timed_out or call.place.crowded:
+            if error.code != "timeout" or not call.place or call.place.crowded:
                 raise
             message = _(
                 "{reason}. The server was slow although no other request was running. Raise --model-timeout-s, or"
@@ -187,12 +202,6 @@ class Sender(Booking):
                 gate.speeds[model] = await self._probe(request)
             return gate.speeds[model]
 
-    @property
-    def _is_measured(self) -> bool:
-        settings = self.settings
-        is_fixed = settings.timeout_fixed and settings.in_flight_fixed
-        return self.gates.alone and bool(settings.api_base) and not is_fixed
-
     async def _probe(self, request: Request) -> Speed | None:
         settings, gate = self.settings, self._limiter
 
@@ -205,36 +214,22 @@ class Sender(Booking):
             self.close_row(call, "ok")
             return row
 
-        def unmeasured(why: str) -> None:
+        prompt, beside = tokens.likely(request), not settings.in_flight_fixed
+        try:
+            speed = await measure(send, request, prompt, self.budget.calls_left, beside=beside)
+        except LlmError as error:
+            if error.code == "timeout" and not settings.in_flight_fixed:
+                gate.concurrency.limit(gate.concurrency.most, 1)
             message = _(
                 "{model}: the server's speed could not be measured ({reason}). gigamind uses a time limit of"
                 " {seconds:g} s per request (--model-timeout-s) and a maximum of {allowed} concurrent requests"
                 " (--max-in-flight)",
                 model=settings.model,
-                reason=why,
+                reason=error.message,
                 seconds=settings.timeout_s,
                 allowed=gate.allowed,
             )
             self.gates.tell(message)
-
-        left = self.budget.calls_left
-        if left is not None and _PROBE_SHARE * left < MOST_CALLS:
-            unmeasured(
-                n_(
-                    "only {n} request is left within --max-calls",
-                    "only {n} requests are left within --max-calls",
-                    n=left,
-                )
-            )
-            return None
-        prompt, beside = tokens.likely(request), not settings.in_flight_fixed
-        try:
-            slots = await asyncio.to_thread(reported_slots, settings.api_base or "")
-            speed = await measure(send, request, prompt, slots, beside=beside)
-        except LlmError as error:
-            if error.code == "timeout" and not settings.in_flight_fixed:
-                gate.concurrency.limit(gate.concurrency.most, 1)
-            unmeasured(error.message)
             return None
         limit_s = speed.limit_s(prompt, request.max_tokens, settings.max_in_flight)
         if limit_s <= DEFAULT_TIMEOUT_S:
@@ -260,9 +255,7 @@ class Sender(Booking):
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
         place = call.place
-        if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
-            return False
-        if call.hopeless:
+        if error.code != "timeout" or place is None or call.role == PROBE or call.hopeless:
             return False
         if place.crowded:
             call.crowded += 1
@@ -276,35 +269,25 @@ class Sender(Booking):
     async def close(self) -> None:
         await self._client.close()
 
-    async def _through(
-        self, request: Request, worst: Attempt, call: Call
-    ) -> tuple[Answer | BaseException, Attempt]:
-        queued = time.perf_counter()
-        sent: float | None = None
+    async def _through(self, request: Request, worst: Attempt, call: Call) -> Answer:
         most = worst.prompt_tokens + worst.completion_tokens
         turn = self._turns.setdefault(call.item_id, len(self._turns))
-        limited = request
         call.place = None
-        try:
-            async with self._limiter.slot(most, turn) as place:
-                if limited.timeout_s is None:
-                    speed = self._limiter.speeds.get(self.settings.model)
-                    limited = replace(
-                        request, timeout_s=place.within(self._limit_s(request, speed))
-                    )
-                call.place = place
-                self.budget.check_time()
-                self.ledger.start(worst)
-                sent = time.perf_counter()
-                answer = await self._client.send(limited)
-        except BaseException as error:
-            if sent is None:
-                raise
-            row = worst
-            if isinstance(error, LlmError):
-                row = worst if error.may_cost else worst.free()
-                row = replace(row, status=error.code, http_status=error.status)
-            return error, timed(row, queued, sent)
-        ended, row = self._answered(request, answer, worst)
-        self._limiter.correct(most, row.prompt_tokens + row.completion_tokens)
-        return ended, timed(row, queued, sent)
+        async with self._limiter.slot(most, turn) as place:
+            if request.timeout_s is None:
+                speed = self._limiter.speeds.get(self.settings.model)
+                timeout_s = place.within(self._limit_s(request, speed))
+                request = replace(request, timeout_s=timeout_s)
+            call.place = place
+            self.budget.check_time()
+            self.ledger.start(worst)
+            call.sent = time.perf_counter()
+            return await self._client.send(request)
+
+    def _answered(
+        self, request: Request, answer: Answer, worst: Attempt
+    ) -> tuple[Answer | LlmError, Attempt]:
+        ended, row = super()._answered(request, answer, worst)
+        used = row.prompt_tokens + row.completion_tokens
+        self._limiter.correct(worst.prompt_tokens + worst.completion_tokens, used)
+        return ended, row

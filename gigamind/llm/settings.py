@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -65,6 +65,17 @@ class Determinism(BaseModel):
     )
 
 
+_PerMinute = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        description=_(
+            "the provider's limit per minute for this model, if you know it; gigamind does not exceed it"
+        ),
+    ),
+]
+
+
 class ModelOptions(Determinism):
     """Options of a model and its cost limits.  Keys are not among them: they come from the environment."""
 
@@ -114,16 +125,8 @@ class ModelOptions(Determinism):
             " server is slow)"
         ),
     )
-    requests_per_minute: int | None = Field(
-        None,
-        ge=1,
-        description="the provider's limit per minute for this model, if you know it; gigamind does not exceed it",
-    )
-    tokens_per_minute: int | None = Field(
-        None,
-        ge=1,
-        description="the provider's limit per minute for this model, if you know it; gigamind does not exceed it",
-    )
+    requests_per_minute: _PerMinute = None
+    tokens_per_minute: _PerMinute = None
     prices: Path | None = Field(
         None,
         description=(

@@ -9,20 +9,16 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
-from typing import Annotated
-from urllib.parse import urlsplit, urlunsplit
-from urllib.request import ProxyHandler, build_opener
 
-from pydantic import BaseModel, Field
-
+from gigamind.errors import LlmError
 from gigamind.i18n import Message, _, n_
 from gigamind.llm.client import Request
 from gigamind.llm.ledger import Attempt
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, DEFAULT_TIMEOUT_S
 
 PROBE = "probe"
-MOST_CALLS = 7
+_MOST_CALLS = 7
+_SHARE = 0.1  # of the remaining calls
 PROBE_TIMEOUT_S = 120.0  # a server may load its model at the first request
 _MARGIN = 3.0  # factor of the time limit over the expected time
 _REPLY_TOKENS = 48
@@ -30,7 +26,6 @@ _LONG_LINES = 40
 _BESIDE = 4
 _SLOW_S = 0.2  # time of a short reply; below it, client and network dominate
 _ALL_AT_ONCE = 2.5  # replies in the time of one; from here on no limit is assumed
-_PROPS_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +83,31 @@ async def measure(
     send: Callable[[Request], Awaitable[Attempt]],
     request: Request,
     prompt_tokens: int,
-    slots: int | None,
+    calls_left: int | None,
     *,
     beside: bool,
 ) -> Speed:
-    """Return the speed of a server, from the ledger rows of requests like `request`; raises as `send`.
+    """Return the speed of a server, from the ledger rows of requests like `request`, several `beside` each other.
 
-    Args:
-        slots: Slots that the server reports.
-        beside: Whether the number of concurrent requests is needed.
+    Raises:
+        LlmError: Few calls are left, or raised by `send`.
     """
+    if calls_left is not None and _SHARE * calls_left < _MOST_CALLS:
+        reason = n_(
+            "only {n} request is left within --max-calls",
+            "only {n} requests are left within --max-calls",
+            n=calls_left,
+        )
+        raise LlmError(reason, "not_asked")
     parameters = request.parameters
     await send(request_of(parameters, 1))  # loads the model and connects
     short = await send(request_of(parameters, _REPLY_TOKENS))
     long = await send(request_of(parameters, 1, _LONG_LINES))
     prompt_s, completion_s = _solved(short, long)
-    speed = Speed(prompt_s, completion_s, slots=slots)
+    speed = Speed(prompt_s, completion_s)
     alone_s = short.latency_ms / 1000
     usual = speed.limit_s(prompt_tokens, request.max_tokens, DEFAULT_IN_FLIGHT)
-    if slots is not None or not beside or alone_s < _SLOW_S or usual <= DEFAULT_TIMEOUT_S:
+    if not beside or alone_s < _SLOW_S or usual <= DEFAULT_TIMEOUT_S:
         return speed  # even if requests queue, each is answered in time
     begun = time.perf_counter()
     sent = [send(request_of(parameters, _REPLY_TOKENS)) for _number in range(_BESIDE)]
@@ -131,23 +132,3 @@ def _solved(short: Attempt, long: Attempt) -> tuple[float, float]:
         prompt_s if 0 < prompt_s < most_prompt else most_prompt,
         completion_s if 0 < completion_s < most_completion else most_completion,
     )
-
-
-class _Props(BaseModel):
-    """The field of `/props` that is used."""
-
-    total_slots: Annotated[int, Field(ge=1)]
-
-
-def reported_slots(api_base: str) -> int | None:
-    """Return how many requests a llama.cpp server reports to compute at a time, in two seconds and without a key."""
-    parts = urlsplit(api_base)
-    if parts.scheme not in {"http", "https"}:
-        return None
-    path = parts.path.rstrip("/").removesuffix("/v1") + "/props"
-    address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
-    try:
-        with build_opener(ProxyHandler({})).open(address, timeout=_PROPS_S) as answer:
-            return _Props.model_validate_json(answer.read(1_000_000)).total_slots
-    except (OSError, ValueError, HTTPException):
-        return None

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError, LlmError, UnwrittenError, reason_of
 from gigamind.i18n import _
 from gigamind.llm.settings import StoreMode
-from gigamind.runs.folders import private_folder
+from gigamind.runs.folders import private_file
 from gigamind.runs.store import Journal
 
 Record = Mapping[str, Any]
@@ -159,16 +158,11 @@ class Store:
         return reply
 
     def _write(self, key: str, record: Record) -> None:
-        path = self._path(key)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         text = json.dumps(with_checksum(record), ensure_ascii=False, sort_keys=True, indent=1)
         try:
-            private_folder(path.parent)
-            unfinished.write_text(text + "\n", encoding="utf-8")
-            unfinished.replace(path)
+            with private_file(self._path(key)) as unfinished:
+                unfinished.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
             self._tell_once(
                 _(
                     "{folder}: model replies cannot be stored: {reason}. This run uses the replies, but another"

@@ -7,8 +7,7 @@ with newer ones.  `most` is for limits.  `Counted` estimates what a server did n
 import json
 import math
 
-from gigamind.llm.client import Answer, Request
-from gigamind.llm.usage import Usage
+from gigamind.llm.client import Answer, Request, Usage
 
 _MOST = (2.5, 0.6)  # characters per token, of ASCII and others
 _LIKELY = (4.0, 1.25)
@@ -18,24 +17,14 @@ _SPARE = 16  # tokens that a server can generate beyond the limit
 _MOST_BYTES, _MOST_CHARS = 48, 16  # of a token, on average over a prompt or an answer
 
 
-def most(request: Request) -> int:
-    """Return an upper bound for the tokens of a request, except for rare scripts."""
-    return _count(request, _MOST)
+def most(whole: Request | str) -> int:
+    """Return an upper bound for the tokens of a request or a text, except for rare scripts."""
+    return _count(whole, _MOST)
 
 
-def likely(request: Request) -> int:
-    """Return the likely tokens of a request."""
-    return _count(request, _LIKELY)
-
-
-def likely_in(text: str) -> int:
-    """Return the likely tokens of a text."""
-    return _tokens(text, _LIKELY)
-
-
-def most_in(text: str) -> int:
-    """Return an upper bound for the tokens of a text, except for rare scripts."""
-    return _tokens(text, _MOST)
+def likely(whole: Request | str) -> int:
+    """Return the likely tokens of a request or a text."""
+    return _count(whole, _LIKELY)
 
 
 class Counted:
@@ -60,7 +49,7 @@ class Counted:
         )
         cached, written = reported.cached_tokens, reported.written_tokens
         cached_fits = min(cached, written) >= 0 and cached + written <= max(prompt, 0)
-        likely_prompt, likely_text = likely(request), likely_in(text)
+        likely_prompt, likely_text = likely(request), likely(text)
         if prompt > content + form + _TEMPLATE:
             prompt = content + form
         elif not prompt_fits:
@@ -71,7 +60,7 @@ class Counted:
         if completion > request.max_tokens + _SPARE:
             completion = request.max_tokens
         elif not completion_fits:  # the text lacks the thoughts of a reasoning model
-            at_most = most_in(text)
+            at_most = most(text)
             limit = max(at_most, request.max_tokens)
             completion = _estimate(likely_text, at_most, limit, self._completion)
         if not cached_fits or not prompt_fits:
@@ -92,16 +81,11 @@ def _bytes(request: Request) -> tuple[int, int]:
     return content, len(form.encode("utf-8", "replace"))
 
 
-def _count(request: Request, chars: tuple[float, float]) -> int:
-    messages = sum(
-        _tokens(str(message.get("content") or ""), chars) + _OVERHEAD
-        for message in request.messages
-    )
-    schema = json.dumps(request.form) if request.form else ""
-    return messages + _tokens(schema, chars)
-
-
-def _tokens(text: str, chars: tuple[float, float]) -> int:
+def _count(whole: Request | str, chars: tuple[float, float]) -> int:
+    if isinstance(whole, Request):
+        texts = [str(message.get("content") or "") for message in whole.messages]
+        form = json.dumps(whole.form) if whole.form else ""
+        return sum(_count(text, chars) + _OVERHEAD for text in texts) + _count(form, chars)
     ascii_chars, other_chars = chars
-    plain = len(text.encode("ascii", "ignore"))
-    return math.ceil(plain / ascii_chars + (len(text) - plain) / other_chars)
+    plain = len(whole.encode("ascii", "ignore"))
+    return math.ceil(plain / ascii_chars + (len(whole) - plain) / other_chars)

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Literal
 from urllib.request import getproxies, proxy_bypass
 
-from gigamind.llm.prices import on_loopback
+from gigamind.llm.client import on_loopback
 from gigamind.redaction import keep_secret
 
 Fault = Literal["", "late", "unreached", "proxy", "redirect", "too_large", "encoding", "broken"]
@@ -34,35 +34,23 @@ _HIDDEN = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 @dataclass(slots=True)
 class Exchange:
-    """What happened to one request.
+    """What happened to one request."""
 
-    Attributes:
-        timeout_s: Seconds from its start until it ends, whatever the server sends.
-        most: Most bytes of a body, also after decompression; None for no limit and no copy in `body`.
-        streams: Whether the response may be a stream; any other is read whole before it is passed on.
-        requests: HTTP requests that were started, 0 if litellm did not use this transport.
-        has_left: Whether the server may have received the request, and may bill it.
-        status: Of the response; None without one.
-        address: Scheme and host of the last request.
-        body: What was read of the response.
-        payload: The JSON value of the body, if it was read whole.
-        replay: A body to return instead of sending the request again.
-    """
-
-    timeout_s: float
-    most: int | None = MOST_BYTES
-    streams: bool = False
+    timeout_s: float  # from its start until it ends, whatever the server sends
+    most: int | None = (
+        MOST_BYTES  # of a body, decompressed; None for no limit and no copy in `body`
+    )
+    streams: bool = False  # whether the response may be a stream; any other is read whole
     deadline: float = 0.0  # in the time of the event loop
-    requests: int = 0
-    has_left: bool = False
-    status: int | None = None
+    requests: int = 0  # that were started; 0 if litellm did not use this transport
+    has_left: bool = False  # whether the server may have received the request, and may bill it
+    status: int | None = None  # None without a response
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     fault: Fault = ""
     reason: str = ""
-    address: str = ""
-    body: bytearray = field(default_factory=bytearray)
-    payload: Any = None
-    replay: bytes | None = None
+    address: str = ""  # scheme and host of the last request
+    body: bytearray = field(default_factory=bytearray)  # what was read of the response
+    payload: Any = None  # the JSON value of the body, if it was read whole
 
     @property
     def payloads(self) -> list[Any]:
@@ -95,10 +83,6 @@ class Transport:
 
     async def handle_async_request(self, request: Any) -> Any:  # noqa: ANN401  of httpx or httpx2
         current, http = exchange.get(), self.http
-        if current.replay is not None:
-            return http.Response(
-                current.status, content=current.replay, headers={"content-type": "application/json"}
-            )
         current.requests += 1
         current.deadline = asyncio.get_running_loop().time() + current.timeout_s
         current.address = f"{request.url.scheme}://{request.url.netloc.decode()}"

@@ -20,10 +20,9 @@ from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
-from gigamind.llm.ledger import SCRIPTED, Attempt, Ledger
+from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.prompting.fences import fence, fence_key
 from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.service.asking import Ask, Context, Feature

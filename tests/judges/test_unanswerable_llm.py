@@ -11,9 +11,8 @@ from gigamind.judges.unanswerable_llm import (
     load_model_judge,
 )
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer
+from gigamind.llm.client import Answer, Usage
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Usage
 from gigamind.prompting.fences import Source
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.ledger import Attempt, Totals
+from gigamind.llm.ledger import Attempt, Price, Totals
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 
 
 @dataclass

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
+from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 
 PROVIDERS = ("openai", "hosted_vllm", "ollama_chat", "anthropic", "gemini")
 QUESTION = [{"role": "user", "content": "Is it so?"}]

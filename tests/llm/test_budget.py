@@ -4,7 +4,7 @@ import pytest
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.usage import PICO_PER_MICRO
+from gigamind.llm.ledger import PICO_PER_MICRO
 
 
 async def refused(budget, pico_usd=0):

@@ -7,7 +7,7 @@ import pickle
 import pytest
 from faulty_model import FAULTS
 
-from gigamind.llm.usage import Price
+from gigamind.llm.ledger import Price
 
 OK = "ok"
 CUT = "truncated"

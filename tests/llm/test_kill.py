@@ -11,9 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
-from gigamind.llm.ledger import Ledger, read_ledger, totals
+from gigamind.llm.ledger import Ledger, Price, read_ledger, totals
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all, read_results
 
 ITEMS = 120

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
-from gigamind.llm.usage import Price, Usage
+from gigamind.llm.client import Usage
+from gigamind.llm.ledger import Attempt, Ledger, Price, read_ledger, totals
 
 PRICE = Price(prompt=150_000, completion=600_000, cached=75_000)
 

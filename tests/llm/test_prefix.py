@@ -8,9 +8,8 @@ from faulty_model import run
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
-from gigamind.llm.dialects import with_marked_prefix
+from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Price
 
 QUESTION = {"role": "user", "content": "Is it so?"}
 LONG = "You judge with care. " * 250  # 1 312 tokens, and at most 2 100
@@ -19,27 +18,6 @@ LONG = "You judge with care. " * 250  # 1 312 tokens, and at most 2 100
 class Verdict(BaseModel):
     unanswerable: bool
     reason: str
-
-
-@pytest.mark.parametrize(
-    ("model", "system", "is_marked"),
-    [
-        ("anthropic/claude-sonnet-4-5", LONG, True),
-        ("anthropic/claude-of-tomorrow", LONG, True),
-        ("openai/gpt-5-mini", LONG, False),  # sees for itself what was sent before
-    ],
-)
-def test_a_system_message_is_marked_for_anthropic(model, system, is_marked):
-    messages = [{"role": "system", "content": system}, QUESTION]
-    first, second = with_marked_prefix(messages, model)
-    block = {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
-    assert first["content"] == ([block] if is_marked else system)
-    assert second == QUESTION
-    assert messages[0]["content"] == system
-
-
-def test_without_a_system_message_nothing_is_marked():
-    assert with_marked_prefix([QUESTION], "anthropic/claude-sonnet-4-5") == [QUESTION]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError
+from gigamind.llm.client import Usage
+from gigamind.llm.ledger import Price, micro_usd
 from gigamind.llm.prices import price_of, read_prices
-from gigamind.llm.usage import Price, Usage, micro_usd
 
 
 def test_a_price_of_a_file_is_exact(text_file):

@@ -11,7 +11,7 @@ from gigamind.judges.quality_gate import ChecklistReply
 from gigamind.judges.search_qa.reply import ClaimsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import LooksReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
-from gigamind.llm.dialects import sent_schema
+from gigamind.llm.client import sent_schema
 from gigamind.memory.extract import Statements
 from gigamind.prompting.replies import (
     Auxiliary,

@@ -156,16 +156,6 @@ def test_several_slots_leave_the_number_as_it_is(unset, verdict):
     assert all(line.values["allowed"] == 16 for line in lines)
 
 
-def test_what_the_server_tells_of_its_slots_is_taken_without_trying(unset, verdict, fake_server):
-    fake_server.total_slots = 3
-    try:
-        (line,) = measured(unset(";lat=250"), verdict, [])
-    finally:
-        fake_server.total_slots = None
-    assert line.values["speed"].values["n"] == 3
-    assert fake_server.seen.total == 3 + 1
-
-
 def test_tokens_a_second_are_told_apart(unset, verdict):
     """2 ms a token of the prompt, 20 ms one of the reply, measured on a busy machine."""
     model = unset(";prompt=2;reply=20")

@@ -12,11 +12,10 @@ from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.client import ParameterRefusedError, Request
+from gigamind.llm.client import ParameterRefusedError, Request, Usage
 from gigamind.llm.completion import Completions, accepted, usage_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import exchange
-from gigamind.llm.usage import Usage
 
 
 class Verdict(BaseModel):

@@ -7,10 +7,9 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.ledger import Ledger, read_ledger
+from gigamind.llm.ledger import Ledger, Price, read_ledger
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
-from gigamind.llm.usage import Price
 from gigamind.memory.events import EventLog
 from gigamind.memory.extract import MAX_CHARS, extraction_prompt
 from gigamind.memory.extract import extract as extract_by

@@ -20,10 +20,9 @@ from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ask import connect
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.budget import budget_of
-from gigamind.llm.ledger import Ledger, totals
+from gigamind.llm.ledger import Ledger, Price, totals
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
 
 PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)

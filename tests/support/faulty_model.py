@@ -196,8 +196,6 @@ class FakeServer(MockServer):
         self.fingerprint = "fp_fake_1"
         self.seen = Seen()
         self.script: deque[Json] = deque()
-        self.total_slots: int | None = None
-        """Slots reported by `/props`, as by llama.cpp's server; None if there is no such page."""
         self._slots: dict[str, asyncio.Semaphore] = {}
         self.respond = _nothing
 
@@ -206,7 +204,6 @@ class FakeServer(MockServer):
         application = super().application()
         application.add_routes([
             web.get("/stats", self._stats),
-            web.get("/props", self._props),
             web.post("/reset", self._reset),
             web.post("/script", self._extend_script),
         ])  # fmt: skip
@@ -214,11 +211,6 @@ class FakeServer(MockServer):
 
     async def _stats(self, _request: web.Request) -> web.Response:
         return web.json_response(self.seen.tell())
-
-    async def _props(self, _request: web.Request) -> web.Response:
-        if self.total_slots is None:
-            return web.Response(status=404)
-        return web.json_response({"total_slots": self.total_slots})
 
     async def _reset(self, _request: web.Request) -> web.Response:
         self.seen = Seen()

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.assurance.trials import Case
-from gigamind.llm.client import Answer, Request
-from gigamind.llm.usage import Usage
+from gigamind.llm.client import Answer, Request, Usage
 from gigamind.prompting.prompts import as_json
 
 SCENARIO = {

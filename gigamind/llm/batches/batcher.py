@@ -8,28 +8,28 @@ import asyncio
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from gigamind.errors import LlmCode, LlmError
+from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm.batches.providers import Provider, RequestOutcome, State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
-from gigamind.llm.ledger import HTTP, STORE, UNFINISHED, Attempt, Ledger
-from gigamind.llm.sender import Booking, Call, timed
+from gigamind.llm.faults import TRANSIENT, with_retries
+from gigamind.llm.ledger import UNFINISHED, Attempt, Ledger, Price
+from gigamind.llm.sender import Booking, Call
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
-from gigamind.llm.usage import Price, Usage
 from gigamind.runs.store import Journal, read_journal
 
 BATCHES_FILE = "batches.jsonl"
-Stage = Literal["made", "uploaded", "creating", "created", "ended", "read", "dropped"]
+Stage = Literal["made", "creating", "created", "ended", "read", "dropped"]
 _OPEN: frozenset[Stage] = frozenset({"creating", "created", "ended"})
 
 
@@ -46,29 +46,30 @@ class Batch:
     stage: Stage = "made"
     at: float = 0.0  # time of its last stage, in seconds since the epoch
     batch_id: str = ""
-    file_id: str = ""
-    problem: tuple[str, LlmCode, bool] = (
-        _("the batch has no result for this request"),
-        "server_error",
-        True,
-    )
+    status: str = ""  # in the provider's terms
 
     @property
     def is_open(self) -> bool:
         """Whether it has results that may cost money and are not read."""
         return self.stage in _OPEN
 
-    @property
-    def without_result(self) -> LlmError:
-        """The error of a request without a result."""
-        message, code, may_cost = self.problem
-        return LlmError(message, code, may_cost=may_cost)
 
+class Batches:
+    """The batches of all models of a run, and the only writer of its `batches.jsonl`.
 
-class BatchJournal:
-    """The only writer of a run's `batches.jsonl`; results are stored in `batches/` in the folder of the run."""
+    Args:
+        folder: Has their files until the run is finished; results are stored in `batches/`.
+        poll_s: Seconds between the first two polls of a batch.
+        note: Receives messages.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, out: Path, folder: Path, poll_s: float, note: Callable[[str], None]) -> None:
+        self.out = out
+        self.note = note
+        self.poll_s = poll_s
+        self.longest_poll_s = max(poll_s, 300.0)
+        self.quiet_s = min(poll_s, 1.0)  # without another request, the collected ones are sent
+        self.listed_s = min(3 * poll_s, 30.0)  # then a created batch is in the provider's list
         self._folder = folder
         self._batches = {batch.tag: batch for batch in read_batches(folder)}
         self._journal: Journal | None = None
@@ -78,15 +79,15 @@ class BatchJournal:
 
     def make(self, batch: Batch) -> Batch:
         """Start a batch."""
-        return self.enter(batch, "made", **{name: getattr(batch, name) for name in _HEAD})
+        return self.enter(batch, "made", **asdict(batch))
 
-    def enter(self, batch: Batch, stage: Stage, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
+    def enter(self, batch: Batch, stage: Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
-        row = {"tag": batch.tag, "stage": stage, "at": round(time.time(), 3), **facts}
+        facts |= {"stage": stage, "at": round(time.time(), 3)}
         if self._journal is None:
             self._journal = Journal(self._folder / BATCHES_FILE, sync=True)
-        self._journal.append(row)
-        self._batches[batch.tag] = after = _after(batch, row)
+        self._journal.append({"tag": batch.tag, **facts})
+        self._batches[batch.tag] = after = replace(batch, **facts)
         return after
 
     def results_of(self, batch: Batch) -> Path:
@@ -104,45 +105,19 @@ class BatchJournal:
 
 def read_batches(folder: Path) -> list[Batch]:
     """Return the batches of a run with their last stages; raise InputError if the file was edited."""
-    batches: dict[str, Batch] = {}
+    batches: dict[str, dict[str, Any]] = {}
     for row in read_journal(folder / BATCHES_FILE):
-        is_new = row["stage"] == "made"
-        before = Batch(**{name: row[name] for name in _HEAD}) if is_new else batches[row["tag"]]
-        batches[row["tag"]] = _after(before, row)
-    return list(batches.values())
-
-
-_HEAD = ("tag", "model", "role", "api_base", "key_variable", "requests")
-
-
-def _after(batch: Batch, row: Mapping[str, Any]) -> Batch:
-    facts = {name: row[name] for name in ("batch_id", "file_id") if name in row}
-    problem = tuple(row["problem"]) if "problem" in row else batch.problem
-    return replace(batch, stage=row["stage"], at=row["at"], problem=problem, **facts)
+        batches.setdefault(row["tag"], {}).update(row)
+    known = {each.name for each in fields(Batch)}  # other versions have more
+    return [
+        Batch(**{name: facts[name] for name in facts if name in known})
+        for facts in batches.values()
+    ]
 
 
 _SLOWER = 1.5  # factor of each wait over the previous one
 _ENVELOPE = 64  # bytes around the requests
 _REPORTS = 10  # progress reports per batch
-
-
-class Batches:
-    """The batches of all models of a run.
-
-    Args:
-        folder: Has their files until the run is finished.
-        poll_s: Seconds between the first two polls of a batch.
-        note: Receives messages.
-    """
-
-    def __init__(self, out: Path, folder: Path, poll_s: float, note: Callable[[str], None]) -> None:
-        self.out = out
-        self.journal = BatchJournal(folder)
-        self.note = note
-        self.poll_s = poll_s
-        self.longest_poll_s = max(poll_s, 300.0)
-        self.quiet_s = min(poll_s, 1.0)  # without another request, the collected ones are sent
-        self.listed_s = min(3 * poll_s, 30.0)  # then a created batch is in the provider's list
 
 
 @dataclass(slots=True)
@@ -152,19 +127,14 @@ class Entry:
     line: bytes
     worst: Attempt  # its row if nothing comes of it
     identity: str
+    call: Call  # has been sent if the batch may exist; its upper bound is then in the ledger
     ended: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    started: bool = False  # its batch may exist, so its upper bound is in the ledger
 
 
 class BatchSender(Booking):
-    """Sends in batches.  A failed request is not retried; `--resume` requests it again.
-
-    Raises:
-        InputError: The provider has no batches.
-        LlmError: The key is not in the environment.
-    """
+    """Sends in batches; raises as `provider_of`.  A failed request is not retried; `--resume` requests it again."""
 
     def __init__(
         self,
@@ -177,12 +147,11 @@ class BatchSender(Booking):
         super().__init__(settings, budget, ledger, price)
         self._provider = provider_of(settings)
         self._batches = batches
-        self._journal = batches.journal
         self._collected: list[Entry] = []
-        self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovery: asyncio.Task[None] | None = None
-        self._paid: defaultdict[str, deque[Answer]] = defaultdict(deque)  # by the resumed run
+        # By the resumed run, with their ids.
+        self._paid: defaultdict[str, deque[tuple[str, Answer]]] = defaultdict(deque)
         self._waited_for: dict[str, Batch] = {}
 
     async def ready(self) -> None:
@@ -194,14 +163,12 @@ class BatchSender(Booking):
 
     async def close(self) -> None:
         """Stop waiting, and report the batches that are still open."""
-        if self._timer:
-            self._timer.cancel()
         tasks = [*self._tasks, *([self._recovery] if self._recovery else ())]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._provider.close()
-        self._journal.close()
+        self._batches.close()
         for batch in self._waited_for.values():
             message = _(
                 "This run stopped, but batch {batch} continues at {provider}. Wait for its results with --resume"
@@ -215,74 +182,52 @@ class BatchSender(Booking):
     async def send(self, request: Request, call: Call) -> Answer:
         paid = self._paid.get(_identity(request, call))
         if not paid:
+            call.custom_id = f"gm-{token_hex(8)}"
             return await self._attempt(request, call)
-        answer = paid.popleft()
+        call.custom_id, answer = paid.popleft()
+        # After a power cut the ledger may lack rows that the journal of batches has.
+        before = self.ledger.row_of(call.custom_id)
+        ended, row = self._answered(request, answer, before or self._worst(request, call))
         call.attempts += 1
-        row = Attempt(call.item_id, call.attempts, STORE, "ok", self.settings.model, call.key)
-        row = replace(row, role=self.settings.role)
-        if fault := fault_of(answer, self.settings.raised_by):
-            self.ledger.append(replace(row, status=fault.code))
-            raise fault
-        call.open_row = row
-        return answer
+        booked = (before.cost_pico_usd or 0) if before else 0
+        await self.budget.settle(-booked, -booked)  # reserved again
+        return await self._booked(call, ended, row, booked)
 
-    async def _through(
-        self, request: Request, worst: Attempt, call: Call
-    ) -> tuple[Answer | BaseException, Attempt]:
+    async def _through(self, request: Request, worst: Attempt, call: Call) -> Answer:
         self.budget.check_time()
-        worst = replace(worst, custom_id=f"gm-{token_hex(8)}")
         line = self._provider.line(worst.custom_id, request)
-        entry = Entry(line, worst, _identity(request, call))
-        queued = time.perf_counter()
+        entry = Entry(line, worst, _identity(request, call), call)
         self._collected.append(entry)
-        if self._timer:
-            self._timer.cancel()
-        self._timer = self._after_quiet(self._wait_once_more)
-        try:
-            answer = await entry.ended
-        except BaseException as error:
-            if not entry.started:
-                raise
-            row = worst
-            if isinstance(error, LlmError):
-                status = UNFINISHED if error.may_cost else error.code
-                row = worst if error.may_cost else worst.free()
-                row = replace(row, status=status, http_status=error.status)
-            return error, timed(row, queued, queued)
-        ended, row = self._answered(request, answer, worst)
-        return ended, timed(row, queued, queued)
-
-    def _after_quiet(self, then: Callable[[], None]) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(self._batches.quiet_s / 2, then)
-
-    def _wait_once_more(self) -> None:
-        self._timer = self._after_quiet(self._depart)
-
-    def _depart(self) -> None:
-        entries, self._collected = self._collected, []
-        for part in parts(entries, self._provider):
-            task = asyncio.create_task(self._carry(part))
+        if len(self._collected) == 1:
+            task = asyncio.create_task(self._depart())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        return await entry.ended
+
+    async def _depart(self) -> None:
+        """Send the collected requests when no more have come for a moment."""
+        known = 0
+        while known < len(self._collected):
+            known = len(self._collected)
+            await asyncio.sleep(self._batches.quiet_s)
+        entries, self._collected = self._collected, []
+        await asyncio.gather(*map(self._carry, parts(entries, self._provider)))
 
     async def _carry(self, entries: Sequence[Entry]) -> None:
         """Send a batch, and set the result or error of each of its requests."""
-        outcomes: dict[str, RequestOutcome] = {}
-        failure: Exception | None = None
+        outcomes: Mapping[str, Answer | Exception]
         try:
             outcomes = await self._send_batch(entries)
         except Exception as error:  # noqa: BLE001  a bug must reach the waiting callers
-            failure = error
+            outcomes = dict.fromkeys((entry.worst.custom_id for entry in entries), error)
         for entry in entries:
-            outcome = failure or outcomes[entry.worst.custom_id]
+            outcome = outcomes[entry.worst.custom_id]
             if entry.ended.done():
                 continue
             if isinstance(outcome, Answer):
                 entry.ended.set_result(outcome)
-            elif isinstance(outcome, LlmError):  # a copy for each, because raising adds a traceback
-                entry.ended.set_exception(LlmError(*outcome.args))
-            else:
-                entry.ended.set_exception(outcome)
+            else:  # a copy for each, because raising adds a traceback
+                entry.ended.set_exception(copy(outcome))
 
     async def _send_batch(self, entries: Sequence[Entry]) -> dict[str, RequestOutcome]:
         """Send a batch and wait for it; nothing is charged before the batch can be created."""
@@ -290,36 +235,34 @@ class BatchSender(Booking):
         lines = [entry.line for entry in entries]
         identities = {entry.worst.custom_id: entry.identity for entry in entries}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
-        batch = self._journal.make(Batch(tag, *whose, identities))
+        batch = self._batches.make(Batch(tag, *whose, identities))
         file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
-        if file_id:
-            batch = self._journal.enter(batch, "uploaded", file_id=file_id)
         self.budget.check_time()
         if any(entry.ended.cancelled() for entry in entries):
             raise LlmError(_("the run stopped before the requests were sent"), "not_asked")
         for entry in entries:
             self.ledger.start(entry.worst)
-            entry.started = True
-        batch = self._journal.enter(batch, "creating")
+            entry.call.sent = time.perf_counter()
+        batch = self._batches.enter(batch, "creating")
         try:
-            state = await self._create(batch, lines)
+            state = await self._create(batch, file_id, lines)
         except LlmError as error:
             if not error.may_cost:
                 for entry in entries:
                     self.ledger.withdraw(entry.worst)
-                    entry.started = False
-                self._journal.enter(batch, "dropped")
+                    entry.call.sent = None
+                self._batches.enter(batch, "dropped")
             raise
         return await self._outcomes(self._created(batch, state))
 
-    async def _create(self, batch: Batch, lines: Sequence[bytes]) -> State:
+    async def _create(self, batch: Batch, file_id: str, lines: Sequence[bytes]) -> State:
         """Create the batch of these lines exactly once; an LlmError says by `may_cost` whether it may exist."""
         may_exist = False
 
         async def attempt() -> State:
             nonlocal may_exist
             try:
-                return await self._provider.create(batch.tag, batch.file_id, lines)
+                return await self._provider.create(batch.tag, file_id, lines)
             except LlmError as error:
                 is_server_error = (error.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
                 may_exist = error.may_cost or is_server_error
@@ -344,25 +287,24 @@ class BatchSender(Booking):
             model=batch.model,
         )
         self._batches.note(message)
-        return self._journal.enter(batch, "created", batch_id=state.batch_id)
+        return self._batches.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
         """Return the result of each request of a batch, after all have ended."""
-        path = self._journal.results_of(batch)
+        path, problem = self._batches.results_of(batch), self._provider.without_result(batch.status)
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
             try:
                 state = await self._until_ended(batch)
                 problem = state.problem
-                facts = (problem.args[0], problem.code, problem.may_cost)
-                batch = self._journal.enter(batch, "ended", status=state.status, problem=facts)
+                batch = self._batches.enter(batch, "ended", status=state.status)
                 await self._provider.download(state, path)
             except LlmError as error:
                 raise LlmError(*error.args[:4], may_cost=True) from None
-            batch = self._journal.enter(batch, "read")
+            batch = self._batches.enter(batch, "read")
             del self._waited_for[batch.tag]
         outcomes = self._provider.read(path)
-        return {name: outcomes.get(name) or batch.without_result for name in batch.requests}
+        return {name: outcomes.get(name) or problem for name in batch.requests}
 
     async def _until_ended(self, batch: Batch) -> State:
         wait, announced = self._batches.poll_s, ("", -1)
@@ -371,7 +313,12 @@ class BatchSender(Booking):
                 state = await self._provider.look(batch.batch_id)
             except LlmError as error:
                 if error.code not in TRANSIENT:
-                    raise _with_hint(error) from None
+                    hint = _(
+                        "{reason}. Check that the environment contains the API key of the account that sent the batch.",
+                        reason=error.message,
+                    )
+                    text = hint if error.status == HTTPStatus.NOT_FOUND else error.message
+                    raise LlmError(text, *error.args[1:]) from None
                 message = _(
                     "batch {batch}: the status could not be read ({reason}); gigamind tries again",
                     batch=batch.batch_id,
@@ -391,12 +338,11 @@ class BatchSender(Booking):
                     )
                 if state.ended:
                     return state
-            async with self.budget.waiting():
-                await asyncio.sleep(wait)
+            await self.budget.sleep(wait)
             wait = min(_SLOWER * wait, self._batches.longest_poll_s)
 
     async def _find(self, batch: Batch) -> State | None:
-        others = {known.batch_id for known in self._journal}
+        others = {known.batch_id for known in self._batches}
         while True:
             is_late = time.time() >= batch.at + self._batches.listed_s
             for state in await self._provider.find(batch.tag, batch.at, len(batch.requests)):
@@ -416,62 +362,34 @@ class BatchSender(Booking):
         )
         self._batches.note(message)
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
-        path = self._journal.results_of(batch)
+        path = self._batches.results_of(batch)
         await self._provider.download(ended, path)
         return any(custom_id in batch.requests for custom_id in self._provider.read(path))
 
     async def _recover(self) -> None:
         whose = (self.settings.model, self.settings.role, self.settings.api_base)
-        mine = [each for each in self._journal if (each.model, each.role, each.api_base) == whose]
+        mine = [each for each in self._batches if (each.model, each.role, each.api_base) == whose]
         await asyncio.gather(*map(self._resume, mine))
 
     async def _resume(self, batch: Batch) -> None:
         if batch.stage == "creating" and (state := await self._find(batch)):
             batch = self._created(batch, state)
-        if batch.stage in {"made", "uploaded", "creating"}:
-            await self._drop(batch)
+        if batch.stage != "dropped" and not batch.batch_id:  # it was never created
+            for row in filter(None, map(self.ledger.row_of, batch.requests)):
+                self.ledger.withdraw(row)
+                await self.budget.settle(0, -(row.cost_pico_usd or 0))
+                await self.budget.give_back(0)
+            self._batches.enter(batch, "dropped")
         elif batch.stage != "dropped":
             for custom_id, outcome in (await self._outcomes(batch)).items():
-                await self._book(custom_id, outcome)
+                before = self.ledger.row_of(custom_id)
                 if isinstance(outcome, Answer):
-                    self._paid[batch.requests[custom_id]].append(outcome)
-
-    async def _drop(self, batch: Batch) -> None:
-        for row in filter(None, map(self.ledger.row_of, batch.requests)):
-            self.ledger.withdraw(row)
-            await self.budget.settle(0, -(row.cost_pico_usd or 0))
-            await self.budget.give_back(0)
-        if batch.file_id:
-            try:
-                await self._provider.discard(batch.file_id)
-            except LlmError as error:  # an unused file costs nothing
-                message = _(
-                    "the uploaded file {file} could not be deleted at {provider}: {reason}",
-                    file=batch.file_id,
-                    provider=self._provider.name,
-                    reason=error.message,
-                )
-                self._batches.note(message)
-        self._journal.enter(batch, "dropped")
-
-    async def _book(self, custom_id: str, outcome: RequestOutcome) -> None:
-        """Write the row of a request that the resumed run has sent."""
-        settings = self.settings
-        unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
-        # After a power cut the ledger may lack rows that the journal of batches has.
-        before = self.ledger.row_of(custom_id) or replace(unknown, custom_id=custom_id)
-        if before.status != UNFINISHED:
-            return
-        if isinstance(outcome, LlmError):
-            after = before if outcome.may_cost else before.free()
-            after = replace(after, status=outcome.code, http_status=outcome.status)
-        else:
-            fault, usage = fault_of(outcome, ""), outcome.usage or Usage(0, 0)
-            after = before.charged(usage, self.price) if _is_plausible(usage, before) else before
-            answerer = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
-            after = replace(after, status=fault.code if fault else "ok", **answerer)
-        self.ledger.append(after)
-        await self.budget.settle(0, (after.cost_pico_usd or 0) - (before.cost_pico_usd or 0))
+                    self._paid[batch.requests[custom_id]].append((custom_id, outcome))
+                elif before and before.status == UNFINISHED:
+                    after = before.failed(outcome)
+                    self.ledger.append(after)
+                    change = (after.cost_pico_usd or 0) - (before.cost_pico_usd or 0)
+                    await self.budget.settle(0, change)
 
 
 def _identity(request: Request, call: Call) -> str:
@@ -485,18 +403,6 @@ def _identity(request: Request, call: Call) -> str:
     })  # fmt: skip
 
 
-def _is_plausible(usage: Usage, most: Attempt) -> bool:
-    """Return whether a server can have counted these tokens; without a row, `most` has none."""
-    prompt, completion = usage.prompt_tokens, usage.completion_tokens
-    cached, written = usage.cached_tokens, usage.written_tokens
-    return (
-        0 < prompt <= (most.prompt_tokens or prompt)
-        and 0 < completion <= (most.completion_tokens or completion)
-        and min(cached, written) >= 0
-        and cached + written <= prompt
-    )
-
-
 def parts(entries: Iterable[Entry], provider: Provider) -> list[list[Entry]]:
     """Split requests into batches within the limits of a provider."""
     split: list[list[Entry]] = []
@@ -508,16 +414,6 @@ def parts(entries: Iterable[Entry], provider: Provider) -> list[list[Entry]]:
             left = provider.most_bytes - _ENVELOPE - len(entry.line)
         split[-1].append(entry)
     return split
-
-
-def _with_hint(error: LlmError) -> LlmError:
-    if error.status != HTTPStatus.NOT_FOUND:
-        return error
-    message = _(
-        "{reason}. Check that the environment contains the API key of the account that sent the batch.",
-        reason=error.message,
-    )
-    return LlmError(message, *error.args[1:])
 
 
 def _progress(state: State) -> str:

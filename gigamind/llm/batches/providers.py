@@ -1,9 +1,7 @@
 """The batch interfaces of OpenAI and Anthropic, by their SDKs over our transport.
 
 A batch is a list of requests, each with a `custom_id` of ours; results come in any order, each with that id.  Reading
-a batch costs nothing and is retried.  Creating one may cost and is never retried here.  See
-https://platform.openai.com/docs/guides/batch and
-https://platform.claude.com/docs/en/build-with-claude/batch-processing.
+a batch costs nothing and is retried.  Creating one may cost and is never retried here.
 """
 
 import json
@@ -13,22 +11,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from http import HTTPStatus
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
-from gigamind.errors import InputError, LlmCode, LlmError
+from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
-from gigamind.llm.client import Answer, Message, Request
-from gigamind.llm.completion import answer_of, error_of_exchange, error_text
-from gigamind.llm.dialects import with_marked_prefix
-from gigamind.llm.faults import code_of, error_of_status, scrub, unset_key, with_retries
+from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.completion import answer_of, error_of_exchange, error_text, reply_in
+from gigamind.llm.faults import code_of, error_of_status, lost, unset_key, with_retries
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
-from gigamind.llm.usage import Usage
 from gigamind.redaction import keep_secret, keep_secret_of
+from gigamind.runs.folders import private_file
 
 Json = dict[str, Any]
 Row = Any  # of an SDK, with whatever a server sent
@@ -36,7 +35,9 @@ Result = TypeVar("Result")
 RequestOutcome = Answer | LlmError
 """Result of a request in a batch."""
 _SHORT_S, _LONG_S = 300.0, 3600.0  # a batch can have 256 MB
+_LONGEST_UPLOAD_S = 7200.0
 _PAGE = 100
+_TAG = "gigamind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,7 @@ class State:
 
 
 class Provider(ABC):
-    """Batches of one model at its provider; `model` is its name without the provider.
-
-    Raises:
-        LlmError: The key is not in the environment.
-    """
+    """Batches of a model, named without its provider; raises LlmError if the key is not in the environment."""
 
     name: ClassVar[str]
     key_variable: ClassVar[str]  # default environment variable of the key
@@ -68,6 +65,7 @@ class Provider(ABC):
     most_requests: int  # of one batch
     most_bytes: int
     _resource: ClassVar[str]  # of the SDK's client
+    _http: ClassVar[str]  # the package of its connections
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
         self._settings = settings
@@ -81,17 +79,17 @@ class Provider(ABC):
         if (self._is_itself or settings.key_variable) and not os.environ.get(variable):
             raise LlmError(unset_key(settings.model, variable), "auth_failed")
         self._key = os.environ.get(variable, "").strip() or "none"
-        self._connection: tuple[Transport, Any] | None = None
+        self._transport: Transport | None = None
 
     @abstractmethod
-    def _connect(self) -> tuple[Transport, Any]:
-        """Return connections and the SDK's client over them."""
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
+        """Return the SDK's client over these connections."""
 
-    @property
+    @cached_property
     def _client(self) -> Any:  # noqa: ANN401  the SDKs are loaded late
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection[1]
+        http: Any = import_module(self._http)
+        self._transport = Transport(http)
+        return self._connect(http.AsyncClient(transport=self._transport, follow_redirects=False))
 
     @property
     def _batches(self) -> Any:  # noqa: ANN401
@@ -110,17 +108,11 @@ class Provider(ABC):
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         """Start the batch of a file; an LlmError with `may_cost` means that it may have been started."""
 
-    async def discard(self, file_id: str) -> None:  # noqa: B027  most have no files
-        """Delete a file that no batch uses."""
-
     @abstractmethod
     def _state(self, row: Row) -> State: ...
 
     @abstractmethod
     def _outcome(self, row: Json) -> RequestOutcome: ...
-
-    @abstractmethod
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool: ...
 
     async def find(self, tag: str, since: float, count: int) -> list[State]:
         """Return listed batches that can have this tag: `count` requests, created after `since` (epoch seconds)."""
@@ -128,9 +120,14 @@ class Provider(ABC):
         async def search() -> list[State]:
             found: list[State] = []
             async for row in self._batches.list(limit=_PAGE):
-                if _seconds(row.created_at) < since - self.clock_skew_s:
+                created_at = _seconds(row.created_at)
+                if created_at < since - self.clock_skew_s:
                     break
-                if self._is_candidate(row, tag, since, count):
+                if not self.is_tagged:
+                    state = self._state(row)
+                    if state.total == count and created_at < since + _LONGEST_UPLOAD_S:
+                        found.append(state)
+                elif table(row.metadata).get(_TAG) == tag:
                     found.append(self._state(row))
             return found
 
@@ -148,10 +145,9 @@ class Provider(ABC):
 
     async def download(self, state: State, path: Path) -> None:
         """Write its results to a file of lines, completely or not at all."""
-        unfinished = path.with_name(f"{path.name}.part")
 
         async def copy() -> None:
-            with unfinished.open("wb") as file:
+            with private_file(path) as unfinished, unfinished.open("wb") as file:
                 for result in state.results:
                     streamed = await self._client.get(result, cast_to=object, stream=True)
                     async with aclosing(streamed.response) as response:
@@ -159,7 +155,6 @@ class Provider(ABC):
                             file.write(block)
 
         await self._call(copy, lambda _done: None, _LONG_S, None, is_retried=True)
-        unfinished.replace(path)
 
     def read(self, path: Path) -> dict[str, RequestOutcome]:
         """Return the results in a downloaded file, by `custom_id`; a line without one is left out."""
@@ -170,22 +165,19 @@ class Provider(ABC):
                     row = table(json.loads(line))
                 except (ValueError, RecursionError):
                     continue
-                if isinstance(custom_id := row.get("custom_id"), str):
-                    outcomes[custom_id] = self._checked_outcome(row)
+                if not isinstance(custom_id := row.get("custom_id"), str):
+                    continue
+                try:
+                    outcomes[custom_id] = self._outcome(row)
+                except Exception:  # noqa: BLE001  the server can send anything
+                    reason = _("the batch result contains no model reply")
+                    outcomes[custom_id] = lost(self._settings.model, reason, "malformed_response")
         return outcomes
-
-    def _checked_outcome(self, row: Json) -> RequestOutcome:
-        try:
-            return self._outcome(row)
-        except Exception:  # noqa: BLE001  the server can send anything
-            reason = _("the batch result contains no model reply")
-            return self._error(reason, "malformed_response", may_cost=True)
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._connection:
-            await self._connection[0].end()
-        self._connection = None
+        if self._transport:
+            await self._transport.end()
 
     async def _call(
         self,
@@ -211,23 +203,20 @@ class Provider(ABC):
 
         return await (with_retries(once, self._settings) if is_retried else once())
 
-    def _error(self, reason: str, code: LlmCode, *, may_cost: bool = False) -> LlmError:
-        message = _("{model}: {reason}", model=self._settings.model, reason=scrub(reason))
-        return LlmError(message, code, may_cost=may_cost)
-
     def _failed(self, status: int, error: Json) -> LlmError:
         """Return the error of a request that the provider reports as failed, which costs nothing."""
         text = error_text(json.dumps(error).encode())
         return LlmError(*error_of_status(self._settings.model, status, text).args[:4])
 
-    def _without_result(self, status: str) -> LlmError:
+    def without_result(self, status: str) -> LlmError:
         """Return the error of a request without a result, from the status of its batch."""
         reason = _(
             "the batch has the status {status} and no result for this request", status=status
         )
         if status in {"completed", "ended"}:
-            return self._error(reason, "malformed_response", may_cost=True)
-        return self._error(reason, "timeout" if status == "expired" else "server_error")
+            return lost(self._settings.model, reason, "malformed_response")
+        code = "timeout" if status == "expired" else "server_error"
+        return lost(self._settings.model, reason, code, may_cost=False)
 
 
 class OpenAiBatches(Provider):
@@ -240,27 +229,22 @@ class OpenAiBatches(Provider):
     is_tagged = True
     clock_skew_s = 3600.0
     most_requests, most_bytes = 50_000, 200 * 10**6
-    _resource = "batches"
+    _resource, _http = "batches", "httpx"
     _endpoint = "/v1/chat/completions"
-    _tag = "gigamind"
     _ended = frozenset({"completed", "failed", "expired", "cancelled"})
     _account_limits = ("insufficient_quota", "billing_hard_limit_reached", "token_limit_exceeded")
 
-    def _connect(self) -> tuple[Transport, Any]:
-        import httpx
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
         from openai import AsyncOpenAI
 
-        transport: Any = Transport(httpx)
-        http: Any = httpx.AsyncClient(transport=transport, follow_redirects=False)
-        client = AsyncOpenAI(
+        return AsyncOpenAI(
             api_key=self._key,
             organization=os.environ.get("OPENAI_ORGANIZATION"),  # else the SDK reads OPENAI_ORG_ID
             base_url=self._address,
             timeout=_LONG_S,  # the limit of the exchange comes first
             max_retries=0,
-            http_client=http,
+            http_client=connections,
         )
-        return transport, client
 
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
@@ -281,26 +265,20 @@ class OpenAiBatches(Provider):
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         del lines  # they are in the file
         wanted = {"endpoint": self._endpoint, "completion_window": "24h"}
-        wanted |= {"input_file_id": file_id, "metadata": {self._tag: tag}}
+        wanted |= {"input_file_id": file_id, "metadata": {_TAG: tag}}
         return await self._call(lambda: self._batches.create(**wanted), self._state)
-
-    async def discard(self, file_id: str) -> None:
-        await self._call(lambda: self._client.files.delete(file_id), lambda _done: None)
-
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
-        del since, count  # the tag is sufficient
-        return table(row.metadata).get(self._tag) == tag
 
     def _state(self, row: Row) -> State:
         status, counts = _text(row.status), row.request_counts
         has_ended = status in self._ended
         files = (row.output_file_id, row.error_file_id)
-        problem = self._without_result(status)
+        problem = self.without_result(status)
         if row.errors and row.errors.data:
             first = row.errors.data[0]
             text, is_limit = f"{first.message} ({first.code})", first.code in self._account_limits
             http_status = HTTPStatus.TOO_MANY_REQUESTS if is_limit else HTTPStatus.BAD_REQUEST
-            problem = self._error(text, code_of(http_status, text))
+            code = code_of(http_status, text)
+            problem = lost(self._settings.model, text, code, may_cost=False)
         return State(
             batch_id=_text(row.id),
             status=status,
@@ -315,16 +293,12 @@ class OpenAiBatches(Provider):
         response = table(row.get("response"))
         status, body = response.get("status_code"), table(response.get("body"))
         if status == HTTPStatus.OK:
-            if not isinstance(body["choices"], list):  # litellm replaces it by an empty reply
-                raise TypeError
-            fields = {name: body.get(name) for name in ("choices", "model", "system_fingerprint")}
-            current = Exchange(0.0, requests=1, body=bytearray(json.dumps(body).encode()))
-            return answer_of(load_litellm().ModelResponse(**fields), current)
+            return answer_of(reply_in(body), Exchange(0.0, requests=1, payload=body))
         if isinstance(status, int):
             return self._failed(status, body)
         error = table(row.get("error"))
-        is_late = error.get("code") == "batch_expired"
-        return self._error(str(error.get("message")), "timeout" if is_late else "server_error")
+        code = "timeout" if error.get("code") == "batch_expired" else "server_error"
+        return lost(self._settings.model, str(error.get("message")), code, may_cost=False)
 
 
 class AnthropicBatches(Provider):
@@ -341,33 +315,33 @@ class AnthropicBatches(Provider):
     is_tagged = False
     clock_skew_s = 600.0
     most_requests, most_bytes = 100_000, 256 * 10**6
-    _resource = "messages.batches"
-    _longest_upload_s = 7200.0
+    _resource, _http = "messages.batches", "httpx2"
 
-    def _connect(self) -> tuple[Transport, Any]:
-        import httpx2
+    def _connect(self, connections: Any) -> Any:  # noqa: ANN401
         from anthropic import AsyncAnthropic, Omit
 
-        transport: Any = Transport(httpx2)
         # As litellm: version 2026-10-21, the default from SDK 2 on, rejects requests with a temperature.
         headers: Any = {"anthropic-version": "2023-06-01", "X-Api-Key": self._key}
         headers["Authorization"] = Omit()  # where SDK 2 sends the key
-        client = AsyncAnthropic(
+        return AsyncAnthropic(
             api_key=self._key,
             base_url=self._address.rstrip("/").removesuffix("/messages").removesuffix("/v1"),
             default_headers=headers,
             timeout=_LONG_S,  # the limit of the exchange comes first
             max_retries=0,
-            http_client=httpx2.AsyncClient(transport=transport, follow_redirects=False),
+            http_client=connections,
         )
-        return transport, client
 
     def line(self, custom_id: str, request: Request) -> bytes:
-        messages = with_marked_prefix(request.messages, self._settings.model)
-        system = [block for message in messages for block in _system_blocks(message)]
+        cached = {
+            "type": "text",
+            "cache_control": {"type": "ephemeral"},
+        }  # as `completion.Completions`
+        whole = [message for message in request.messages if message["role"] == "system"]
+        system = [{**cached, "text": message["content"]} for message in whole]
         params: Json = {
             "model": self._model,
-            "messages": [message for message in messages if message["role"] != "system"],
+            "messages": [message for message in request.messages if message["role"] != "system"],
             **request.parameters,
             **({"system": system} if system else {}),
             **(_schema_form(self._model, request.schema) if request.schema else {}),
@@ -382,11 +356,6 @@ class AnthropicBatches(Provider):
             lambda: self._batches.create(requests=requests), self._state, _LONG_S
         )
 
-    def _is_candidate(self, row: Row, tag: str, since: float, count: int) -> bool:
-        del tag
-        is_as_large = sum(row.request_counts.to_dict().values()) == count
-        return is_as_large and _seconds(row.created_at) < since + self._longest_upload_s
-
     def _state(self, row: Row) -> State:
         batch_id, status = _text(row.id), _text(row.processing_status)
         total = sum(row.request_counts.to_dict().values())
@@ -399,7 +368,7 @@ class AnthropicBatches(Provider):
             done=total - row.request_counts.processing,
             total=total,
             results=(path,) if row.results_url else (),
-            problem=self._without_result(status),
+            problem=self.without_result(status),
         )
 
     def _outcome(self, row: Json) -> RequestOutcome:
@@ -407,7 +376,7 @@ class AnthropicBatches(Provider):
         if result["type"] == "succeeded":
             return _answer_in(table(result["message"]))
         if result["type"] != "errored":
-            return self._without_result(str(result["type"]))
+            return self.without_result(str(result["type"]))
         error = table(result["error"])
         error = table(error.get("error")) or error
         return self._failed(_STATUSES.get(error["type"], HTTPStatus.BAD_REQUEST), error)
@@ -458,13 +427,6 @@ def _seconds(created_at: datetime | float) -> float:
     return created_at.timestamp() if isinstance(created_at, datetime) else float(created_at)
 
 
-def _system_blocks(message: Message) -> list[Json]:
-    if message["role"] != "system":
-        return []
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
 def _schema_form(model: str, schema: Mapping[str, Any]) -> Json:
     """Return how a schema is sent: enforced by a grammar, or as a tool if model or schema do not allow that."""
     from anthropic import transform_schema
@@ -491,15 +453,11 @@ def _answer_in(message: Json) -> Answer:
     text = "".join(tools or texts) if tools or texts else None
     is_cut = reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}
     refusal = (text or "no reason given") if reply.stop_reason == "refusal" else None
-    model = str(reply.model or "")
-    return Answer(text, "length" if is_cut else "stop", refusal, _usage(reply.usage), model)
-
-
-def _usage(usage: Any) -> Usage | None:  # noqa: ANN401  what a server sent
-    """Return the tokens in our terms; Anthropic does not count tokens read from or written to its cache as input."""
+    # Anthropic does not count tokens read from or written to its cache as input.
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    counts = [getattr(usage, name, None) or 0 for name in (*names, "output_tokens")]
-    if not all(type(count) is int and count >= 0 for count in counts):
-        return None
-    fresh, read, written, output = counts
-    return Usage(fresh + read + written, output, read, written)
+    counts = [getattr(reply.usage, name, None) or 0 for name in (*names, "output_tokens")]
+    usage = None
+    if all(type(count) is int and count >= 0 for count in counts):
+        fresh, read, written, output = counts
+        usage = Usage(fresh + read + written, output, read, written)
+    return Answer(text, "length" if is_cut else "stop", refusal, usage, str(reply.model or ""))

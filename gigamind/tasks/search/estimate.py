@@ -76,7 +76,7 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
         yield Estimate(work, 0, (0, 0), (0.0, 0.0), (seconds, most))
         return
     calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
-    likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
+    likely = sum(tokens.likely(text) for text in (*texts, *queries))
     sent = (round(0.6 * likely), round(1.6 * likely))
     model, api_base = options.embedder.removeprefix(_PROVIDER), options.embedding_api_base
     price = price_of(model, {}, api_base=api_base)

@@ -9,9 +9,8 @@ from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import ChecklistReply, load_quality_gate
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer
+from gigamind.llm.client import Answer, Usage
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.usage import Usage
 from gigamind.prompting.fences import Source
 
 ROOT = Path(__file__).parents[3]
