@@ -6,10 +6,10 @@ judge file accepts the remaining votes and they are a majority. Agreement is mea
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import fmean, median
-from typing import Annotated, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,6 +25,7 @@ Tie = Literal["unscored", "positive", "negative"]
 MissingSeat = Literal["unscored", "majority_of_rest"]
 Code = Literal["panel_incomplete", "panel_tied"]
 Value = TypeVar("Value", bool, float)
+Judgement_co = TypeVar("Judgement_co", covariant=True)
 
 _EDGE = 1e-9  # tolerance for rounding, so that 0.8 - 0.1 equals 0.7
 
@@ -92,9 +93,25 @@ class PanelVerdict(Generic[Value]):
     disagreement: float | None
 
 
-def why_no_verdict(
-    panel: PanelVerdict[bool] | PanelVerdict[float] | None, errors: Mapping[PanelMember, LlmError]
-) -> Text:
+@dataclass(frozen=True)
+class ByPanel(Generic[Judgement_co, Value]):
+    """The judgements of the members on one item, and the combined one.
+
+    Attributes:
+        judgement: None if there is nothing to judge, or the panel is incomplete or tied.
+        panel: the votes; None with one model or none.
+        errors: why a member gave no vote.
+    """
+
+    judgement: Judgement_co | None
+    panel: PanelVerdict[Value] | None
+    by_member: Mapping[PanelMember, Judgement_co] = field(
+        default_factory=dict[PanelMember, Judgement_co]
+    )
+    errors: Mapping[PanelMember, LlmError] = field(default_factory=dict[PanelMember, LlmError])
+
+
+def why_no_verdict(panel: PanelVerdict[Any] | None, errors: Mapping[PanelMember, LlmError]) -> Text:
     """Return why a panel gave no verdict, in a sentence; "" if it gave one or there is none."""
     if panel is None or panel.code is None:
         return ""

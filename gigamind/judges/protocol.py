@@ -13,7 +13,7 @@ from gigamind.errors import InputError, LlmError, text_of
 from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text
 from gigamind.judges.asking import Asking, PlannedCall
-from gigamind.judges.panel import PanelJudgeFile
+from gigamind.judges.panel import ByPanel, PanelJudgeFile, why_no_verdict
 from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of, short_name
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
@@ -88,6 +88,7 @@ class Proof:
 
 Case_contra = TypeVar("Case_contra", contravariant=True)
 Detail_co = TypeVar("Detail_co", covariant=True)
+AnyPanel = TypeVar("AnyPanel", bound=ByPanel[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,13 @@ class Verdict(Generic[Detail_co]):
     errors: Sequence[LlmError] = ()
     code: str = ""
     why: Text = ""
+
+    @classmethod
+    def missing(cls, detail: "AnyPanel") -> "Verdict[AnyPanel]":
+        """Return the verdict of a panel that gave none, with the reason."""
+        code, why = detail.panel and detail.panel.code, why_no_verdict(detail.panel, detail.errors)
+        errors = tuple(detail.errors.values())
+        return Verdict({}, detail, errors=errors, code=code or "", why=why)
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):

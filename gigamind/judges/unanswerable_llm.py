@@ -12,18 +12,17 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.choices import PromptLanguage
-from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
     Ballot,
+    ByPanel,
     PanelJudgeFile,
     PanelVerdict,
     Vote,
     collect_votes,
     decide_binary,
-    why_no_verdict,
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
@@ -146,20 +145,12 @@ def verdict_of(
     return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
 
 
-@dataclass(frozen=True, slots=True)
-class PanelJudgement:
-    """The verdicts of the panel members on one question, and the combined verdict.
+class PanelJudgement(ByPanel[LlmVerdict, bool]):
+    """The verdicts of a panel on one question.
 
-    Attributes:
-        verdict: None if the panel gave none. Answer and quotes come from the first member that voted with the panel,
-            preferably a proven one; a panel has no confidence.
-        panel: None if there was one model or none.
+    Answer and quotes come from the first member that voted with the panel, preferably a proven one; a panel has no
+    confidence.
     """
-
-    verdict: LlmVerdict | None
-    panel: PanelVerdict[bool] | None
-    by_member: Mapping[PanelMember, LlmVerdict]
-    errors: Mapping[PanelMember, LlmError]
 
 
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
@@ -187,16 +178,9 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
         """
         panel = await self._by_panel(case, asking)
-        verdict, errors = panel.verdict, tuple(panel.errors.values())
+        verdict = panel.judgement
         if verdict is None:
-            code = panel.panel.code if panel.panel else None
-            return Verdict(
-                {},
-                panel,
-                errors=errors,
-                code=code or "",
-                why=why_no_verdict(panel.panel, panel.errors),
-            )
+            return Verdict.missing(panel)
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
@@ -208,7 +192,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             ),
             text=verdict.answer,
             flags=verdict.flagged,
-            errors=errors,
+            errors=tuple(panel.errors.values()),
         )
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
@@ -219,7 +203,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
     async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
         if not case.notes:
             nothing = LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-            return PanelJudgement(nothing, None, {}, {})
+            return PanelJudgement(nothing, None)
         verdicts: dict[PanelMember, LlmVerdict] = {}
         messages = self._messages(case, asking.fence_key)
         mark, first = self.judge_in(case.language).fingerprint, asking.first
@@ -231,7 +215,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
         if not self.file.is_panel:
             await ask(first)
-            return PanelJudgement(verdicts[first], None, {}, {})
+            return PanelJudgement(verdicts[first], None)
         ballot = await collect_votes(self.file, first.model, ask)
         panel = decide_binary(ballot.votes, ballot.members, self.file)
         by_member = {name: verdicts[name] for name in ballot.members if name in ballot.votes}

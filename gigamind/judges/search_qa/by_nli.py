@@ -20,23 +20,18 @@ from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, loa
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.by_words import (
     RULES_OF_WORDS,
-    Lines,
+    Comparison,
     by_rule,
-    finding_of,
-    judgement_without_llm,
     with_quote,
 )
 from gigamind.judges.search_qa.judge import refuse_too_many
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
 from gigamind.judges.search_qa.question import completed
 from gigamind.judges.search_qa.reading import Reading
-from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding, ProofRules
-from gigamind.judges.search_qa.roles import Roles
+from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
-from gigamind.judges.search_qa.verify import Verifier
+from gigamind.judges.search_qa.segments.claims import Claim, Piece, pieces_of
+from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.spans import Span
 from gigamind.text import sentences, tokens, unwrapped
@@ -92,7 +87,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None, {}, {}))
+            return Verdict({}, PanelOfAnswer(None, None))
         pieces = pieces_of(case.answer)
         refuse_too_many(pieces, self.file.max_claims)
         comparison = await asyncio.to_thread(_Comparison, self, case, pieces)
@@ -104,7 +99,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
         request = {"model": self.model.fingerprint, "pairs": pairs}
         record = await (asking.stored(request, run) if pairs else run())
         judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
-        return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
+        return verdict_of(PanelOfAnswer(judgement, None))
 
 
 def load_nli(path: Path, model: str = "") -> NliJudge:
@@ -135,27 +130,20 @@ class _Candidate:
     premise: str
 
 
-class _Comparison:
+class _Comparison(Comparison):
     """The passages that each claim of an answer is compared with; `pairs` are those for the model, in their order."""
 
     def __init__(self, judge: NliJudge, case: AnswerCase, pieces: Sequence[Piece]) -> None:
+        super().__init__(case, pieces, judge.file.min_quote_chars)
         self._model, self._thresholds = judge.model, judge.file.thresholds
-        self._case, self._pieces = case, pieces
         self._texts = [unwrapped(note.text) for note in case.notes]
-        rules = ProofRules(min_quote_chars=judge.file.min_quote_chars, second_look="never")
-        self._verifier = Verifier(case.notes, case.question, rules)
-        claims = claims_of(pieces)
-        asked = self._verifier.asked if len(claims) == 1 else None
-        self._lines = Lines(case.notes, asked)
-        roles = Roles(case.question, case.notes, claims)
-        self._findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
-        judged = self._verifier.judge(claims, self._findings)
+        judged = self.verifier.judge(self.claims, list(self.findings.values()))
         self._judged = {claim.claim.id: claim for claim in judged}
         self._candidates: dict[int, list[_Candidate]] = {}
         self.pairs: list[Pair] = []
-        for claim in claims:
-            hypothesis = _hypothesis(claim, case.question if len(claims) == 1 else "")
-            if self._findings[claim.id].role != "claim":
+        for claim in self.claims:
+            hypothesis = _hypothesis(claim, case.question if len(self.claims) == 1 else "")
+            if self.findings[claim.id].role != "claim":
                 continue
             if not self._model.fits("", hypothesis, share=_MOST_OF_PAIR):
                 self._judged[claim.id] = replace(self._judged[claim.id], doubt="too_long")
@@ -170,10 +158,8 @@ class _Comparison:
         for number, candidates in self._candidates.items():
             scored = [(own, next(left) if own.premise else {}) for own in candidates]
             finding, self._judged[number] = self._decided(scored)
-            self._findings[number] = finding
-        return judgement_without_llm(
-            self._case, self._pieces, self._verifier, self._findings, list(self._judged.values())
-        )
+            self.findings[number] = finding
+        return self.judgement_of(list(self._judged.values()))
 
     def _decided(
         self, scored: Sequence[tuple[_Candidate, Probabilities]]
@@ -202,7 +188,7 @@ class _Comparison:
         def fits(quote: str) -> bool:
             return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
-        best = self._lines.best(claim, _BEST)
+        best = self.lines.best(claim, _BEST)
         quotes = [
             (note, quote)
             for note, whole in best
@@ -224,18 +210,18 @@ class _Comparison:
         return candidates
 
     def _candidate(self, claim: Claim, hypothesis: str, note: int | None, quote: str) -> _Candidate:
-        finding = with_quote(self._findings[claim.id], note, quote)
-        (judged,) = self._verifier.judge([claim], {claim.id: finding})
+        finding = with_quote(self.findings[claim.id], note, quote)
+        (judged,) = self.verifier.judge([claim], [finding])
         is_foreign = judged.support is not None and judged.support.foreign
         if not (is_foreign and judged.verdict == "supported"):
             judged = by_rule(judged)
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
-        title = self._case.notes[(note or 1) - 1].title
+        title = self.case.notes[(note or 1) - 1].title
         place = judged.evidence
         if isinstance(place, Aligned):  # without the parts that are not stated
             quote = unwrapped(
-                place.span.slice(stated(self._case.notes[place.quote.source_index].text))
+                place.span.slice(stated(self.case.notes[place.quote.source_index].text))
             )
         parts = (title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))

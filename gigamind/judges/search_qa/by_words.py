@@ -17,9 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
 from gigamind.judges.search_qa.judgement import (
-    Heard,
     Judgement,
     PanelOfAnswer,
     judgement_of,
@@ -37,10 +35,9 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
+from gigamind.judges.search_qa.segments.claims import Claim, Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.support import LEAST, support
-from gigamind.judges.search_qa.verify import Verifier
+from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
@@ -104,61 +101,57 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         del asking
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None, {}, {}))
+            return Verdict({}, PanelOfAnswer(None, None))
         judgement = await asyncio.to_thread(judged_by_words, case, self.file)
-        return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
+        return verdict_of(PanelOfAnswer(judgement, None))
+
+
+class Comparison:
+    """The claims of an answer, whose notes have text, and what judges without an LLM compare them with."""
+
+    def __init__(self, case: AnswerCase, pieces: Sequence[Piece], min_quote_chars: int) -> None:
+        self.case, self.pieces, self.claims = case, pieces, claims_of(pieces)
+        rules = ProofRules(min_quote_chars=min_quote_chars, second_look="never")
+        self.verifier = Verifier(case.notes, case.question, rules)
+        self.lines = Lines(case.notes, self.verifier.asked if len(self.claims) == 1 else None)
+        roles = Roles(case.question, case.notes, self.claims)
+        self.findings = {claim.id: _finding(claim, roles.by_form(claim)) for claim in self.claims}
+
+    def judgement_of(self, judged: Sequence[JudgedClaim]) -> Judgement:
+        """Return the judgement for the verdicts on the claims; what only an LLM can report is None."""
+        reply = SearchQAReply(
+            claims=tuple(self.findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
+            answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
+            correctness=None, summary="",
+        )  # fmt: skip
+        judgement = judgement_of(self.case, self.pieces, self.verifier, reply, judged)
+        sentences = (replace(sentence, reported_verdict=None) for sentence in judgement.sentences)
+        return replace(
+            judgement,
+            sentences=tuple(sentences),
+            completeness=None,
+            utility=None,
+            confidence=None,
+            reported_answerable=None,
+            reported_utility=None,
+            tells_omissions=False,
+        )
 
 
 def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     """Return the judgement of an answer whose notes have text; figures that words cannot give are None."""
-    rules = ProofRules(min_quote_chars=file.min_quote_chars, second_look="never")
-    verifier = Verifier(case.notes, case.question, rules)
-    pieces = pieces_of(case.answer)
-    claims = claims_of(pieces)
-    lines = Lines(case.notes, verifier.asked if len(claims) == 1 else None)
-    roles = Roles(case.question, case.notes, claims)
-    findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
-    findings |= {
-        claim.id: with_quote(findings[claim.id], *lines.nearest(claim))
-        for claim in claims
-        if findings[claim.id].role == "claim"
-    }
-    judged = [
-        by_rule(row, file.least(is_korean=Reading(row.stated).is_korean))
-        for row in verifier.judge(claims, findings)
-    ]
-    return judgement_without_llm(case, pieces, verifier, findings, judged)
+    comparison = Comparison(case, pieces_of(case.answer), file.min_quote_chars)
+    findings = comparison.findings
+    for claim in comparison.claims:
+        if findings[claim.id].role == "claim":
+            nearest = comparison.lines.nearest(claim)
+            findings[claim.id] = with_quote(findings[claim.id], *nearest)
+    rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
+    least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
+    return comparison.judgement_of(list(map(by_rule, rows, least)))
 
 
-def judgement_without_llm(
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    verifier: Verifier,
-    findings: Mapping[int, ClaimFinding],
-    judged: Sequence[JudgedClaim],
-) -> Judgement:
-    """Return the judgement for verdicts that no LLM gave; what only an LLM can report is None."""
-    reply = SearchQAReply(
-        claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
-        answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
-        correctness=None, summary="",
-    )  # fmt: skip
-    judgement = judgement_of(case, pieces, verifier, Heard(reply, findings, judged))
-    return replace(
-        judgement,
-        completeness=None,
-        utility=None,
-        confidence=None,
-        sentences=tuple(
-            replace(sentence, reported_verdict=None) for sentence in judgement.sentences
-        ),
-        reported_answerable=None,
-        tells_omissions=False,
-        reported_utility=None,
-    )
-
-
-def finding_of(claim: Claim, role: ReportedRole) -> ClaimFinding:
+def _finding(claim: Claim, role: ReportedRole) -> ClaimFinding:
     """Return what a model would report of a sentence by its form, without a quote."""
     return ClaimFinding(
         id=claim.id,

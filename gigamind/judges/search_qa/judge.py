@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
@@ -22,18 +22,11 @@ from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
-    Heard,
     Judgement,
     PanelOfAnswer,
-    completeness,
-    confidence,
-    correctness,
     judgement_of,
-    outcome,
     silent,
-    utility,
     verdict_of,
 )
 from gigamind.judges.search_qa.passage import Passage
@@ -49,9 +42,8 @@ from gigamind.judges.search_qa.second_look import SecondLook, Trial, load_second
 from gigamind.judges.search_qa.segments.citations import (
     without_note_names,
 )
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
-from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import (
     LANGUAGES,
     Language,
@@ -135,8 +127,8 @@ class Questions:
 
 async def ask_all(
     judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
-) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-    """Return a panel member's reply about the whole answer and its finding for each sentence.
+) -> SearchQAReply:
+    """Return a panel member's reply about the whole answer, with one finding for each sentence, in order.
 
     Raises:
         LlmError: the model gave no usable reply.
@@ -170,7 +162,7 @@ async def ask_all(
     await complete(first, whole)
     for batch in others:
         await complete(batch, await ask(batch, "claims", ClaimsReply))
-    return whole, findings
+    return whole.model_copy(update={"claims": [findings[one.id] for one in questions.claims]})
 
 
 def answer_as_json(pieces: Sequence[Piece]) -> str:
@@ -210,15 +202,16 @@ async def judge_answer(
     if not case.answer.strip():
         return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
-    reply, findings = await ask_all(judge, questions, asking, member)
+    reply = await ask_all(judge, questions, asking, member)
     verifier = Verifier(case.notes, case.question, judge.file)
     # Aligning quotes with a long note takes time; a thread lets other requests continue.
-    judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
+    judged = await asyncio.to_thread(verifier.judge, questions.claims, reply.claims)
     trial, confirmed = await _second_look(
         judge, case, verifier.for_second_look(judged), asking, member
     )
-    heard = Heard(reply, findings, verifier.with_second_look(judged, confirmed), trial)
-    return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
+    checked = verifier.with_second_look(judged, confirmed)
+    judgement = await asyncio.to_thread(judgement_of, case, pieces, verifier, reply, checked)
+    return replace(judgement, trial=trial)
 
 
 async def _second_look(
@@ -267,7 +260,7 @@ async def judge_answer_by_panel(
     judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:
-        return PanelOfAnswer(None, None, {}, {})
+        return PanelOfAnswer(None, None)
     pieces = pieces_of(case.answer)
     refuse_too_many(pieces, judge.file.max_claims)
 
@@ -282,7 +275,7 @@ async def judge_answer_by_panel(
 
     if not fields.is_panel:
         await ask(first)
-        return PanelOfAnswer(judgements.get(first), None, {}, {})
+        return PanelOfAnswer(judgements[first], None)
     ballot = await collect_votes(fields, first.model, ask, thresholds=_CORRECTNESS)
     votes = {
         member: Vote(judgements[member].voted_utility)
@@ -297,28 +290,29 @@ async def judge_answer_by_panel(
 
 def _together(judgements: Sequence[Judgement]) -> Judgement:
     """Combine judgements on the same claims; ties go to the less favourable verdict."""
-    sentences = tuple(
-        _majority(rows)
-        for rows in zip(*(judgement.sentences for judgement in judgements), strict=True)
-    )
+
+    def majority(name: Literal["answers", "answerable", "reported_answerable"]) -> bool:
+        return 2 * sum(bool(getattr(own, name)) for own in judgements) >= len(judgements)
+
+    rows = zip(*(judgement.sentences for judgement in judgements), strict=True)
+    sentences = tuple(map(_majority, rows))
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
-    kind, correct = outcome(sentences), correctness(claims)
+    shares = (own.answers_question for own in judgements)
+    merged: dict[str, Any] = {
+        "sentences": sentences,
+        "coverage": agreed([judgement.coverage for judgement in judgements], claims),
+        "answers_question": max((one for one in shares if one is not None), default=None),
+        "answers": majority("answers"),
+        "answerable": majority("answerable"),
+        "reported_answerable": majority("reported_answerable"),
+    }
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
-    says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
-    reported_answerable = 2 * sum(says_answerable) >= len(judgements)
-    answered = max(
-        (own.answers_question for own in judgements if own.answers_question is not None),
-        default=None,
-    )
-    answers = 2 * sum(judgement.answers for judgement in judgements) >= len(judgements)
-    useful = utility(
-        kind, reported, answerable=reported_answerable, correct=correct, answers=answers
-    )
+    whole = replace(judgements[0], **merged).scored(reported)
 
     def distance(judgement: Judgement) -> tuple[float, float]:
-        own = judgement.correctness
+        own, correct = judgement.correctness, whole.correctness
         apart = 0.0 if own is None or correct is None else abs(own - correct)
-        return apart, abs(judgement.voted_utility - useful)
+        return apart, abs(judgement.voted_utility - whole.voted_utility)
 
     speaker = min(judgements, key=distance)
     proven = [[o for o in judgement.omissions if o.doubt is None] for judgement in judgements]
@@ -329,27 +323,7 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
         return omission.doubt is not None or 2 * sum(alike) > len(judgements)
 
     omissions = tuple(filter(is_agreed, speaker.omissions))
-    return replace(
-        speaker,
-        outcome=kind,
-        sentences=sentences,
-        omissions=omissions,
-        coverage=agreed([judgement.coverage for judgement in judgements], claims),
-        completeness=completeness(
-            claims,
-            omissions,
-            answerable=reported_answerable,
-            tells_omissions=speaker.tells_omissions,
-        ),
-        correctness=correct,
-        utility=useful,
-        confidence=confidence(correct, useful, answered),
-        answers_question=answered,
-        answers=answers,
-        abstains=any(sentence.untold for sentence in sentences),
-        answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
-        reported_answerable=reported_answerable,
-    )
+    return replace(speaker, omissions=omissions, **merged).scored(reported)
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
