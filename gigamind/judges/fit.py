@@ -7,13 +7,13 @@ that of unanswerable ones accepted. Removing the notes that answer a query makes
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
 from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery, check_queries
@@ -33,6 +33,7 @@ from gigamind.judges.calibrated import (
     VectorCalibration,
     size_of,
 )
+from gigamind.judges.spec import JudgeFile
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
@@ -348,24 +349,19 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliabili
     judged = zip(answerable, unseen, strict=True)
     counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
     bins = reliability_bins(np.asarray(unseen, float), np.asarray(answerable, bool))
-    return Reliability(
-        queries=len(rows),
-        unanswerable=len(rows) - sum(answerable),
-        left_out=sum(row.left_out for row in rows),
-        folds=FOLDS,
-        auc=_rounded(auc(unseen, answerable)),
-        f1=_rounded(counts.f1),
-        far=_rounded(counts.far),
-        false_refusals=_rounded(counts.false_refusals),
-        brier=_rounded(brier(unseen, answerable)),
-        ece=_rounded(expected_calibration_error(bins) or 0.0),
-    )
-
-
-def _rounded(figure: float | None) -> float:
-    if figure is None:
-        raise ValueError("both kinds of queries are there, so every figure is defined")
-    return round(figure, _FIGURE_DIGITS)
+    # Both kinds of queries are there, so every figure is defined.
+    figures = {
+        "auc": auc(unseen, answerable),
+        "f1": counts.f1,
+        "far": counts.far,
+        "false_refusals": counts.false_refusals,
+        "brier": brier(unseen, answerable),
+        "ece": expected_calibration_error(bins),
+    }
+    rounded = {name: value and round(value, _FIGURE_DIGITS) for name, value in figures.items()}
+    left_out, unanswerable = sum(row.left_out for row in rows), answerable.count(False)
+    sizes = {"queries": len(rows), "unanswerable": unanswerable, "left_out": left_out}
+    return Reliability.model_validate({**sizes, "folds": FOLDS, **rounded})
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,40 +441,44 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
     )
 
 
-_HEAD = (
-    "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
-    "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
-    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
-    "# share a word with the query. [cross] is for queries in another language than their nearest note.",
-    "# Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
+HEAD = (
+    "Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
+    "Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
+    "share a word with the query. [cross] is for queries in another language than their nearest note.",
+    "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
+"""The comment of a `calibrated` judge file."""
 
 
-def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write `file` atomically, with `about` as additional lines of its comment; reading it returns an equal one.
+_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
+
+
+def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file atomically, with `about` as its comment; reading it returns an equal one.
 
     Raises:
         EvaluationError: the file cannot be written.
     """
-    write_lines(path, list(_lines(file, about)))
+    comment = (f"# {line}".rstrip() for line in about)
+    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
 
 
-def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
-    yield from _HEAD
-    yield from (f"# {line}".rstrip() for line in ("", *about) if about)
-    yield f"kind = {_value(file.kind)}"
-    yield f"rules = {file.rules}"
-    yield f"min_probability = {_value(file.min_probability)}"
-    if file.embedder is not None:
-        yield f"embedder = {_value(file.embedder)}"
-    for name, calibration in tables(file).items():
-        yield from ("", f"[{name}]", *_fields(calibration, exclude={"signals", "reliability"}))
-        yield from ("", f"[{name}.signals]")
-        for signal, coefficient in calibration.signals.items():
-            yield f"{signal} = {{ {', '.join(_fields(coefficient))} }}"
-        yield from ("", f"[{name}.reliability]", *_fields(calibration.reliability))
-    for collection in file.fitted_on:
-        yield from ("", "[[fitted_on]]", *_fields(collection))
+def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
+    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
+    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
+    for key, value in table.items():
+        whole, rows = (
+            f"{name}.{key}" if name else key,
+            value if isinstance(value, tuple) else [value],
+        )
+        own = [row for row in rows if isinstance(row, dict) and "." not in name]
+        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
+        inner += [(head, whole, row) for row in own]
+        if not own:
+            yield f"{key} = {_value(value)}"
+    for head, whole, row in inner:
+        yield from ("", head, *_lines(row, whole))
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
@@ -487,14 +487,11 @@ def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
     return {name: calibration for name, calibration in calibrations.items() if calibration}
 
 
-def _fields(table: BaseModel, exclude: set[str] | None = None) -> Iterator[str]:
-    for field, value in table.model_dump(exclude=exclude).items():
-        yield f"{field} = {_value(value)}"
-
-
-def _value(value: str | float | tuple[str, ...]) -> str:
+def _value(value: _Toml) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)  # the shortest digits that are read back as the same float
