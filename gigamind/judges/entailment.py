@@ -48,10 +48,9 @@ class _Config(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class EntailmentModel:
-    """A model that is ready to use.
+    """A model that is ready to use; `labels` are in the order of its outputs.
 
     Attributes:
-        labels: in the order of its outputs; see `Probabilities`.
         fingerprint: SHA-256, in hexadecimal, of its files.
         max_tokens: of a pair, with the tokens that the tokenizer adds.
     """
@@ -68,12 +67,9 @@ class EntailmentModel:
         return len(self._tokenizer.encode(premise, hypothesis)) <= share * self.max_tokens
 
     async def probabilities(self, pairs: Sequence[Pair]) -> list[Probabilities]:
-        """Return the probabilities of pairs that fit, in their order; pairs of similar length are run together.
+        """Return the probabilities of pairs that fit, in their order; raise LlmError if the model fails.
 
-        With a quantised model, the probabilities of a pair depend slightly on the pairs that are run with it.
-
-        Raises:
-            LlmError: the model failed, or an output is not finite.
+        Pairs of similar length are run together; with a quantised model, this changes their probabilities slightly.
         """
         encoded = self._tokenizer.encode_batch(list(pairs))
         order = sorted(range(len(pairs)), key=lambda at: len(encoded[at]))
@@ -119,8 +115,7 @@ class EntailmentModel:
 def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> EntailmentModel:
     """Return the model of a folder, or of an id on the Hugging Face hub, which is downloaded once.
 
-    Args:
-        file: ONNX file in the folder; "" for one of `FILES`.
+    `file` is the ONNX file in the folder; "" for one of `FILES`.
 
     Raises:
         InputError: there is no such model, or a file of it is missing or cannot be used.

@@ -74,11 +74,9 @@ ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One query over a vault, or over the vault without the notes that answer it.
+    """One query over a vault, given by the hash of its notes, or over the vault without the notes that answer it.
 
-    Attributes:
-        vault: hash of the notes; vaults have equal weight.
-        keys: its id and the paths of its notes; rows that share a key must be on the same side of a split.
+    Rows that share one of the `keys`, which are its id and the paths of its notes, must be on the same side of a split.
     """
 
     signals: Signals
@@ -97,10 +95,7 @@ def label(
 ) -> list[Labelled]:
     """Return rows in the order of the queries; the row without a query's notes follows the query's own row.
 
-    Rows with notes removed can be mislabelled as unanswerable: another note may answer the query, too.
-
-    Raises:
-        EmbeddingError, IndexingError: a search failed.
+    Such a row can be mislabelled: another note may answer the query, too. Raises EmbeddingError, IndexingError.
     """
     known = sum(not query.item.answerable for query in queries)
     few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)
@@ -192,10 +187,10 @@ def fit_logistic(
     """Fit a logistic regression with an L2 penalty (ridge / 2 * squared weights); the intercept is not penalised.
 
     Args:
-        features: shape (rows, features); a constant one gets scale 1 and weight 0.
-        positive: shape (rows,), 1.0 or 0.0; both must occur.
-        offset: shape (rows,), fixed part of the log-odds.
-        share: shape (rows,), weight of each row.
+        features: shape (rows, features); a constant one gets scale 1 and weight 0. The other arrays: shape (rows,).
+        positive: 1.0 or 0.0; both must occur.
+        offset: fixed part of the log-odds.
+        share: weight of each row.
         ridge: positive, so that the optimum is unique.
     """
     mean: Matrix = features.mean(axis=0).round(_DIGITS)
@@ -251,11 +246,7 @@ CROSS_SIGNALS: tuple[SignalName, ...] = (
 
 
 def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
-    """Fit coefficients for the signals of the keyword index.
-
-    Raises:
-        DatasetError: too few queries of a kind; says how many are needed.
-    """
+    """Fit coefficients for the signals of the keyword index; raise DatasetError with too few queries of a kind."""
     return KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS, vectors=False))
 
 
@@ -366,11 +357,9 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliabili
 
 @dataclass(frozen=True, slots=True)
 class LabelledCollection:
-    """One dataset over its vault, labelled for fitting.
+    """One dataset over its vault, labelled for fitting; without an embedder in keyword mode.
 
-    Attributes:
-        embedder: full name; None in keyword mode.
-        warnings: rows that cannot be used, and data-quality warnings about the others.
+    `warnings` name the rows that cannot be used, and doubts about the data of the others.
     """
 
     rows: tuple[Labelled, ...]
@@ -386,8 +375,7 @@ def label_collection(
 
     Raises:
         InputError, DatasetError: the dataset cannot be read, or no row of it can be used.
-        NotesError, IndexingError: the vault cannot be read or indexed.
-        EmbeddingError: the embedding model failed.
+        NotesError, IndexingError, EmbeddingError: the vault cannot be read, indexed or embedded.
     """
     read = read_queries(dataset)
     vault = read_vault(notes)
@@ -420,11 +408,7 @@ def label_collection(
 
 
 def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """Fit a judge on all rows of the collections, which all have the same embedder or none.
-
-    Raises:
-        DatasetError: too few queries of a kind.
-    """
+    """Fit a judge on all rows of the collections, which all have the same embedder or none; raises as `fit_keyword`."""
     rows = [row for collection in collections for row in collection.rows]
     embedder = collections[0].embedder
     cross = fit_cross(rows) if embedder else None
@@ -455,11 +439,7 @@ _Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
 
 
 def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
-    """Write a judge file atomically, with `about` as its comment; reading it returns an equal one.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
+    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
     comment = (f"# {line}".rstrip() for line in about)
     write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
 

@@ -56,11 +56,7 @@ def labelled_answers(
 
 
 def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> WordsJudgeFile:
-    """Return the judge with a threshold for each language that has enough labelled claims.
-
-    Raises:
-        DatasetError: no language has enough; says how many are needed.
-    """
+    """Return the judge with a threshold for each language that has enough labelled claims; DatasetError if none has."""
     at_zero = dict.fromkeys(_LANGUAGES, 0.0)
     rows = list(_labelled(answers, file.model_copy(update={"min_score": at_zero})))
     least, fitted = dict(file.min_score), dict[Language, FittedScore]()

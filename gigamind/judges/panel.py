@@ -1,7 +1,6 @@
 """Combines several verdicts on one item: yes/no by majority, grades by the median.
 
-The members of a panel are models, or repetitions of one model. If a vote is missing, the item is unscored, unless the
-judge file accepts the remaining votes and they are a majority. Agreement is measured by Krippendorff's alpha.
+The members of a panel are models, or repetitions of one. Agreement is measured by Krippendorff's alpha.
 """
 
 import asyncio
@@ -31,16 +30,7 @@ _EDGE = 1e-9  # tolerance for rounding, so that 0.8 - 0.1 equals 0.7
 
 
 class PanelJudgeFile(LlmJudgeFile):
-    """A judge file that may define a panel.
-
-    Attributes:
-        panel: models, each of which votes once; empty for the model of the run.
-        repeats: votes of that model.
-        adaptive: let only the first member vote, unless its verdict is near a threshold or its quotes failed.
-        near: distance to a threshold that counts as near, in the unit of the grade.
-        tie: verdict of a yes/no panel whose votes are tied.
-        missing_seat: verdict if a member gave no vote: none, or that of the others if they are a majority.
-    """
+    """A judge file that may define a panel; its fields are described in judges/README.md."""
 
     panel: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     repeats: Annotated[int, Field(ge=1, le=99)] = 1
@@ -78,12 +68,9 @@ class Vote(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class PanelVerdict(Generic[Value]):
-    """The verdict of a panel on one item.
+    """The verdict of a panel on one item; None if it is unscored, and `code` says why.
 
-    Attributes:
-        value: None if unscored.
-        code: why it is unscored.
-        disagreement: mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
+    `disagreement` is the mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
     """
 
     value: Value | None
@@ -210,17 +197,10 @@ async def collect_votes(
     *,
     thresholds: Sequence[float] = (),
 ) -> Ballot[Value]:
-    """Request the votes of a panel's members concurrently.
+    """Request the votes of a panel's members concurrently; `ask` returns a vote or raises LlmError.
 
-    If the first member of an adaptive panel fails, others are requested only if incomplete panels are accepted.
-
-    Args:
-        ask: returns the vote of a member or raises LlmError.
-        thresholds: grades at which the outcome changes; none for yes/no. Near one, or without a proof, all members of
-            an adaptive panel vote.
-
-    Raises:
-        LlmError: the budget or quota is used up or a key was refused, which is not caused by the item.
+    All members of an adaptive panel vote if the first vote is near one of the `thresholds` or not proven; if it failed,
+    only if incomplete panels are accepted. Raises LlmError for errors that no item causes, such as a used up budget.
     """
     first = await _collect(first_members(fields, model), ask)
     if first.errors:

@@ -28,11 +28,9 @@ KEY = bytes(32)  # for prompts that are only counted; their length does not depe
 
 @dataclass(frozen=True, slots=True)
 class QuestionCase:
-    """A question and the notes that may answer it.
+    """A question and the notes that may answer it, numbered from 1 in this order.
 
-    Attributes:
-        notes: numbered from 1 in this order.
-        language: of the prompt, such as "ko"; a judge without it uses another language.
+    `language` is that of the prompt, such as "ko"; a judge without it uses another language.
     """
 
     question: str
@@ -129,7 +127,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     Attributes:
         kind: as in its file and run.json.
         scales: scales for certification.
-        metrics: metrics of a custom judge, one per score; the metrics table has the metrics of included judges.
+        metrics: of a custom judge, one per score; included judges have theirs in the metrics table.
     """
 
     kind: ClassVar[str]
@@ -137,11 +135,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     metrics: ClassVar[tuple[Metric, ...]] = ()
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models that it uses; empty if it uses none.
-
-        Raises:
-            InputError: no model is given.
-        """
+        """Return the models that it uses; empty if it uses none. Raises InputError if none is given."""
         del options
         return ()
 
@@ -184,22 +178,14 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
-        """Judge a case.
-
-        Raises:
-            LlmError: no model gave a usable reply; the item is unscored.
-        """
+        """Judge a case; raise LlmError if no model gave a usable reply, which leaves the item unscored."""
 
 
 AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
 
 
 def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:
-    """Return a judge with its report for run.json.
-
-    Raises:
-        InputError: no model is given, or a metric has the name of an existing one.
-    """
+    """Return a judge with its report for run.json; InputError without a model, or if a metric's name is taken."""
     try:
         adopt(judge.metrics)
     except ValueError as error:

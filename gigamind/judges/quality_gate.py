@@ -42,11 +42,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ChecklistItem(BaseModel, extra="forbid", frozen=True):
-    """One question of a checklist, in both languages.
+    """One question of a checklist, in both languages; `quote` says where the proof of a yes must be.
 
-    Attributes:
-        quote: where the quote for a yes must be.
-        cites: whether the quote names sources; then a citation of a non-existing note proves nothing.
+    If it `cites` sources, a citation of a non-existing note proves nothing.
     """
 
     id: Name
@@ -82,12 +80,7 @@ class Checklist(BaseModel, extra="forbid", frozen=True):
 
 
 class ChecklistJudgeFile(LlmJudgeFile):
-    """A judge file of kind `checklist`.
-
-    Attributes:
-        unverified: how a yes counts if its quote proves nothing.
-        min_quote_chars: letters and digits that a quote needs, unless it is a whole line or cell, or a citation.
-    """
+    """A judge file of kind `checklist`; its fields are described in judges/README.md."""
 
     kind: Literal["checklist"]
     unverified: Literal["no", "as_told"] = "no"
@@ -122,8 +115,7 @@ class ItemVerdict:
     """The verdict on one item of a checklist.
 
     Attributes:
-        yes: by the rule of the judge file.
-        reported_yes: the model's answer; None if it was not asked.
+        yes: by the rule of the judge file; `reported_yes` is the model's answer, None if it was not asked.
         verified: a yes whose quote is where the item requires it, unchanged, and proves something.
         evidence: of a yes: where its quote is, or why it failed; source 0 is the response, from 1 on the notes.
     """
@@ -198,8 +190,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """Judge a response; a blank one fulfils no item, without a request.
 
-        Raises:
-            LlmError: the model gave no usable reply, or left items out twice (`invalid_output`).
+        Raises LlmError if the model gave no usable reply, or left items out twice (`invalid_output`).
         """
         entries = await self._entries(case, asking) if case.answer.strip() else {}
         items = tuple(self._item(item, entries.get(item.id), case) for item in self.checklist.items)
@@ -276,11 +267,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
 
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
-    """Return the judge of a file of kind `checklist` for one feature; raises as `load_llm_judge`.
-
-    Raises:
-        InputError: the file has no such feature.
-    """
+    """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
     kind, rules = (ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {RULES}"
     judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
     gate = QualityGate(judges, feature)

@@ -93,11 +93,8 @@ def load_llm_judge(
 ) -> LlmJudge[LlmFile_co]:
     """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
 
-    Args:
-        parts: further parts of the fingerprint, such as the version of the rules in code.
-
-    Raises:
-        InputError: the file or the prompt cannot be read, or has unknown fields.
+    `parts` are further parts of the fingerprint, such as the version of the rules in code. Raises InputError if the
+    file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
     prompt = load_judge_prompt(read.prompt, language, given)
@@ -123,11 +120,7 @@ def short_name(path: Path) -> str:
 
 
 def read_judge_file(path: Path, model: type[File]) -> File:
-    """Return the fields of a judge file.
-
-    Raises:
-        InputError: it cannot be read, or has an unknown or invalid field, which is named.
-    """
+    """Return the fields of a judge file; raise InputError, which names an unknown or invalid field."""
     return read_fields(path, model, _WHAT)
 
 

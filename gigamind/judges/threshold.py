@@ -29,11 +29,9 @@ class ThresholdJudge(JudgeFile):
 
 @dataclass(frozen=True, slots=True)
 class AnswerabilityVerdict:
-    """Whether a query is unanswerable over this vault.
+    """Whether a query is unanswerable over this vault; the score is None without a result.
 
-    Attributes:
-        score: what the judge compares with its threshold; None without a result.
-        across_languages: the nearest note is in another language, so the verdict is weak; None if not checked.
+    `across_languages`: the nearest note is in another language, so the verdict is weak; None if not checked.
     """
 
     unanswerable: bool
@@ -51,11 +49,7 @@ class Scored(Protocol):
 
 
 def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
-    """Judge a query unanswerable if there is no result, or if the top base_score is below `min_score`.
-
-    Raises:
-        ValueError: the top result has no score.
-    """
+    """Judge a query unanswerable with no result, or with a top base_score below `min_score`; ValueError without it."""
     if not ranking:
         return AnswerabilityVerdict(unanswerable=True, score=None)
     top = ranking[0].base_score

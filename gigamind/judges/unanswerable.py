@@ -25,10 +25,9 @@ def judge_path(mode: UnanswerableMode) -> Path:
 def load_question_judge(
     path: Path, language: PromptLanguage = "auto", embedder: str | None = None
 ) -> UnanswerableJudge:
-    """Return the judge of a file; `embedder` is the full name of the run's, None in keyword mode or while unknown.
+    """Return the judge of a file; raise InputError if it or a prompt cannot be read, or has unknown fields.
 
-    Raises:
-        InputError: the file or a prompt cannot be read, or has unknown fields.
+    `embedder` is the full name of the run's; None in keyword mode or while unknown.
     """
     kind = kind_of(path)
     if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):

@@ -86,7 +86,6 @@ class LlmVerdict:
         verified: answerable, with at least one quote that proves something; see `proves`.
         confidence: as the model reported it; None if it reported none or it cannot be read.
         evidence: where each quote is, or why it was not found, in the order of the reply.
-        flagged: suspicious passages to review in the notes, by their numbers from 1.
         weak: place in `evidence`, from 0 -> why a quote that is in its note proves nothing.
     """
 
@@ -172,11 +171,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Judge a question by all panel members; without notes, it is unanswerable without a request.
-
-        Raises:
-            LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
-        """
+        """Judge a question by all panel members; without notes, it is unanswerable without a request."""
         panel = await self._by_panel(case, asking)
         verdict = panel.judgement
         if verdict is None:

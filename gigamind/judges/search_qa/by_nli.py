@@ -51,14 +51,7 @@ class Thresholds(JudgeFile):
 
 
 class NliJudgeFile(JudgeFile):
-    """A judge file of kind `nli`; `min_quote_chars` and `max_claims` as for kind `search_qa`.
-
-    Attributes:
-        model: a folder, relative to the judge file, or an id on the Hugging Face hub.
-        file: the ONNX file in it; "" for the usual names.
-        max_tokens: of a premise and a hypothesis together.
-        thresholds: of the probability of entailment.
-    """
+    """A judge file of kind `nli`; its fields are described in judges/README.md."""
 
     kind: Literal["nli"]
     model: str = ""

@@ -50,9 +50,8 @@ class FittedScore(BaseModel):
     """How a threshold was fitted to labelled claims; the figures are cross-validated.
 
     Attributes:
-        min_score: the threshold that all labels give.
         claims: labelled claims of the language, of so many `answers`; `supported` of them are.
-        balanced_accuracy: with its 95% interval `low` to `high`; of claims whose answer did not choose the threshold.
+        balanced_accuracy: with its 95% interval; of claims whose answer did not choose the threshold.
         precision, recall: of "supported"; None if undefined.
     """
 
@@ -70,7 +69,7 @@ class FittedScore(BaseModel):
 
 
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`; `min_quote_chars` as for kind `search_qa`.
+    """A judge file of kind `words`.
 
     Attributes:
         min_score: by language, the score from which a claim is supported, in [0, 1].

@@ -128,11 +128,7 @@ class Questions:
 async def ask_all(
     judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
 ) -> SearchQAReply:
-    """Return a panel member's reply about the whole answer, with one finding for each sentence, in order.
-
-    Raises:
-        LlmError: the model gave no usable reply.
-    """
+    """Return a member's reply about the whole answer, with a finding for each sentence; raises as `Asking.ask`."""
 
     async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
         return await asking.ask(
@@ -194,11 +190,7 @@ async def judge_answer(
     asking: Asking,
     member: PanelMember,
 ) -> Judgement:
-    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text.
-
-    Raises:
-        LlmError: the model gave no usable reply; the item is unscored.
-    """
+    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text."""
     if not case.answer.strip():
         return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
@@ -252,11 +244,7 @@ _UTILITY = 0.7
 async def judge_answer_by_panel(
     judge: SearchQAJudge, case: AnswerCase, asking: Asking
 ) -> PanelOfAnswer:
-    """Return the judgement of the panel in the judge file.
-
-    Raises:
-        LlmError: too many claims (`context_too_long`); also `judge_answer` without a panel, `collect_votes` with one.
-    """
+    """Return the judgement of the panel in the judge file; raise LlmError with too many claims or without a reply."""
     judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:

@@ -64,9 +64,8 @@ def utility(
 ) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
-    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
-    One without a proven claim (`correct`), or whose proven claims do not answer the question (`answers`), is at most
-    `UNPROVEN_UTILITY`, whatever the model reports.
+    An abstention is useful if the notes do not answer. An answer without content is useless. One without a proven claim
+    (`correct`), or whose proven claims do not answer the question (`answers`), is at most `UNPROVEN_UTILITY`.
     """
     if kind == "judged":
         return reported if correct and answers else min(reported, UNPROVEN_UTILITY)
@@ -97,15 +96,11 @@ class Judgement:
         correctness: verified supported claims / all claims, in [0, 1]; None without claims.
         completeness: supported claims / (supported claims + omissions); None unless `tells_omissions`.
         utility: in [0, 1], by the rule for abstentions; None without a model, like confidence.
-        abstains: it states that the notes do not say something, possibly among other statements.
         answerable: the notes answer the question, proven by a quote.
-        reported_answerable: by the model, which suffices to give an abstention no utility; None without a model, like
-            the other reported fields, which are for information only.
+        reported_answerable: by the model; None without one, like the other reported fields.
         answers_question: share of the question's words that the supported claims and their sentences have, in [0, 1],
             relative to the sentence of the notes that has most of them; None if unknown.
-        answers: the supported claims have enough words of the question, or one has the proven quote that the model
-            gives as the answer.
-        tells_omissions: the list of omissions in the reply was readable.
+        answers: the supported claims have enough words of the question, or the proven quote that answers it.
         flagged: suspicious passages to review: in notes and titles under their numbers from 1, in the answer under 0.
         trial: of the model that made the second check; None without one.
     """

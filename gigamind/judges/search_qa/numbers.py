@@ -144,9 +144,9 @@ def unit_of(text: str) -> str:
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), "")
 
 
-def is_number_word(word: str) -> bool:
-    """Return whether a lower-case word is a number such as "one" or "열두"."""
-    return word in _ENGLISH_SMALL or word in _NATIVE
+def is_number_word(*words: str) -> bool:
+    """Return whether lower-case words are numbers such as "one" or "열두"."""
+    return all(word in _ENGLISH_SMALL or word in _NATIVE for word in words)
 
 
 def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:

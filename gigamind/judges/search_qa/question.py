@@ -98,7 +98,7 @@ class Asked:
     def answered(self, text: str) -> float | None:
         """Return the share of the question's words that a text has, relative to the best sentence, in [0, 1].
 
-        Returns None if no note has a word of the question, such as for a question in another language.
+        None if no note has a word of the question, such as for a question in another language.
         """
         if not self.most:
             return None

@@ -54,11 +54,9 @@ class LooksReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The input of a second check.
+    """A claim for the second check, and the passage that it rests on.
 
     Attributes:
-        text: the claim, and `passage`, which it rests on.
-        question: that it answers.
         topic: the heading of the passage or the title of its note.
         rest: what its note says next to the passage; "" if nothing.
         other: a sentence of the notes about something else; "" if there is none.
@@ -206,10 +204,7 @@ class SecondLook:
         """Return the trial of the model, and whether each text states its statement; None if not reliable.
 
         A statement that addresses the judge is not sent. A confirmation counts only if the model refuses the
-        counterfactual of the statement and every canary of the answer.
-
-        Raises:
-            LlmError: the model gave no usable reply.
+        counterfactual of the statement and every canary of the answer. Raises LlmError without a usable reply.
         """
         looker = replace(member, model=self.model) if self.model else member
         places = [at for at, one in enumerate(statements) if not looks_like_instructions(one.text)]

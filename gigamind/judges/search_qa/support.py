@@ -1,10 +1,8 @@
 """Says whether a passage supports a claim, without a model: a guard that may only refuse, and a score.
 
-The score is the share of the claim's words that the passage carries. A claim is supported if the guard passes and the
-score reaches the threshold of its language, which `gigamind judge fit answers` fits. See benchmarks/README.md.
-
-The guard refuses a claim that differs from its source in a number, negation, limit, name, role or word. Only families
-that earn something on labelled text or on forgeries are left: benchmarks/README.md, "Ablation".
+The score is the share of the claim's words that the passage carries. The guard refuses a claim that differs from its
+source in a number, negation, limit, name, role or word. Only rules that earn something on labelled text or on forgeries
+are left: benchmarks/README.md, "Ablation".
 """
 
 import re
@@ -42,7 +40,6 @@ from gigamind.judges.search_qa.reading import (
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.substitution import (
     substitution,
-    substitution_in_item,
     substitution_of_row,
 )
 from gigamind.text import is_particle, sentences
@@ -78,11 +75,7 @@ _HEARSAY = re.compile(
 def refusal_by_number(
     claim: Reading, source: Reading, around: str, note: str, own: float
 ) -> Contradiction | Refusal | None:
-    """Return "number" if the passage or the note has another one, "new_number" if it is not near the passage.
-
-    Args:
-        around: the passage with its heading, title and question.
-    """
+    """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage."""
     digits = numbers_of(claim.text)
     some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
     if not digits and not some:
@@ -189,39 +182,14 @@ def _drops(change: Change) -> bool:
     """Return whether a change leaves out a word outside brackets, or only what is written to it: "회원만", "회원은"."""
     if not change.in_claim:
         return change.is_short and not all(word.bracket for word in change.in_source)
-    is_single = len(change.in_claim) == len(change.in_source) == 1
-    return is_single and key_of(change.in_claim[0].text) == key_of(change.in_source[0].text)
-
-
-_EXCEPT = re.compile(
-    r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
-    r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
-)
-_LONGEST = 20  # maximum length of an excepted word
-
-
-def is_unlimited(claim: Reading, source: Reading) -> bool:
-    """Return whether a claim says of all, or of what is excepted, what its source says of some."""
-    if claim.denials or _EXCEPT.search(claim.text):
-        return False
-    if ONLY.search(source.text) and not ONLY.search(claim.text):
-        return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
-    excepted: set[str] = set()
-    for match in _EXCEPT.finditer(source.text):
-        before = source.text[max(0, match.start() - _LONGEST) : match.start()].split()
-        excepted |= Reading(match["en"] or "".join(before[-1:])).content
-    is_excepted = bool(excepted) and excepted <= claim.content <= source.content
-    return bool(excepted) and (is_excepted or bool(_ALL.search(claim.text)))
+    pair = change.pair
+    return pair is not None and key_of(pair[0].text) == key_of(pair[1].text)
 
 
 def changes_number_word(changes: Sequence[Change]) -> bool:
     """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
-    pairs = (
-        (change.in_claim[0].text, change.in_source[0].text)
-        for change in changes
-        if len(change.in_claim) == len(change.in_source) == 1
-    )
-    return any(a != b and is_number_word(a) and is_number_word(b) for a, b in pairs)
+    pairs = (one.pair for one in changes if one.pair)
+    return any(a.text != b.text and is_number_word(a.text, b.text) for a, b in pairs)
 
 
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
@@ -289,11 +257,8 @@ def support(
 ) -> Support:
     """Return how a passage supports a claim, given in Markdown with its citations.
 
-    Args:
-        title: of the note.
-        question: its numbers do not count as added by the claim.
-        note: the whole note, which may have a number or name that the passage lacks.
-        asked: the question with its notes, which completes a short answer; None for a sentence among others.
+    `title` and `note` are those of the passage. Numbers of the `question` do not count as added by the claim. `asked`
+    completes a short answer; None for a sentence among others.
     """
     claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
     context = Reading(f"{passage.heading}\n{title}")
@@ -321,7 +286,6 @@ def support(
     if own >= SAME_MATTER:
         rules: dict[Contradiction, bool] = {
             "number": by_number != "number" and changes_number_word(changes),
-            "limit": is_unlimited(claim, source),
             "polarity": any(are_opposed(*one.texts) for one in changes if one.is_short),
             "roles": swaps_roles(claim, source),
         }
@@ -329,8 +293,7 @@ def support(
     keys = {*source.keys, *context.keys, *Reading(question).keys}
     replaced = substitution(claim, source)
     if passage.is_terse and not replaced:
-        replaced = substitution_in_item(claim, sentence)
-        replaced = replaced or substitution_of_row(claim, passage.said, passage.beside, keys)
+        replaced = substitution_of_row(claim, passage.said, passage.beside, keys)
     refusals: dict[Refusal, object] = {
         "new_name": has_new_name(claim, around, note),
         "new_number": by_number == "new_number",

@@ -1,7 +1,6 @@
-"""Believes a model's verdict about a claim only with a quote that is in the note it names.
+"""Believes a model's verdict about a claim only with a quote that is in the note it names and proves something.
 
-A quote of another note, a changed quote, and a quote that fails the rules of `quotes` are no proof: the claim is
-`unverified`. Omissions are believed only with words of a note that the answer lacks.
+Otherwise the claim is `unverified`. Omissions are believed only with words of a note that the answer lacks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,12 +63,9 @@ class JudgedClaim:
         evidence: where the quote is, or why it failed; None without a quote.
         doubt: why the model was not believed; None if it was.
         new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
-        stated: for a proven claim: its words without an abstention.
-        passage: for a proven claim: the whole sentences around its quote, with `title`, that of the note.
-        support: how they support the claim.
+        stated: for a proven claim: its words without an abstention, and `passage`, the sentences around its quote.
         confirmed: result of the second check; None without one.
         score: of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored.
-        role: what it counts as; only claims count for correctness. `reported_role` is that of the model.
         veto: why it is a claim although the model reported another role; see `roles`.
         untold: it abstains, possibly in addition to a claim.
     """
@@ -282,10 +278,9 @@ _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The use of one note.
+    """The use of one note, numbered from 1.
 
     Attributes:
-        note_index: its number, from 1.
         relevant: whether the model calls it relevant to the question; None if it does not say.
         marked: whether the answer names it, as in `[노트 1]`.
         relevant_claim: the words of the answer that use it; "" if it is not cited.
@@ -365,12 +360,9 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgedOmission:
-    """An omission reported by the model.
+    """An omission reported by the model, with the number of the note that states it; None without proof.
 
-    Attributes:
-        note: number of the note that states it, from 1; None without proof.
-        evidence: where the quote is, or why it was not found.
-        doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: at an earlier one's place.
+    `doubt` is why it does not count: no proof, the answer states it (`given`), or it is `repeated`.
     """
 
     what: str

@@ -46,12 +46,6 @@ CONTRADICTED = [
     ),
     ("polarity", "Revenue decreased last year.", "Revenue increased last year."),
     ("polarity", "The cache is enabled by default.", "The cache is disabled by default."),
-    ("limit", "모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
-    ("limit", "어느 지점에서나 짐을 맡길 수 있습니다.", "서울 지점에서만 짐을 맡길 수 있습니다."),
-    ("limit", "인턴은 장비를 받습니다.", "인턴을 제외한 직원은 장비를 받습니다."),
-    ("limit", "All staff get a laptop.", "All staff except interns get a laptop."),
-    ("limit", "Interns get a laptop.", "All staff except interns get a laptop."),
-    ("limit", "Everyone may delete notes.", "Only admins may delete notes."),
     ("roles", "영희가 철수에게 보고한다.", "철수가 영희에게 보고한다."),
     ("roles", "회사가 직원을 고소했다.", "직원이 회사를 고소했다."),
     ("roles", "자료를 부산에서 서울로 옮긴다.", "자료를 서울에서 부산으로 옮긴다."),
@@ -86,10 +80,24 @@ def test_a_sentence_that_says_something_else_contradicts(kind, claim, passage):
         ("Bob reports to Alice.", "Alice reports to Bob."),
         ("Globex acquired Initech.", "Initech acquired Globex."),
         ("The train goes from Porto to Lisbon.", "The train goes from Lisbon to Porto."),
+        ("모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
+        ("Everyone may delete notes.", "Only admins may delete notes."),
     ],
 )
-def test_two_words_of_an_english_copy_in_each_others_place_are_refused(claim, passage):
+def test_words_in_the_place_of_others_are_refused(claim, passage):
     assert supported_by(claim, passage).refusal == "other_word"
+
+
+@pytest.mark.each(
+    "claim, passage",
+    [
+        ("어느 지점에서나 짐을 맡길 수 있습니다.", "서울 지점에서만 짐을 맡길 수 있습니다."),
+        ("인턴은 장비를 받습니다.", "인턴을 제외한 직원은 장비를 받습니다."),
+        ("All staff get a laptop.", "All staff except interns get a laptop."),
+    ],
+)
+def test_other_limits_than_those_of_the_source_are_refused(claim, passage):
+    assert supported_by(claim, passage).refusal == "other_limits"
 
 
 @pytest.mark.each(

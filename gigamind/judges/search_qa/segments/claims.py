@@ -171,12 +171,7 @@ _MIN_WRAPPED = 30  # characters; a shorter line ends deliberately
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, or several lines of one sentence.
-
-    Attributes:
-        span: without leading markers and surrounding white space.
-        text: of a table row: its cells with their column names; else "".
-    """
+    """A line without its markers, or several lines of one sentence; `text` are the cells of a row with columns."""
 
     span: Span
     shape: Shape
