@@ -5,7 +5,7 @@ The members of a panel are models, or repetitions of one. Agreement is measured 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean, median
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
@@ -141,39 +141,35 @@ def decide_binary(
     votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[bool]:
     """Return the majority of all members' votes; `tie` decides if they are tied. There must be a member."""
-
-    def majority(given: list[bool]) -> tuple[bool | None, Code | None]:
-        yes = sum(given)
-        if 2 * yes != len(given):
-            return 2 * yes > len(given), None
-        if fields.tie == "unscored":
-            return None, "panel_tied"
-        return fields.tie == "positive", None
-
-    return _decided(votes, members, fields, majority)
+    verdict = _decided(votes, members, fields, lambda given: 2 * sum(given) > len(given))
+    if verdict.value is None or 2 * sum(vote.value for vote in votes.values()) != len(votes):
+        return verdict
+    if fields.tie == "unscored":
+        return replace(verdict, value=None, code="panel_tied")
+    return replace(verdict, value=fields.tie == "positive")
 
 
 def decide_graded(
     votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[float]:
     """Return the median of all members' votes, for an even number of the middle two. There must be a member."""
-    return _decided(votes, members, fields, lambda given: (float(median(given)), None))
+    return _decided(votes, members, fields, lambda given: float(median(given)))
 
 
 def _decided(
     votes: Mapping[PanelMember, Vote[Value]],
     members: Sequence[PanelMember],
     fields: PanelJudgeFile,
-    together: Callable[[list[Value]], tuple[Value | None, Code | None]],
+    combine: Callable[[list[Value]], Value],
 ) -> PanelVerdict[Value]:
     if not members or set(votes) - set(members):
         raise ValueError("every vote must be of a panel member, and there must be a member")
     missing = tuple(member for member in members if member not in votes)
     values = [vote.value for vote in votes.values()]
-    needs_majority = fields.missing_seat == "majority_of_rest"
-    is_enough = 2 * len(votes) > len(members) if needs_majority else len(votes) >= len(members)
-    value, code = together(values) if is_enough else (None, "panel_incomplete")
+    has_majority = fields.missing_seat == "majority_of_rest" and 2 * len(votes) > len(members)
+    is_enough = not missing or has_majority
     pairs = [abs(float(a) - float(b)) for a, b in combinations(values, 2)]
+    value, code = (combine(values), None) if is_enough else (None, "panel_incomplete")
     return PanelVerdict(value, code, votes, missing, fmean(pairs) if pairs else None)
 
 

@@ -18,10 +18,8 @@ from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
 from gigamind.evidence.words import Word
 from gigamind.judges.search_qa.numbers import (
-    ROUNDED,
     is_known,
     is_number_word,
-    is_rounded_from,
     known_numbers,
     numbers_in_words,
     numbers_of,
@@ -89,8 +87,6 @@ def refusal_by_number(
     others = [number for number in there if not is_known(number, claimed)]
     is_bare = any(not number.unit and not is_known(number, known) for number in some)
     is_elsewhere = is_bare and any(number.value != "1" for number in others)
-    if ROUNDED.search(claim.text):
-        missing = [number for number in missing if not is_rounded_from(number, in_source)]
     alike = (
         number.unit == other.unit or number.value == other.value
         for number in (*missing, *missing_words)
