@@ -38,7 +38,12 @@ from gigamind.judges.search_qa.reply import (
     ProofRules,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.second_look import SecondLook, Trial, load_second_look, statement_of
+from gigamind.judges.search_qa.second_look import (
+    SecondLook,
+    Statement,
+    load_second_look,
+    statement_of,
+)
 from gigamind.judges.search_qa.segments.citations import (
     without_note_names,
 )
@@ -97,15 +102,13 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
 
 
 class Questions:
-    """The requests about one answer. Each contains all notes and the answer, so that a server may cache them."""
+    """The requests about one answer in pieces: each has all notes and the answer, so that a server may cache them."""
 
     def __init__(
         self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
     ) -> None:
         self.claims = claims_of(pieces)
-        self._judge = judge
-        self._question = as_json(case.question)
-        self._answer = answer_as_json(pieces)
+        self._judge, self._case, self._pieces = judge, case, pieces
         self._fenced = fence(case.notes, fence_key)
 
     def batches(self) -> list[list[int]]:
@@ -118,110 +121,84 @@ class Questions:
         return self._judge.prompt.render(
             nonce=self._fenced.nonce,
             notes=self._fenced.text,
-            question=self._question,
-            answer=self._answer,
+            question=as_json(self._case.question),
+            answer=self._answer_as_json(),
             ids=", ".join(str(number) for number in ids) or "-",
             part=part,
         )
 
+    def _answer_as_json(self) -> str:
+        """Return the pieces in order, sentences with ids, citations apart from the text."""
+        numbers = iter(self.claims)
+        shown: list[dict[str, object]] = []
+        for one in self._pieces:
+            fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
+            fields["text"] = one.text
+            if one.cited:
+                fields["cites"] = list(one.cited)
+            shown.append(fields)
+        return json.dumps(shown, ensure_ascii=False)
 
-async def ask_all(
-    judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
-) -> SearchQAReply:
-    """Return a member's reply about the whole answer, with a finding for each sentence; raises as `Asking.ask`."""
+    def second_look(self, claims: Sequence[JudgedClaim]) -> dict[int, Statement]:
+        """Return the statements of these claims for a second check, by the ids of the claims."""
+        stated = ((claim, claim.passage, without_note_names(claim.stated)) for claim in claims)
+        return {
+            claim.claim.id: statement_of(text, passage, self._case)
+            for claim, passage, text in stated
+            if passage
+        }
 
-    async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
-        return await asking.ask(
-            questions.messages(ids, part),
-            reply,
-            fingerprint=judge.fingerprint,
-            member=member,
-            max_tokens=judge.file.tokens_for(len(ids)),
-        )
+    async def _reply(self, asking: Asking, member: PanelMember) -> SearchQAReply:
+        """Return a member's reply about the whole answer, with one finding for each sentence in order."""
 
-    findings: dict[int, ClaimFinding] = {}
-
-    async def complete(ids: Sequence[int], reply: ClaimsReply) -> None:
-        findings.update(_once(reply, ids))
-        if missing := [number for number in ids if number not in findings]:
-            findings.update(_once(await ask(missing, "again", ClaimsReply), missing))
-        if lost := [number for number in ids if number not in findings]:
-            text = _(
-                "The judge model gave no verdict or several verdicts on the answer's sentences with these numbers:"
-                " {sentences}.",
-                sentences=lost,
+        async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
+            return await asking.ask(
+                self.messages(ids, part),
+                reply,
+                fingerprint=self._judge.fingerprint,
+                member=member,
+                max_tokens=self._judge.file.tokens_for(len(ids)),
             )
-            raise LlmError(text, "invalid_output")
 
-    first, *others = questions.batches()
-    whole = await ask(first, "whole", SearchQAReply)
-    await complete(first, whole)
-    for batch in others:
-        await complete(batch, await ask(batch, "claims", ClaimsReply))
-    return whole.model_copy(update={"claims": [findings[one.id] for one in questions.claims]})
+        findings: dict[int, ClaimFinding] = {}
 
+        def missing(ids: Sequence[int], reply: ClaimsReply) -> list[int]:
+            times = Counter(finding.id for finding in reply.claims)
+            once = (finding for finding in reply.claims if times[finding.id] == 1)
+            findings.update({finding.id: finding for finding in once if finding.id in ids})
+            return [number for number in ids if number not in findings]
 
-def answer_as_json(pieces: Sequence[Piece]) -> str:
-    """Return an answer for the judge: its pieces in order, sentences with ids, citations apart from the text."""
-    numbers = iter(claims_of(pieces))
-    shown: list[dict[str, object]] = []
-    for one in pieces:
-        fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
-        fields["text"] = one.text
-        if one.cited:
-            fields["cites"] = list(one.cited)
-        shown.append(fields)
-    return json.dumps(shown, ensure_ascii=False)
+        first, *others = self.batches()
+        whole = await ask(first, "whole", SearchQAReply)
+        for batch in (first, *others):
+            reply = whole if batch is first else await ask(batch, "claims", ClaimsReply)
+            left = missing(batch, reply)
+            if left and (lost := missing(left, await ask(left, "again", ClaimsReply))):
+                text = _(
+                    "The judge model gave no verdict or several verdicts on the answer's sentences with these"
+                    " numbers: {sentences}.",
+                    sentences=lost,
+                )
+                raise LlmError(text, "invalid_output")
+        return whole.model_copy(update={"claims": tuple(findings[one.id] for one in self.claims)})
 
-
-def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    times = Counter(finding.id for finding in reply.claims)
-    return {
-        finding.id: finding
-        for finding in reply.claims
-        if finding.id in ids and times[finding.id] == 1
-    }
-
-
-async def judge_answer(
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    asking: Asking,
-    member: PanelMember,
-) -> Judgement:
-    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text."""
-    if not case.answer.strip():
-        return silent(case)
-    questions = Questions(judge, case, pieces, asking.fence_key)
-    reply = await ask_all(judge, questions, asking, member)
-    verifier = Verifier(case.notes, case.question, judge.file)
-    # Aligning quotes with a long note takes time; a thread lets other requests continue.
-    judged = await asyncio.to_thread(verifier.judge, questions.claims, reply.claims)
-    trial, confirmed = await _second_look(
-        judge, case, verifier.for_second_look(judged), asking, member
-    )
-    checked = verifier.with_second_look(judged, confirmed)
-    judgement = await asyncio.to_thread(judgement_of, case, pieces, verifier, reply, checked)
-    return replace(judgement, trial=trial)
-
-
-async def _second_look(
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    claims: Sequence[JudgedClaim],
-    asking: Asking,
-    member: PanelMember,
-) -> tuple[Trial | None, Mapping[int, bool | None]]:
-    statements = {
-        claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
-        for claim in claims
-        if claim.passage
-    }
-    if judge.second is None or not statements:
-        return None, {}
-    trial, confirmed = await judge.second.look(list(statements.values()), asking, member)
-    return trial, dict(zip(statements, confirmed, strict=True))
+    async def judgement(self, asking: Asking, member: PanelMember) -> Judgement:
+        """Return the judgement of one panel member; raises as `Asking.ask`."""
+        case, second = self._case, self._judge.second
+        if not case.answer.strip():
+            return silent(case)
+        reply = await self._reply(asking, member)
+        verifier = Verifier(case.notes, case.question, self._judge.file)
+        # Aligning quotes with a long note takes time; a thread lets other requests continue.
+        judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
+        trial, confirmed = None, dict[int, bool | None]()
+        statements = self.second_look(verifier.for_second_look(judged))
+        if second and statements:
+            trial, answers = await second.look(list(statements.values()), asking, member)
+            confirmed = dict(zip(statements, answers, strict=True))
+        checked = verifier.with_second_look(judged, confirmed)
+        found = await asyncio.to_thread(judgement_of, case, self._pieces, verifier, reply, checked)
+        return replace(found, trial=trial)
 
 
 def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
@@ -251,9 +228,10 @@ async def judge_answer_by_panel(
         return PanelOfAnswer(None, None)
     pieces = pieces_of(case.answer)
     refuse_too_many(pieces, judge.file.max_claims)
+    questions = Questions(judge, case, pieces, asking.fence_key)
 
     async def ask(member: PanelMember) -> Vote[float]:
-        judgement = judgements[member] = await judge_answer(judge, case, pieces, asking, member)
+        judgement = judgements[member] = await questions.judgement(asking, member)
         graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
         # One vote is sufficient if no quote failed and the utility is not near its threshold.
         doubted = any(claim.doubt is not None for claim in judgement.claims)
