@@ -31,10 +31,9 @@ class PanelMember:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Access to the models for the judgement of one item.
+    """Access to the models for the judgement of one item; the first of `models` is the default.
 
     Attributes:
-        models: name -> model; the first one is the default.
         fence_key: secret key of the fences around third-party texts.
         fresh: send a new request even if a reply is stored.
         shorter: advice for prompts that exceed the model's context.

@@ -98,11 +98,9 @@ class Collection(_Table):
 
 
 class CalibratedJudgeFile(JudgeFile):
-    """A judge file of kind `calibrated`.
+    """A judge file of kind `calibrated`; `cosine` and `cross` were fitted for the embedder with this name and version.
 
-    Attributes:
-        embedder: full name and version of the embedder that `cosine` and `cross` were fitted for.
-        cross: for queries in another language than their nearest note; without it, `cosine` applies to them, too.
+    Without `cross`, `cosine` applies to queries in another language than their nearest note, too.
     """
 
     kind: Literal["calibrated"]
@@ -131,11 +129,9 @@ class CalibratedJudgeFile(JudgeFile):
 
 @dataclass(frozen=True, slots=True)
 class CalibratedJudge:
-    """A judge for runs with one embedder.
+    """A judge for runs with one embedder; `warnings` say why the vectors of the run are not used.
 
-    Attributes:
-        with_vectors: whether the coefficients for cosines fit the run.
-        warnings: why the vectors of the run are not used.
+    `with_vectors`: whether the coefficients for cosines fit the run.
     """
 
     file: CalibratedJudgeFile
@@ -149,11 +145,7 @@ class CalibratedJudge:
 
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
-    """Return the judge of a file; `embedder` is the full name (`Embedder.name`), None in keyword mode.
-
-    Raises:
-        InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
-    """
+    """Return the judge of a file for an embedder, by its name; None in keyword mode. Raises as `read_judge_file`."""
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
             "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"

@@ -1,7 +1,6 @@
 """A local model of textual entailment: the probability in [0, 1] that a premise entails a hypothesis.
 
-Its folder has the layout of the Hugging Face hub: an ONNX file (see `FILES`) with its external data, `tokenizer.json`
-and `config.json` (`id2label`). The packages of the extra `nli` are imported when a model is loaded.
+Its folder has the layout of the Hugging Face hub. The packages of the extra `nli` are imported when a model is loaded.
 """
 
 import asyncio
@@ -50,9 +49,7 @@ class _Config(BaseModel):
 class EntailmentModel:
     """A model that is ready to use; `labels` are in the order of its outputs.
 
-    Attributes:
-        fingerprint: SHA-256, in hexadecimal, of its files.
-        max_tokens: of a pair, with the tokens that the tokenizer adds.
+    The fingerprint is the SHA-256 of its files. `max_tokens` of a pair include those that the tokenizer adds.
     """
 
     labels: tuple[str, ...]

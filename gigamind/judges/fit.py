@@ -1,7 +1,7 @@
-"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes its file.
+"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes judge files.
 
 Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
-that of unanswerable ones accepted. Removing the notes that answer a query makes an answerable query unanswerable.
+that of unanswerable ones accepted.
 """
 
 import hashlib

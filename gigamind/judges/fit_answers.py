@@ -1,7 +1,4 @@
-"""Fits the thresholds of a `words` judge to human verdicts on claims.
-
-All claims of an answer are in one fold. The figures measure the judge on answers that did not choose the threshold.
-"""
+"""Fits the thresholds of a `words` judge to human verdicts on claims; all claims of an answer are in one fold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

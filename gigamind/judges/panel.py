@@ -82,12 +82,11 @@ class PanelVerdict(Generic[Value]):
 
 @dataclass(frozen=True)
 class ByPanel(Generic[Judgement_co, Value]):
-    """The judgements of the members on one item, and the combined one.
+    """The judgements of the members on one item, and why a member gave none.
 
     Attributes:
-        judgement: None if there is nothing to judge, or the panel is incomplete or tied.
+        judgement: the combined one; None if there is nothing to judge, or the panel is incomplete or tied.
         panel: the votes; None with one model or none.
-        errors: why a member gave no vote.
     """
 
     judgement: Judgement_co | None

@@ -1,7 +1,4 @@
-"""The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags.
-
-A judge's fingerprint decides which runs are comparable. Budget, store, ledger and resuming are the caller's task.
-"""
+"""The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,12 +62,9 @@ class AnswerCase:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A quote given by a model.
+    """A quote given by a model; `note` is the number of the quoted note, from 1, or 0 for the answer.
 
-    Attributes:
-        note: number of the quoted note, from 1; 0 is the answer.
-        quote: the words of the note if proven, else the model's own.
-        proven: it is in the note, without significant changes, and proves something.
+    If it is `proven`, `quote` has the words of the note, else the model's own.
     """
 
     note: int
@@ -122,12 +116,9 @@ class Verdict(Generic[Detail_co]):
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
-    """A judge.
+    """A judge; `kind` is its name in its file and run.json, `scales` are those for certification.
 
-    Attributes:
-        kind: as in its file and run.json.
-        scales: scales for certification.
-        metrics: of a custom judge, one per score; included judges have theirs in the metrics table.
+    A custom judge has its own `metrics`, one per score; those of included judges are in the metrics table.
     """
 
     kind: ClassVar[str]

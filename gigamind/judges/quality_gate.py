@@ -1,7 +1,4 @@
-"""Checks a product's response against a checklist: which questions apply to its feature, and which of them it passes.
-
-The questions are in the judge's file. A yes counts only with a quote that is in the response or its notes.
-"""
+"""Checks a response against the checklist of its feature. A yes counts only with a quote of the response or a note."""
 
 import json
 from collections import Counter

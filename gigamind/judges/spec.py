@@ -1,7 +1,6 @@
 """Reads the definition of a judge that uses a model: its file in `judges/` and its prompt in `prompts/`.
 
-Both, with the schema of the reply, make up the judge's fingerprint: runs with different fingerprints are not
-comparable. Each judge adds its own fields to `LlmJudgeFile`.
+Both, with the schema of the reply, make up the judge's fingerprint: runs with other fingerprints are not comparable.
 """
 
 import json

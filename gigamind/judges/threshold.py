@@ -1,7 +1,7 @@
 """Judges answerability without a model: one score against a threshold; free and deterministic.
 
-For kind `threshold` (seed 4.1), the score is the base_score of the top result by final_score: a link boost never makes
-an unanswerable query look answerable. For kind `answer_score`, it is `Retriever.answer_score`.
+For kind `threshold` (seed 4.1), the score is the base_score of the top result by final_score, which no link boost
+changes. For kind `answer_score`, it is `Retriever.answer_score`.
 """
 
 import hashlib

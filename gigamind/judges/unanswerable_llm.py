@@ -78,10 +78,9 @@ class UnanswerableReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LlmVerdict:
-    """Whether a question is unanswerable over some notes, with the proof.
+    """Whether a question is unanswerable over some notes, by the rule of the judge file, with the proof.
 
     Attributes:
-        unanswerable: by the rule of the judge file.
         reported_unanswerable: by the model's statement; None if there were no notes to judge.
         verified: answerable, with at least one quote that proves something; see `proves`.
         confidence: as the model reported it; None if it reported none or it cannot be read.
@@ -145,10 +144,9 @@ def verdict_of(
 
 
 class PanelJudgement(ByPanel[LlmVerdict, bool]):
-    """The verdicts of a panel on one question.
+    """The verdicts of a panel on one question; the combined one has no confidence.
 
-    Answer and quotes come from the first member that voted with the panel, preferably a proven one; a panel has no
-    confidence.
+    Its answer and quotes come from the first member that voted with the panel, preferably a proven one.
     """
 
 

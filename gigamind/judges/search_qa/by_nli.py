@@ -1,7 +1,7 @@
 """Judges answers by a local model of textual entailment, without an LLM: free, and deterministic on one machine.
 
-Each claim is a hypothesis, and the best passages of the notes are its premises. The guard of the judge of kind `words`
-comes first: a passage that it refuses proves nothing, whatever the model says. See docs/judges.md.
+Each claim is a hypothesis, and the best passages of the notes are its premises. A passage that the guard of the judge
+of kind `words` refuses proves nothing, whatever the model says. See docs/judges.md.
 """
 
 import asyncio
@@ -96,12 +96,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
 
 
 def load_nli(path: Path, model: str = "") -> NliJudge:
-    """Return the judge of a file of kind `nli`; `model` replaces that of the file.
-
-    Raises:
-        InputError: the file or the model cannot be used.
-        ModuleNotFoundError: gigamind was installed without its extra `nli`.
-    """
+    """Return the judge of a file of kind `nli`; `model` replaces its own one. Raises as `load_entailment_model`."""
     file = read_judge_file(path, NliJudgeFile)
     name, beside = model or file.model, path.parent / file.model
     if not name:

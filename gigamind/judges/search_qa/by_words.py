@@ -1,7 +1,7 @@
-"""Judges answers by their words, without a model: free and deterministic.
+"""Judges answers by their words, without a model: free and deterministic. See docs/judges.md.
 
-Each claim is compared with the sentence of the notes that shares most of its words. A guard may refuse it; then a score
-decides. It does not find paraphrased claims, and cannot tell how useful an answer is. See docs/judges.md.
+Each claim is compared with the sentence of the notes that shares most of its words: a guard may refuse it, then a score
+decides.
 """
 
 import asyncio
@@ -47,12 +47,10 @@ RULES_OF_WORDS = 7
 
 
 class FittedScore(BaseModel):
-    """How a threshold was fitted to labelled claims; the figures are cross-validated.
+    """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
 
-    Attributes:
-        claims: labelled claims of the language, of so many `answers`; `supported` of them are.
-        balanced_accuracy: with its 95% interval; of claims whose answer did not choose the threshold.
-        precision, recall: of "supported"; None if undefined.
+    `balanced_accuracy`, with its 95% interval, is that of claims whose answer did not choose the threshold; precision
+    and recall are those of "supported", None if undefined.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,11 +67,9 @@ class FittedScore(BaseModel):
 
 
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`.
+    """A judge file of kind `words`: by language, the score in [0, 1] from which a claim is supported.
 
-    Attributes:
-        min_score: by language, the score from which a claim is supported, in [0, 1].
-        fitted: what `gigamind judge fit answers` measured, by language; empty for other files.
+    `fitted` is what `gigamind judge fit answers` measured; empty for other files.
     """
 
     kind: Literal["words"]

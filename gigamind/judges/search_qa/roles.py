@@ -1,7 +1,6 @@
 """The role of each sentence of an answer: the model reports it, and code only rejects roles that would hide a fact.
 
-A sentence is exempt from being a claim if it says nothing beyond its role: each word is among the few by which answers
-refer to themselves, the question or, in a lead-in, what follows.
+A sentence is no claim if it says nothing beyond its role, by the words for it, or that the notes lack something.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
-A model is believed only about an answer for which it also refuses what code made of the same notes: the claim with its
+It is believed only about an answer for which it also refuses what code made of the same notes: the claim with its
 sentence removed or changed, and canaries, which no text says; and only in a run in which it accepts few canaries.
 """
 

@@ -1,7 +1,6 @@
 """Finds a word of a claim that replaces another word of its source, by its position.
 
-The rule also rejects correct answers that copy a sentence with a synonym in it; the thresholds keep these rare
-(benchmarks/README.md).
+It also rejects correct copies with a synonym in them; the thresholds keep these rare (benchmarks/README.md).
 """
 
 import re

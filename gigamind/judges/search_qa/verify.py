@@ -283,8 +283,7 @@ class Coverage:
     Attributes:
         relevant: whether the model calls it relevant to the question; None if it does not say.
         marked: whether the answer names it, as in `[노트 1]`.
-        relevant_claim: the words of the answer that use it; "" if it is not cited.
-        shown: the words that the model proved to use it; "" if none.
+        relevant_claim, shown: the words of the answer that use it, and those that the model proved to; "" if none.
     """
 
     note_index: int
