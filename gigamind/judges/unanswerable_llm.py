@@ -125,22 +125,19 @@ def verdict_of(
         for place in align_all(quotes, texts).outcomes
     ]
     evidence = tuple(alignment for alignment, _ in proofs)
-    weak: dict[int, Weakness] = {
-        place: why for place, (_, why) in enumerate(proofs) if why is not None
-    }
-    verdict = LlmVerdict(
-        unanswerable=not reply.answered,
+    weak: dict[int, Weakness] = {n: why for n, (_, why) in enumerate(proofs) if why is not None}
+    proven = any(isinstance(place, Aligned) and why is None for place, why in proofs)
+    believed = proven or file.unverified == "as_told"
+    return LlmVerdict(
+        unanswerable=not (reply.answered and believed),
         reported_unanswerable=not reply.answered,
-        verified=False,
+        verified=reply.answered and proven,
         answer=reply.answer,
         confidence=reply.confidence,
         evidence=evidence,
         flagged={n: signs for n, note in enumerate(notes, 1) if (signs := flags(note.text))},
         weak=weak,
     )
-    verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
-    doubted = file.unverified == "unanswerable" and not verified
-    return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
 
 
 class PanelJudgement(ByPanel[LlmVerdict, bool]):

@@ -18,12 +18,7 @@ from gigamind.evidence.stated import stated
 from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.by_words import (
-    RULES_OF_WORDS,
-    Comparison,
-    by_rule,
-    with_quote,
-)
+from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
 from gigamind.judges.search_qa.question import completed

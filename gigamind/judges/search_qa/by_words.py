@@ -17,12 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judgement import (
-    Judgement,
-    PanelOfAnswer,
-    judgement_of,
-    verdict_of,
-)
+from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, judgement_of, verdict_of
 from gigamind.judges.search_qa.passage import Passage, is_row
 from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
 from gigamind.judges.search_qa.reading import Reading

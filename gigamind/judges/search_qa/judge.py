@@ -44,18 +44,10 @@ from gigamind.judges.search_qa.second_look import (
     load_second_look,
     statement_of,
 )
-from gigamind.judges.search_qa.segments.citations import (
-    without_note_names,
-)
+from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
-from gigamind.judges.spec import (
-    LANGUAGES,
-    Language,
-    LlmJudge,
-    fingerprint_of,
-    load_llm_judge,
-)
+from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence

@@ -13,7 +13,7 @@ ReportedRole = Literal[
 ]
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict: rules of proof, of
 # numbers or of utility, or how an answer is split into claims.
-RULES = 11
+RULES = 12
 MOST_CLAIMS = 200
 """Sentences of one call."""
 

@@ -36,10 +36,7 @@ from gigamind.judges.search_qa.reading import (
     key_of,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.substitution import (
-    substitution,
-    substitution_of_row,
-)
+from gigamind.judges.search_qa.substitution import substitution, substitution_of_row
 from gigamind.text import is_particle, sentences
 
 SAME_MATTER = 0.6

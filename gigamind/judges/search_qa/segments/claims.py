@@ -20,7 +20,7 @@ from gigamind.judges.search_qa.segments.citations import (
     without_citations,
 )
 from gigamind.spans import Span
-from gigamind.text import sentences
+from gigamind.text import goes_on, sentences
 
 Role = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source", "other"
@@ -162,11 +162,7 @@ _QUOTED = re.compile(r"[ \t]*>[ \t>]*")
 _LANGUAGE = re.compile(r"[\w+#.-]{0,20}$", re.ASCII)
 _END_OF_LINE = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 _TABLE_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t]*$")
-_ENDED = re.compile(
-    r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
-)
 _BOLD_LEVEL = 7  # lower than headings with six signs
-_MIN_WRAPPED = 30  # characters; a shorter line ends deliberately
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +261,9 @@ class _Reader:
         self._joins = True
 
     def _goes_on(self, before: str, text: str) -> bool:
-        last = before.rpartition("\n")[2]
-        if len(last) < _MIN_WRAPPED or _ENDED.search(last):
-            return False
-        return text[:1].islower() or "가" <= text[:1] <= "힣"
+        # Unlike lines of notes, those of answers are rarely wrapped before a capital letter.
+        is_inside = text[:1].islower() or "가" <= text[:1] <= "힣"
+        return is_inside and goes_on(without_citations(before.rpartition("\n")[2]), text)
 
     def _is_bold_heading(self, text: str) -> bool:
         more = any(
