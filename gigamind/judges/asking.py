@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _
@@ -15,6 +15,15 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
     {"invalid_output", "truncated", "refused", "content_filtered"}
 )
 """Codes of replies that are the model's own doing; the others are of network, budget or user."""
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
+
+
+def once(rows: Sequence[Row], key: Callable[[Row], Key]) -> dict[Key, Row]:
+    """Return the rows by their keys, without those that share their key with another row."""
+    times = Counter(map(key, rows))
+    return {key(row): row for row in rows if times[key(row)] == 1}
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,7 @@ from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.judges.spec import kind_of, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
@@ -45,13 +45,7 @@ def load_judge(
     path = judge_file(str(name))
     kind = kind_of(path)
     if kind not in kinds:
-        raise InputError(
-            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-            " {kinds}.",
-            file=path,
-            kinds=tuple(kinds),
-            kind=kind,
-        )
+        raise wrong_kind(path, kind, tuple(kinds))
     if str(name).startswith(NLI):
         return load_nli(path, str(name).removeprefix(NLI))
     return kinds[kind](path, language)

@@ -13,7 +13,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.asking import Asking, PlannedCall, counted, once
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.segments.citations import citations
@@ -215,9 +215,8 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
             left = [item for item in self.checklist.items if item.id not in entries]
             messages = self._messages(case, left, asking.fence_key)
             reply = await asking.ask(messages, ChecklistReply, fingerprint=mark)
-            counts, known = Counter(entry.id for entry in reply.items), {item.id for item in left}
-            once = (entry for entry in reply.items if counts[entry.id] == 1 and entry.id in known)
-            entries |= {entry.id: entry for entry in once}
+            given = once(reply.items, lambda entry: entry.id)
+            entries |= {item.id: given[item.id] for item in left if item.id in given}
             if len(entries) == len(self.checklist.items):
                 return entries
         text = _(

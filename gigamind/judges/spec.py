@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.llm.settings import ModelSettings
@@ -126,3 +127,14 @@ def read_judge_file(path: Path, model: type[File]) -> File:
 def kind_of(path: Path) -> str:
     """Return the kind of a judge file; InputError if it cannot be read or has none."""
     return read_judge_file(path, _AnyJudgeFile).kind
+
+
+def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
+    """Return the error about a judge file that is of none of these kinds."""
+    return InputError(
+        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+        " {kinds}.",
+        file=path,
+        kinds=kinds,
+        kind=kind,
+    )

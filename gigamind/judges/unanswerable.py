@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
-from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.spec import kind_of, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
 from gigamind.judges.threshold import ThresholdJudge
 
 if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges with models
@@ -38,10 +37,4 @@ def load_question_judge(
         from gigamind.judges.unanswerable_llm import load_model_judge
 
         return load_model_judge(path, language)
-    raise InputError(
-        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-        " {kinds}.",
-        file=path,
-        kinds=get_args(UnanswerableMode),
-        kind=kind,
-    )
+    raise wrong_kind(path, kind, get_args(UnanswerableMode))

@@ -16,10 +16,8 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
-    Ballot,
     ByPanel,
     PanelJudgeFile,
-    PanelVerdict,
     Vote,
     collect_votes,
     decide_binary,
@@ -209,30 +207,19 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
         ballot = await collect_votes(self.file, first.model, ask)
         panel = decide_binary(ballot.votes, ballot.members, self.file)
         by_member = {name: verdicts[name] for name in ballot.members if name in ballot.votes}
-        together = self._together(panel, by_member, ballot)
-        return PanelJudgement(together, panel, by_member, ballot.errors)
-
-    def _together(
-        self,
-        panel: PanelVerdict[bool],
-        by_member: Mapping[PanelMember, LlmVerdict],
-        ballot: Ballot[bool],
-    ) -> LlmVerdict | None:
-        if panel.value is None:
-            return None
-        verdicts = by_member.values()
-        agreeing = [verdict for verdict in verdicts if verdict.unanswerable == panel.value]
+        voted = list(by_member.values())
         reported = {
-            member: Vote(verdict.reported_unanswerable is not False)
-            for member, verdict in by_member.items()
+            name: Vote(verdict.reported_unanswerable is not False)
+            for name, verdict in by_member.items()
         }
-        return replace(
+        agreeing = [verdict for verdict in voted if verdict.unanswerable == panel.value]
+        whole = panel.value is not None and replace(
             max(agreeing, key=lambda verdict: verdict.verified),
-            unanswerable=panel.value,
             reported_unanswerable=decide_binary(reported, ballot.members, self.file).value,
-            verified=2 * sum(verdict.verified for verdict in verdicts) > len(verdicts),
+            verified=2 * sum(verdict.verified for verdict in voted) > len(voted),
             confidence=None,
         )
+        return PanelJudgement(whole or None, panel, by_member, ballot.errors)
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:

@@ -194,15 +194,6 @@ def why_unsupported(text: str, passages: Sequence[Passage]) -> Doubt | Literal["
     return None if Reading(text).content <= Reading(f"{whole.heading}\n{said}").content else "added"
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A sentence of a note that may serve as a quote; `answered`: how many of the question's words it has."""
-
-    note: int
-    row: NoteSentence
-    answered: float
-
-
 def _under_headers(rows: Sequence[NoteSentence]) -> Iterator[NoteSentence]:
     """Yield sentences for comparison: a table row includes the words of its header, which states nothing by itself."""
     for table, group in groupby(rows, key=lambda row: is_row(row.text)):
@@ -222,12 +213,12 @@ class Lines:
 
     def __init__(self, notes: Sequence[Source], question: Asked | None) -> None:
         """Take the question for an answer of one sentence, which it may complete."""
-        self._lines: list[_Line] = []
+        self._lines: list[tuple[int, NoteSentence, float]] = []
         for number, note in enumerate(notes, start=1):
             for row in _under_headers(sentences_of(note.text)):
                 around = f"{note.title}\n{row.heading}\n{row.text}"
                 answered = question.answered(around) if question else None
-                self._lines.append(_Line(number, row, answered or 0.0))
+                self._lines.append((number, row, answered or 0.0))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
@@ -238,15 +229,17 @@ class Lines:
         reading = Reading(without_note_names(claim.piece.text))
         asks = is_question(claim.piece.text)
 
-        def rank(line: _Line) -> tuple[bool, int, float, int, bool]:
-            row, cited = line.row, line.note in claim.piece.cited
+        def rank(line: tuple[int, NoteSentence, float]) -> tuple[bool, int, float, int, bool]:
+            number, row, answered = line
             shared = len(reading.content & row.content)
-            return row.states or asks, shared, line.answered, -len(row.content), cited
+            cited = number in claim.piece.cited
+            return row.states or asks, shared, answered, -len(row.content), cited
 
         sharing = (
             line
             for line in self._lines
-            if not reading.content.isdisjoint(line.row.content)
-            and not reading.is_foreign_to(is_korean=line.row.is_korean)
+            if not reading.content.isdisjoint(line[1].content)
+            and not reading.is_foreign_to(is_korean=line[1].is_korean)
         )
-        return [(line.note, line.row.text) for line in nlargest(count, sharing, key=rank)]
+        best = nlargest(count, sharing, key=rank)
+        return [(number, row.text) for number, row, _answered in best]

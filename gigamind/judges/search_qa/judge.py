@@ -19,7 +19,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.result import is_same_place
 from gigamind.i18n import _
-from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted, once
 from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import (
@@ -155,9 +155,8 @@ class Questions:
         findings: dict[int, ClaimFinding] = {}
 
         def missing(ids: Sequence[int], reply: ClaimsReply) -> list[int]:
-            times = Counter(finding.id for finding in reply.claims)
-            once = (finding for finding in reply.claims if times[finding.id] == 1)
-            findings.update({finding.id: finding for finding in once if finding.id in ids})
+            given = once(reply.claims, lambda finding: finding.id)
+            findings.update((number, given[number]) for number in ids if number in given)
             return [number for number in ids if number not in findings]
 
         first, *others = self.batches()

@@ -52,12 +52,8 @@ class NoteSentence:
 @lru_cache(maxsize=64)  # notes; each is compared with several answers
 def sentences_of(note: str) -> tuple[NoteSentence, ...]:
     """Return the sentences of a note across line wraps, with headings, and at the end the parts that are not stated."""
-    text, written, heading, found = (
-        unwrapped(stated(note)),
-        unwrapped(note),
-        "",
-        list[NoteSentence](),
-    )
+    text, written = unwrapped(stated(note)), unwrapped(note)
+    heading, found = "", list[NoteSentence]()
     for span in sentences(text):
         sentence = span.slice(text)
         if is_heading := bool(HEADING.fullmatch(sentence)):

@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
 
 ReportedVerdict = Literal["supported", "contradicted", "not_found"]
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 ReportedRole = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"
 ]

@@ -55,10 +55,7 @@ _TOPIC = re.compile(
 _FEWEST_ASKED = 2  # minimum number of words of the question that make a statement
 _FEWEST_OF_CLAUSE = 3  # words; fewer after a comma, such as a country after its town, state nothing
 _MOST_NAMED = 3  # words of an abstention beyond its own and the question's
-_RETOLD, _FEWEST_RETOLD = (
-    0.6,
-    2,
-)  # share and number of a note sentence's words in an abstention that retells it
+_RETOLD, _FEWEST_RETOLD = 0.6, 2  # share and number of a note sentence's words that retell it
 _ANSWERS = re.compile(r"\W*(?:yes|no|네|예|아니요|아니오|아뇨)\b\s*[,.]", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(?:who|what|when|where|why|which|how)|누구|누가|무엇|무슨|뭐|언제|어디|몇|며칠|얼마|왜|어떻|어떤|어느",

@@ -17,7 +17,7 @@ from pydantic import Field
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
-from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted, once
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.question import sentences_of
@@ -240,12 +240,10 @@ class SecondLook:
             if error.code not in OF_THE_REPLY:
                 raise
             return [None] * len(statements)  # an unusable reply confirms nothing
-        answers: dict[int, list[bool]] = {}
-        for look in reply.looks:
-            # A reply that lists unsupported words contradicts "said".
-            answers.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
-        per_statement = (answers.get(number, []) for number in range(1, len(statements) + 1))
-        return [given[0] if len(given) == 1 else None for given in per_statement]
+        looks = once(reply.looks, lambda look: look.id)
+        # A reply that lists unsupported words contradicts "said".
+        said = {number: look.said and not look.unsaid.strip() for number, look in looks.items()}
+        return [said.get(number) for number in range(1, len(statements) + 1)]
 
 
 def load_second_look(language: Language, model: str) -> SecondLook:

@@ -12,6 +12,7 @@ from typing import Literal
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
+from gigamind.judges.asking import once
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support, passage_of
@@ -19,6 +20,7 @@ from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sente
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
+    ClaimVerdict,
     NoteUse,
     Omission,
     ProofRules,
@@ -32,7 +34,6 @@ from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.prompting.fences import Source
 
-ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Doubt = (
     Literal[
         "no_such_note",
@@ -305,8 +306,7 @@ def coverage(
     verifier: Verifier,
 ) -> tuple[Coverage, ...]:
     """Return every note in order, with known titles; a note that the model lists twice counts as not listed."""
-    numbers = [use.note_index for use in uses]
-    by_note = {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
+    by_note = once(uses, lambda use: use.note_index)
     marked = {number for piece in pieces for number in piece.cited}
     coverages: list[Coverage] = []
     for number, note in enumerate(notes, start=1):

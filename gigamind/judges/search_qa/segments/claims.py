@@ -172,11 +172,20 @@ class Line:
     span: Span
     shape: Shape
     text: str = ""
+    level: int = 0  # of a heading
+
+    def is_over(self, below: "Line | None") -> bool:
+        """Return whether it may be the heading of the line below it."""
+        return below is not None and (below.shape != "heading" or below.level > self.level)
 
 
 def lines_of(answer: str) -> list[Line]:
-    """Return the lines with text, in order."""
-    return _Reader(answer).read()
+    """Return the lines with text, in order; a heading with nothing below it counts as a statement."""
+    found = _Reader(answer).read()
+    return [
+        line if line.shape != "heading" or line.is_over(below) else replace(line, shape="prose")
+        for line, below in zip(found, (*found[1:], None), strict=False)
+    ]
 
 
 class _Reader:
@@ -186,40 +195,24 @@ class _Reader:
         starts = (0, *(end.end() for end in ends))
         stops = (*(end.start() for end in ends), len(answer))
         self._raw = [Span(start, stop) for start, stop in zip(starts, stops, strict=True)]
-        self._levels: dict[int, int] = {}  # of headings, by their start
         self._found: list[Line] = []
         self._at = 0
         self._joins = False  # whether the next line may continue the last one
 
     def read(self) -> list[Line]:
         while self._at < len(self._raw):
-            self._read_next()
-        following = (*self._found[1:], None)
-        return [self._checked(*pair) for pair in zip(self._found, following, strict=False)]
-
-    def _checked(self, line: Line, following: Line | None) -> Line:
-        """Return the line; a heading with nothing below it, or a heading of its own level, counts as a statement."""
-        if line.shape != "heading":
-            return line
-        over = following is not None and (
-            following.shape != "heading"
-            or self._levels[following.span.start] > self._levels[line.span.start]
-        )
-        return line if over else replace(line, shape="prose")
+            text = self._text(self._at)
+            if fence := _FENCE.match(text):
+                self._read_fence(fence)
+            elif self._is_table(text):
+                self._read_table()
+            else:
+                self._read_line(text)
+            self._at += 1
+        return self._found
 
     def _text(self, index: int) -> str:
         return self._raw[index].slice(self._answer) if index < len(self._raw) else ""
-
-    def _read_next(self) -> None:
-        text = self._text(self._at)
-        if fence := _FENCE.match(text):
-            self._read_fence(fence)
-        elif self._is_table(text):
-            self._joins = False
-            self._read_table()
-        else:
-            self._read_line(text)
-            self._at += 1
 
     def _is_table(self, text: str) -> bool:
         rule = self._text(self._at + 1)
@@ -228,55 +221,38 @@ class _Reader:
         return len(_cells(text)) == len(_cells(rule))
 
     def _read_line(self, text: str) -> None:
+        joins, self._joins = self._joins, False
         if not text.strip() or _RULE.match(text):
-            self._joins = False
-        elif heading := _HEADING.match(text):
-            self._add("heading", heading.end(), heading[0].count("#"))
-            self._joins = False
-        elif self._is_bold_heading(text):
-            self._add("heading", 0, _BOLD_LEVEL)
-            self._joins = False
-        elif item := _ITEM.match(text):
-            self._add("item", item.end())
-            self._joins = True
+            return
+        if heading := _HEADING.match(text):
+            self._add(self._at, "heading", heading.end(), level=heading[0].count("#"))
+        elif _BOLD_ALONE.match(text) and any(self._text(self._at + at).strip() for at in (1, 2)):
+            self._add(self._at, "heading", level=_BOLD_LEVEL)
         else:
-            quoted = _QUOTED.match(text)
-            self._add_prose(text, quoted.end() if quoted else 0)
+            self._joins, item = True, _ITEM.match(text)
+            marker = item or _QUOTED.match(text)
+            begin = marker.end() if marker else 0
+            last = self._found[-1] if joins and self._found and not item else None
+            if last and _is_wrapped(last.span.slice(self._answer), text[begin:].lstrip()):
+                end = self._raw[self._at].start + len(text.rstrip())
+                self._found[-1] = Line(Span(last.span.start, end), last.shape)
+            else:
+                self._add(self._at, "item" if item else "prose", begin)
 
-    def _add(self, shape: Shape, begin: int, level: int = 0) -> None:
-        raw = self._raw[self._at]
-        text = self._text(self._at)[begin:]
+    def _add(
+        self, index: int, shape: Shape, begin: int = 0, *, level: int = 0, cells: str = ""
+    ) -> None:
+        text = self._text(index)[begin:]
         if text.strip():
-            start = raw.start + begin + len(text) - len(text.lstrip())
-            self._levels[start] = level
-            self._found.append(Line(Span(start, start + len(text.strip())), shape))
-
-    def _add_prose(self, text: str, begin: int) -> None:
-        last = self._found[-1] if self._joins and self._found else None
-        if last and self._goes_on(last.span.slice(self._answer), text[begin:].lstrip()):
-            end = self._raw[self._at].start + len(text.rstrip())
-            self._found[-1] = Line(Span(last.span.start, end), last.shape)
-        else:
-            self._add("prose", begin)
-        self._joins = True
-
-    def _goes_on(self, before: str, text: str) -> bool:
-        # Unlike lines of notes, those of answers are rarely wrapped before a capital letter.
-        is_inside = text[:1].islower() or "가" <= text[:1] <= "힣"
-        return is_inside and goes_on(without_citations(before.rpartition("\n")[2]), text)
-
-    def _is_bold_heading(self, text: str) -> bool:
-        more = any(
-            self._text(index).strip()
-            for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
-        )
-        return more and bool(_BOLD_ALONE.match(text))
+            start = self._raw[index].start + begin + len(text) - len(text.lstrip())
+            span = Span(start, start + len(text.strip()))
+            self._found.append(Line(span, shape, cells, level))
 
     def _read_fence(self, opening: re.Match[str]) -> None:
         self._joins = False
         fence, language = opening[1], opening[2].lower()
         if not _LANGUAGE.match(language) or not _ATTRIBUTES.match(opening[3]):
-            self._add("prose", opening.start(2))
+            self._add(self._at, "prose", opening.start(2))
         first = self._at = self._at + 1
         close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
         while self._at < len(self._raw) and not close.match(self._text(self._at)):
@@ -288,33 +264,33 @@ class _Reader:
             if span.slice(self._answer).strip():
                 self._found.append(Line(span, "code"))
         self._joins = False
-        self._at += 1
 
     def _read_table(self) -> None:
+        self._joins = False
         header, names = self._at, _cells(self._text(self._at))
         place, filled = len(self._found), set[int]()
-        self._at += 2
-        while self._at < len(self._raw) and "|" in self._text(self._at):
+        self._at += 1
+        while "|" in self._text(self._at + 1):
+            self._at += 1
             cells = _cells(self._text(self._at))
             filled |= {column for column, cell in enumerate(cells) if cell}
-            self._add_row(self._at, [*names, *[""] * len(cells)], cells)
-            self._at += 1
+            named = zip([*names, *[""] * len(cells)], cells, strict=False)
+            self._add_row(
+                self._at, [f"{name}: {cell}" if name and cell else cell for name, cell in named]
+            )
         if any(name and column not in filled for column, name in enumerate(names)):
-            self._add_row(header, [""] * len(names), names, place)
+            self._add_row(header, names)
+            self._found.insert(place, self._found.pop())
 
-    def _add_row(
-        self, index: int, names: list[str], cells: list[str], place: int | None = None
-    ) -> None:
-        shown = [
-            f"{name}: {cell}" if name else cell
-            for name, cell in zip(names, cells, strict=False)
-            if cell
-        ]
-        if shown:
-            text = self._text(index)
-            start = self._raw[index].start + len(text) - len(text.lstrip())
-            row = Line(Span(start, start + len(text.strip())), "row", "; ".join(shown))
-            self._found.insert(len(self._found) if place is None else place, row)
+    def _add_row(self, index: int, cells: Sequence[str]) -> None:
+        if any(cells):
+            self._add(index, "row", cells="; ".join(filter(None, cells)))
+
+
+def _is_wrapped(before: str, text: str) -> bool:
+    # Unlike lines of notes, those of answers are rarely wrapped before a capital letter.
+    is_inside = text[:1].islower() or "가" <= text[:1] <= "힣"
+    return is_inside and goes_on(without_citations(before.rpartition("\n")[2]), text)
 
 
 def _cells(row: str) -> list[str]:
