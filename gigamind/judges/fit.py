@@ -95,7 +95,7 @@ def label(
 ) -> list[Labelled]:
     """Return rows in the order of the queries; the row without a query's notes follows the query's own row.
 
-    Such a row can be mislabelled: another note may answer the query, too. Raises EmbeddingError, IndexingError.
+    Its label can be wrong: another note may answer the query, too. Raises EmbeddingError, IndexingError.
     """
     known = sum(not query.item.answerable for query in queries)
     few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)

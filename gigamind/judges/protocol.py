@@ -118,7 +118,7 @@ class Verdict(Generic[Detail_co]):
 class Judge(ABC, Generic[Case_contra, Detail_co]):
     """A judge; `kind` is its name in its file and run.json, `scales` are those for certification.
 
-    A custom judge has its own `metrics`, one per score; those of included judges are in the metrics table.
+    A custom judge has its own `metrics`, one per score; included judges have theirs in the metrics table.
     """
 
     kind: ClassVar[str]

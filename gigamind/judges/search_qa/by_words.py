@@ -44,8 +44,8 @@ RULES_OF_WORDS = 7
 class FittedScore(BaseModel):
     """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
 
-    `balanced_accuracy`, with its 95% interval, is that of claims whose answer did not choose the threshold; precision
-    and recall are those of "supported", None if undefined.
+    No claim chose the threshold that it measures. `balanced_accuracy` has a 95% interval; precision and recall concern
+    "supported" and are None if undefined.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class FittedScore(BaseModel):
 class WordsJudgeFile(JudgeFile):
     """A judge file of kind `words`: by language, the score in [0, 1] from which a claim is supported.
 
-    `fitted` is what `gigamind judge fit answers` measured; empty for other files.
+    `fitted`: the figures of `gigamind judge fit answers`; empty for other files.
     """
 
     kind: Literal["words"]

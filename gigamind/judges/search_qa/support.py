@@ -250,7 +250,7 @@ def support(
 ) -> Support:
     """Return how a passage supports a claim, given in Markdown with its citations.
 
-    `title` and `note` are those of the passage. Numbers of the `question` do not count as added by the claim. `asked`
+    The passage has this `title` and `note`. Numbers of the `question` do not count as added by the claim. `asked`
     completes a short answer; None for a sentence among others.
     """
     claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
