@@ -288,6 +288,31 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
 
 
 def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
+    """Yield the amounts of a text; "1 hour 30 minutes" is one amount, 90 minutes."""
+    last: tuple[Span, Number] | None = None
+    for span, number in _single_amounts(text):
+        both = _sum_of_units(last[1], number) if last else None
+        if last and both and not text[last[0].end : span.start].strip():
+            last = Span(last[0].start, span.end), both
+            continue
+        if last:
+            yield last
+        last = span, number
+    if last:
+        yield last
+
+
+def _sum_of_units(number: Number, behind: Number) -> Number | None:
+    large, small = _in_smallest_unit(number), _in_smallest_unit(behind)
+    if not (large and small) or large[1] != small[1]:
+        return None
+    factor = _EQUAL[behind.unit][0]
+    is_smaller = factor < _EQUAL[number.unit][0]
+    total = (large[0] + small[0]) / factor
+    return Number(f"{total.normalize():f}", behind.unit) if is_smaller else None
+
+
+def _single_amounts(text: str) -> Iterator[tuple[Span, Number]]:
     at = 0
     while match := _AMOUNT.search(text, at):
         start, value, end = match.start(), *_sum(text, match)

@@ -9,7 +9,7 @@ from typing import Literal
 from gigamind.evidence.clause import sentences_around
 from gigamind.spans import Span
 
-Contradiction = Literal["number", "negation", "polarity", "roles", "question", "reported"]
+Contradiction = Literal["number", "negation", "polarity", "limit", "roles", "question", "reported"]
 
 Refusal = Literal[
     "new_name", "new_number", "other_word", "other_sentence", "other_limits", "other_question"

@@ -179,6 +179,27 @@ def _drops(change: Change) -> bool:
     return pair is not None and key_of(pair[0].text) == key_of(pair[1].text)
 
 
+_EXCEPT = re.compile(
+    r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
+    r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
+)
+_LONGEST = 20  # maximum length of an excepted word
+
+
+def is_unlimited(claim: Reading, source: Reading) -> bool:
+    """Return whether a claim says of all, or of what is excepted, what its source says of some."""
+    if claim.denials or _EXCEPT.search(claim.text):
+        return False
+    if ONLY.search(source.text) and not ONLY.search(claim.text):
+        return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
+    excepted: set[str] = set()
+    for match in _EXCEPT.finditer(source.text):
+        before = source.text[max(0, match.start() - _LONGEST) : match.start()].split()
+        excepted |= Reading(match["en"] or "".join(before[-1:])).content
+    is_excepted = bool(excepted) and excepted <= claim.content <= source.content
+    return bool(excepted) and (is_excepted or bool(_ALL.search(claim.text)))
+
+
 def changes_number_word(changes: Sequence[Change]) -> bool:
     """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
     pairs = (one.pair for one in changes if one.pair)
@@ -279,6 +300,7 @@ def support(
     if own >= SAME_MATTER:
         rules: dict[Contradiction, bool] = {
             "number": by_number != "number" and changes_number_word(changes),
+            "limit": is_unlimited(claim, source),
             "polarity": any(are_opposed(*one.texts) for one in changes if one.is_short),
             "roles": swaps_roles(claim, source),
         }

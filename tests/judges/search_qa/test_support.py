@@ -46,6 +46,12 @@ CONTRADICTED = [
     ),
     ("polarity", "Revenue decreased last year.", "Revenue increased last year."),
     ("polarity", "The cache is enabled by default.", "The cache is disabled by default."),
+    ("limit", "모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
+    ("limit", "어느 지점에서나 짐을 맡길 수 있습니다.", "서울 지점에서만 짐을 맡길 수 있습니다."),
+    ("limit", "인턴은 장비를 받습니다.", "인턴을 제외한 직원은 장비를 받습니다."),
+    ("limit", "All staff get a laptop.", "All staff except interns get a laptop."),
+    ("limit", "Interns get a laptop.", "All staff except interns get a laptop."),
+    ("limit", "Everyone may delete notes.", "Only admins may delete notes."),
     ("roles", "영희가 철수에게 보고한다.", "철수가 영희에게 보고한다."),
     ("roles", "회사가 직원을 고소했다.", "직원이 회사를 고소했다."),
     ("roles", "자료를 부산에서 서울로 옮긴다.", "자료를 서울에서 부산으로 옮긴다."),
@@ -80,24 +86,10 @@ def test_a_sentence_that_says_something_else_contradicts(kind, claim, passage):
         ("Bob reports to Alice.", "Alice reports to Bob."),
         ("Globex acquired Initech.", "Initech acquired Globex."),
         ("The train goes from Porto to Lisbon.", "The train goes from Lisbon to Porto."),
-        ("모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
-        ("Everyone may delete notes.", "Only admins may delete notes."),
     ],
 )
-def test_words_in_the_place_of_others_are_refused(claim, passage):
+def test_two_words_of_an_english_copy_in_each_others_place_are_refused(claim, passage):
     assert supported_by(claim, passage).refusal == "other_word"
-
-
-@pytest.mark.each(
-    "claim, passage",
-    [
-        ("어느 지점에서나 짐을 맡길 수 있습니다.", "서울 지점에서만 짐을 맡길 수 있습니다."),
-        ("인턴은 장비를 받습니다.", "인턴을 제외한 직원은 장비를 받습니다."),
-        ("All staff get a laptop.", "All staff except interns get a laptop."),
-    ],
-)
-def test_other_limits_than_those_of_the_source_are_refused(claim, passage):
-    assert supported_by(claim, passage).refusal == "other_limits"
 
 
 @pytest.mark.each(
@@ -122,6 +114,7 @@ def test_a_negated_auxiliary_or_short_korean_verb_contradicts(claim, passage):
         ("15일 안에 신청해야 한다.", "2주 안에 신청해야 한다.", ("number",)),
         ("금리는 0.5%p 올랐다.", "금리는 0.5퍼센트포인트 올랐다.", ()),
         ("금리는 0.5%p 올랐다.", "금리는 0.7%p 올랐다.", ("number",)),
+        ("회의는 90분이다.", "회의는 1시간 30분이다.", ()),
         ("The trial lasts two weeks.", "The trial lasts 14 days.", ()),
         ("The trial lasts 18 months.", "The trial lasts one year.", ("number",)),
     ],
