@@ -30,6 +30,7 @@ from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
 from gigamind.judges.calibrated import CalibratedJudgeFile
 from gigamind.judges.fit import (
+    HEAD,
     LabelledCollection,
     fit_judge,
     label_collection,
@@ -87,7 +88,7 @@ def main() -> None:
         for collection, leave_out in made:
             labelled.append(label(collection, settings, leave_out))
             print(f"{collection.name}: {len(labelled[-1].rows)} queries over {collection.size}")
-    write_judge_file(arguments.out, fit(labelled), ABOUT.strip().splitlines())
+    write_judge_file(arguments.out, fit(labelled), (*HEAD, *ABOUT.splitlines()))
 
 
 def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:

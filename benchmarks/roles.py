@@ -14,8 +14,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from gigamind.judges.search_qa.abstention import is_abstention
-from gigamind.judges.search_qa.roles import Roles
+from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.prompting.fences import Source
 

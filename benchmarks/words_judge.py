@@ -91,13 +91,12 @@ PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
         ("changes_number_word", lambda *_: False),
     ),
     "negation": (("negates_otherwise", lambda *_: None),),
-    "limits": (("limits_differ", lambda *_: False), ("is_unlimited", lambda *_: False)),
+    "limits": (("limits_differ", lambda *_: False),),
     "names": (("has_new_name", lambda *_: False),),
     "roles": (("swaps_roles", lambda *_: False),),
     "question, reported": (("contradiction_of_form", lambda *_: None),),
     "substitution": (
         ("substitution", lambda *_: None),
-        ("substitution_in_item", lambda *_: None),
         ("substitution_of_row", lambda *_: None),
     ),
 }

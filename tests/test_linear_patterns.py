@@ -44,7 +44,7 @@ LOCALS = {
     "datasets/question_forms.py": {"shape": r"[?？]$|(?:는가|은가|인가|나요)$"},
     "evidence/normalize.py": {"line": "^>", "inline": "`+"},  # its results are globals
     "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
-    "judges/search_qa/segments/lines.py": {"fence": "```"},
+    "judges/search_qa/segments/claims.py": {"fence": "```"},
     "llm/faults.py": {"name": "max_tokens"},
     "messages.py": {"parts": ["", "{}", ": no ", "{#}", " of ", "{w}", ""]},
     "metrics/spec.py": {"parts": ["recall_at_", "{k}", "_ceiling"]},

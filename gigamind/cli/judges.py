@@ -94,7 +94,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
     """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import tables, write_judge_file
+    from gigamind.judges.fit import HEAD, tables, write_judge_file
 
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
@@ -105,7 +105,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
             vaults=len(options.notes),
         )
     fitted, warnings = _fitted(options)
-    write_judge_file(options.out, fitted)
+    write_judge_file(options.out, fitted, HEAD)
     columns = {name: calibration.reliability for name, calibration in tables(fitted).items()}
     show_result(fitted, lambda: _show_fit(columns, options.out))
     show_warning_lines(plain_console(stderr=True), warnings)
@@ -176,7 +176,8 @@ def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
     """Fit the thresholds of a `words` judge to labelled claims, and show its accuracy on held-out answers."""
     from gigamind.cli.show import plain_console, show_warning_lines
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit_answers import fit_answers, labelled_answers, write_words_file
+    from gigamind.judges.fit import write_judge_file
+    from gigamind.judges.fit_answers import HEAD, fit_answers, labelled_answers
     from gigamind.judges.load import judge_file
     from gigamind.judges.search_qa.by_words import WordsJudgeFile
     from gigamind.judges.spec import read_judge_file
@@ -186,7 +187,7 @@ def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
     file = read_judge_file(judge_file(str(options.judge)), WordsJudgeFile)
     labelled, problems = labelled_answers(options.dataset, options.notes)
     fitted = fit_answers(labelled, file)
-    write_words_file(options.out, fitted)
+    write_judge_file(options.out, fitted, HEAD)
     show_result(fitted, lambda: _show_fit(fitted.fitted, options.out))
     show_warning_lines(plain_console(stderr=True), problems)
 

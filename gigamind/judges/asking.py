@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _
@@ -15,6 +15,15 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
     {"invalid_output", "truncated", "refused", "content_filtered"}
 )
 """Codes of replies that are the model's own doing; the others are of network, budget or user."""
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
+
+
+def once(rows: Sequence[Row], key: Callable[[Row], Key]) -> dict[Key, Row]:
+    """Return the rows by their keys, without those that share their key with another row."""
+    times = Counter(map(key, rows))
+    return {key(row): row for row in rows if times[key(row)] == 1}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,15 +40,14 @@ class PanelMember:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Access to the models for the judgement of one item.
+    """Access to the models for the judgement of one item; the first of `models` is the default.
 
     Attributes:
-        models: name -> model; the first one is the default.
         fence_key: secret key of the fences around third-party texts.
         fresh: send a new request even if a reply is stored.
         shorter: advice for prompts that exceed the model's context.
-        unread: count of reply parts that could not be read, by field; see `unread_in`.
-        store: keeps what judges without an LLM compute; see `stored`.
+        unread: count of reply parts that could not be read, by field.
+        store: keeps what judges without an LLM compute.
     """
 
     models: Mapping[str, Asked]
@@ -67,11 +75,7 @@ class Asking:
         member: PanelMember | None = None,
         max_tokens: int | None = None,
     ) -> Reply:
-        """Return a validated reply of a panel member, by default the first one; see `LanguageModel.ask`.
-
-        Raises:
-            LlmError: the member gave no usable reply.
-        """
+        """Return a validated reply of a panel member, by default the first; raise LlmError without a usable one."""
         voter = member or self.first
         try:
             answer = await self.models[voter.model].ask(
@@ -96,11 +100,7 @@ class Asking:
     ) -> Record:
         """Return what `make` returns, in JSON values, or the stored result of an earlier run.
 
-        Args:
-            request: everything that determines the result, in JSON values.
-
-        Raises:
-            LlmError: raised by `make`, or nothing is stored in the store mode `replay`.
+        `request` is everything that determines it. Raises LlmError if `make` does, or the mode `replay` finds none.
         """
 
         async def made() -> tuple[Record, Record]:
@@ -116,12 +116,10 @@ _JUDGING = _("judging")
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A request that judging a case would send.
+    """A request that judging a case would send, for `what`; its `max_tokens` is not used.
 
     Attributes:
-        request: its `max_tokens` is not used.
         least, most: tokens of the reply.
-        what: the purpose of the request.
         model: the model that receives it, if not those that vote.
         certain: whether it is always sent; otherwise it counts only for the upper end of an estimate.
     """

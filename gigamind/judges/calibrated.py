@@ -3,8 +3,7 @@
     log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
 
 The last term is the prior of Bayes' rule: the best of n irrelevant notes looks better the larger n is. In keyword mode,
-n counts the notes that share a word with the query, because no others can be found; with vectors, all notes. The judge
-cannot distinguish a note that answers from one on the same topic that does not; `unanswerable_llm` does.
+n counts the notes that share a word with the query; with vectors, all notes. A near miss looks answerable.
 """
 
 import math
@@ -48,10 +47,7 @@ class Coefficient(_Table):
 class Reliability(_Table):
     """Cross-validated quality of a fit; unanswerable is the positive class of F1 and FAR.
 
-    Attributes:
-        queries: number judged, left-out ones included; a query over several vaults counts once for each.
-        left_out: answerable queries repeated with their notes removed, which makes them unanswerable.
-        false_refusals: answerable queries judged unanswerable / answerable queries.
+    `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.
     """
 
     queries: Annotated[int, Field(ge=1)]
@@ -102,13 +98,9 @@ class Collection(_Table):
 
 
 class CalibratedJudgeFile(JudgeFile):
-    """A judge file of kind `calibrated`.
+    """A judge file of kind `calibrated`; `cosine` and `cross` were fitted for the embedder with this name and version.
 
-    Attributes:
-        rules: version of the rules that it was fitted with.
-        min_probability: queries with a lower probability of being answerable are unanswerable.
-        embedder: full name and version of the embedder that `cosine` and `cross` were fitted for.
-        cross: for queries in another language than their nearest note; without it, `cosine` applies to them, too.
+    Without `cross`, `cosine` applies to queries in another language than their nearest note, too.
     """
 
     kind: Literal["calibrated"]
@@ -137,11 +129,9 @@ class CalibratedJudgeFile(JudgeFile):
 
 @dataclass(frozen=True, slots=True)
 class CalibratedJudge:
-    """A judge for runs with one embedder.
+    """A judge for runs with one embedder; `warnings` say why the vectors of the run are not used.
 
-    Attributes:
-        with_vectors: whether the coefficients for cosines fit the run.
-        warnings: why the vectors of the run are not used.
+    `with_vectors`: whether the coefficients for cosines fit the run.
     """
 
     file: CalibratedJudgeFile
@@ -155,11 +145,7 @@ class CalibratedJudge:
 
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
-    """Return the judge of a file; `embedder` is the full name (`Embedder.name`), None in keyword mode.
-
-    Raises:
-        InputError: the file cannot be read, has unknown fields, or was fitted with outdated rules.
-    """
+    """Return the judge of a file for an embedder, by its name; None in keyword mode. Raises as `read_judge_file`."""
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
             "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
@@ -188,10 +174,7 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> Answerabil
     """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
 
     The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
-    nothing is found.
-
-    Raises:
-        ValueError: the judge weighs cosines, but the signals come from keyword mode.
+    nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
     """
     if not signals.matched:
         return AnswerabilityVerdict(True, 0.0, signals.cross_lingual)  # noqa: FBT003
@@ -201,11 +184,7 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> Answerabil
 
 
 def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
-    """Return the probability of an answer in [0, 1], by the coefficients that fit the query.
-
-    Raises:
-        ValueError: a signal of the coefficients is missing.
-    """
+    """Return the probability of an answer in [0, 1]; raise ValueError if a signal is missing."""
     if not with_vectors or file.cosine is None:
         calibration, size = file.keyword, size_of(signals, vectors=False)
     else:

@@ -1,7 +1,6 @@
 """A local model of textual entailment: the probability in [0, 1] that a premise entails a hypothesis.
 
-Its folder has the layout of the Hugging Face hub: an ONNX file (see `FILES`) with its external data, `tokenizer.json`
-and `config.json` (`id2label`). The packages of the extra `nli` are imported when a model is loaded.
+Its folder has the layout of the Hugging Face hub. The packages of the extra `nli` are imported when a model is loaded.
 """
 
 import asyncio
@@ -48,12 +47,9 @@ class _Config(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class EntailmentModel:
-    """A model that is ready to use.
+    """A model that is ready to use; `labels` are in the order of its outputs.
 
-    Attributes:
-        labels: in the order of its outputs; see `Probabilities`.
-        fingerprint: SHA-256, in hexadecimal, of its files.
-        max_tokens: of a pair, with the tokens that the tokenizer adds.
+    The fingerprint is the SHA-256 of its files. `max_tokens` of a pair include those that the tokenizer adds.
     """
 
     labels: tuple[str, ...]
@@ -68,12 +64,9 @@ class EntailmentModel:
         return len(self._tokenizer.encode(premise, hypothesis)) <= share * self.max_tokens
 
     async def probabilities(self, pairs: Sequence[Pair]) -> list[Probabilities]:
-        """Return the probabilities of pairs that fit, in their order; pairs of similar length are run together.
+        """Return the probabilities of pairs that fit, in their order; raise LlmError if the model fails.
 
-        With a quantised model, the probabilities of a pair depend slightly on the pairs that are run with it.
-
-        Raises:
-            LlmError: the model failed, or an output is not finite.
+        Pairs of similar length are run together; with a quantised model, this changes their probabilities slightly.
         """
         encoded = self._tokenizer.encode_batch(list(pairs))
         order = sorted(range(len(pairs)), key=lambda at: len(encoded[at]))
@@ -119,8 +112,7 @@ class EntailmentModel:
 def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> EntailmentModel:
     """Return the model of a folder, or of an id on the Hugging Face hub, which is downloaded once.
 
-    Args:
-        file: ONNX file in the folder; "" for one of `FILES`.
+    `file` is the ONNX file in the folder; "" for one of `FILES`.
 
     Raises:
         InputError: there is no such model, or a file of it is missing or cannot be used.

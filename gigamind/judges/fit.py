@@ -1,19 +1,19 @@
-"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes its file.
+"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes judge files.
 
 Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
-that of unanswerable ones accepted. Removing the notes that answer a query makes an answerable query unanswerable.
+that of unanswerable ones accepted.
 """
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
 from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery, check_queries
@@ -33,6 +33,7 @@ from gigamind.judges.calibrated import (
     VectorCalibration,
     size_of,
 )
+from gigamind.judges.spec import JudgeFile
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
@@ -73,11 +74,9 @@ ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One query over a vault, or over the vault without the notes that answer it.
+    """One query over a vault, given by the hash of its notes, or over the vault without the notes that answer it.
 
-    Attributes:
-        vault: hash of the notes; vaults have equal weight.
-        keys: its id and the paths of its notes; rows that share a key must be on the same side of a split.
+    Rows that share one of the `keys`, which are its id and the paths of its notes, must be on the same side of a split.
     """
 
     signals: Signals
@@ -96,10 +95,7 @@ def label(
 ) -> list[Labelled]:
     """Return rows in the order of the queries; the row without a query's notes follows the query's own row.
 
-    Rows with notes removed can be mislabelled as unanswerable: another note may answer the query, too.
-
-    Raises:
-        EmbeddingError, IndexingError: a search failed.
+    Its label can be wrong: another note may answer the query, too. Raises EmbeddingError, IndexingError.
     """
     known = sum(not query.item.answerable for query in queries)
     few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)
@@ -191,10 +187,10 @@ def fit_logistic(
     """Fit a logistic regression with an L2 penalty (ridge / 2 * squared weights); the intercept is not penalised.
 
     Args:
-        features: shape (rows, features); a constant one gets scale 1 and weight 0.
-        positive: shape (rows,), 1.0 or 0.0; both must occur.
-        offset: shape (rows,), fixed part of the log-odds.
-        share: shape (rows,), weight of each row.
+        features: shape (rows, features); a constant one gets scale 1 and weight 0. The other arrays: shape (rows,).
+        positive: 1.0 or 0.0; both must occur.
+        offset: fixed part of the log-odds.
+        share: weight of each row.
         ridge: positive, so that the optimum is unique.
     """
     mean: Matrix = features.mean(axis=0).round(_DIGITS)
@@ -250,11 +246,7 @@ CROSS_SIGNALS: tuple[SignalName, ...] = (
 
 
 def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
-    """Fit coefficients for the signals of the keyword index.
-
-    Raises:
-        DatasetError: too few queries of a kind; says how many are needed.
-    """
+    """Fit coefficients for the signals of the keyword index; raise DatasetError with too few queries of a kind."""
     return KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS, vectors=False))
 
 
@@ -348,33 +340,26 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliabili
     judged = zip(answerable, unseen, strict=True)
     counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
     bins = reliability_bins(np.asarray(unseen, float), np.asarray(answerable, bool))
-    return Reliability(
-        queries=len(rows),
-        unanswerable=len(rows) - sum(answerable),
-        left_out=sum(row.left_out for row in rows),
-        folds=FOLDS,
-        auc=_rounded(auc(unseen, answerable)),
-        f1=_rounded(counts.f1),
-        far=_rounded(counts.far),
-        false_refusals=_rounded(counts.false_refusals),
-        brier=_rounded(brier(unseen, answerable)),
-        ece=_rounded(expected_calibration_error(bins) or 0.0),
-    )
-
-
-def _rounded(figure: float | None) -> float:
-    if figure is None:
-        raise ValueError("both kinds of queries are there, so every figure is defined")
-    return round(figure, _FIGURE_DIGITS)
+    # Both kinds of queries are there, so every figure is defined.
+    figures = {
+        "auc": auc(unseen, answerable),
+        "f1": counts.f1,
+        "far": counts.far,
+        "false_refusals": counts.false_refusals,
+        "brier": brier(unseen, answerable),
+        "ece": expected_calibration_error(bins),
+    }
+    rounded = {name: value and round(value, _FIGURE_DIGITS) for name, value in figures.items()}
+    left_out, unanswerable = sum(row.left_out for row in rows), answerable.count(False)
+    sizes = {"queries": len(rows), "unanswerable": unanswerable, "left_out": left_out}
+    return Reliability.model_validate({**sizes, "folds": FOLDS, **rounded})
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledCollection:
-    """One dataset over its vault, labelled for fitting.
+    """One dataset over its vault, labelled for fitting; without an embedder in keyword mode.
 
-    Attributes:
-        embedder: full name; None in keyword mode.
-        warnings: rows that cannot be used, and data-quality warnings about the others.
+    `warnings` name the rows that cannot be used, and doubts about the data of the others.
     """
 
     rows: tuple[Labelled, ...]
@@ -390,8 +375,7 @@ def label_collection(
 
     Raises:
         InputError, DatasetError: the dataset cannot be read, or no row of it can be used.
-        NotesError, IndexingError: the vault cannot be read or indexed.
-        EmbeddingError: the embedding model failed.
+        NotesError, IndexingError, EmbeddingError: the vault cannot be read, indexed or embedded.
     """
     read = read_queries(dataset)
     vault = read_vault(notes)
@@ -424,11 +408,7 @@ def label_collection(
 
 
 def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """Fit a judge on all rows of the collections, which all have the same embedder or none.
-
-    Raises:
-        DatasetError: too few queries of a kind.
-    """
+    """Fit a judge on all rows of the collections, which all have the same embedder or none; raises as `fit_keyword`."""
     rows = [row for collection in collections for row in collection.rows]
     embedder = collections[0].embedder
     cross = fit_cross(rows) if embedder else None
@@ -445,40 +425,40 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
     )
 
 
-_HEAD = (
-    "# Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
-    "# Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
-    "# of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
-    "# share a word with the query. [cross] is for queries in another language than their nearest note.",
-    "# Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
+HEAD = (
+    "Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
+    "Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
+    "share a word with the query. [cross] is for queries in another language than their nearest note.",
+    "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
+"""The comment of a `calibrated` judge file."""
 
 
-def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write `file` atomically, with `about` as additional lines of its comment; reading it returns an equal one.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
-    write_lines(path, list(_lines(file, about)))
+_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
 
 
-def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
-    yield from _HEAD
-    yield from (f"# {line}".rstrip() for line in ("", *about) if about)
-    yield f"kind = {_value(file.kind)}"
-    yield f"rules = {file.rules}"
-    yield f"min_probability = {_value(file.min_probability)}"
-    if file.embedder is not None:
-        yield f"embedder = {_value(file.embedder)}"
-    for name, calibration in tables(file).items():
-        yield from ("", f"[{name}]", *_fields(calibration, exclude={"signals", "reliability"}))
-        yield from ("", f"[{name}.signals]")
-        for signal, coefficient in calibration.signals.items():
-            yield f"{signal} = {{ {', '.join(_fields(coefficient))} }}"
-        yield from ("", f"[{name}.reliability]", *_fields(calibration.reliability))
-    for collection in file.fitted_on:
-        yield from ("", "[[fitted_on]]", *_fields(collection))
+def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
+    comment = (f"# {line}".rstrip() for line in about)
+    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
+
+
+def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
+    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
+    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
+    for key, value in table.items():
+        whole, rows = (
+            f"{name}.{key}" if name else key,
+            value if isinstance(value, tuple) else [value],
+        )
+        own = [row for row in rows if isinstance(row, dict) and "." not in name]
+        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
+        inner += [(head, whole, row) for row in own]
+        if not own:
+            yield f"{key} = {_value(value)}"
+    for head, whole, row in inner:
+        yield from ("", head, *_lines(row, whole))
 
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
@@ -487,14 +467,11 @@ def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
     return {name: calibration for name, calibration in calibrations.items() if calibration}
 
 
-def _fields(table: BaseModel, exclude: set[str] | None = None) -> Iterator[str]:
-    for field, value in table.model_dump(exclude=exclude).items():
-        yield f"{field} = {_value(value)}"
-
-
-def _value(value: str | float | tuple[str, ...]) -> str:
+def _value(value: _Toml) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)  # the shortest digits that are read back as the same float

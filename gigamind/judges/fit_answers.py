@@ -1,7 +1,4 @@
-"""Fits the thresholds of a `words` judge to human verdicts on claims.
-
-All claims of an answer are in one fold. The figures measure the judge on answers that did not choose the threshold.
-"""
+"""Fits the thresholds of a `words` judge to human verdicts on claims; all claims of an answer are in one fold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +10,6 @@ import numpy as np
 
 from gigamind.datasets.check_answers import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
-from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.i18n import Language, Message
 from gigamind.judges.fit import FOLDS, grouped_folds
@@ -26,6 +22,10 @@ from gigamind.stats.agreement import binary_agreement
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
+HEAD = (
+    "Compares each claim with the notes by words. Written by `gigamind judge fit answers`; [fitted] is held out.",
+)
+"""The comment of a fitted `words` judge file."""
 FEWEST = 10  # claims of a language with each verdict
 _DIGITS = 4
 _LANGUAGES: tuple[Language, ...] = ("ko", "en")
@@ -53,11 +53,7 @@ def labelled_answers(
 
 
 def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> WordsJudgeFile:
-    """Return the judge with a threshold for each language that has enough labelled claims.
-
-    Raises:
-        DatasetError: no language has enough; says how many are needed.
-    """
+    """Return the judge with a threshold for each language that has enough labelled claims; DatasetError if none has."""
     at_zero = dict.fromkeys(_LANGUAGES, 0.0)
     rows = list(_labelled(answers, file.model_copy(update={"min_score": at_zero})))
     least, fitted = dict(file.min_score), dict[Language, FittedScore]()
@@ -65,7 +61,7 @@ def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Words
         own = [row for row in rows if row.language == language]
         verdicts = [row.supported for row in own]
         if min(verdicts.count(True), verdicts.count(False)) >= FEWEST:
-            fitted[language] = _held_out(answers, own, language, file)
+            fitted[language] = _held_out(own, file.min_score[language])
             least[language] = fitted[language].min_score
     if not fitted:
         raise DatasetError(
@@ -74,25 +70,6 @@ def fit_answers(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Words
             least=FEWEST,
         )
     return file.model_copy(update={"min_score": least, "fitted": fitted})
-
-
-def write_words_file(path: Path, file: WordsJudgeFile) -> None:
-    """Write a judge file atomically; reading it returns an equal one.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
-    scores = ", ".join(f"{name} = {score!r}" for name, score in file.min_score.items())
-    lines = [
-        "# Compares each claim with the notes by words. Written by `gigamind judge fit answers`; [fitted] is held out.",
-        f'kind = "{file.kind}"',
-        f"min_quote_chars = {file.min_quote_chars}",
-        f"min_score = {{ {scores} }}",
-    ]
-    for name, figures in file.fitted.items():
-        lines += ["", f"[fitted.{name}]"]
-        lines += [f"{field} = {value!r}" for field, value in figures if value is not None]
-    write_lines(path, lines)
 
 
 def _labelled(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Iterator[LabelledClaim]:
@@ -126,41 +103,32 @@ def _threshold(rows: Sequence[LabelledClaim]) -> float:
     return round(median(edge for edge in edges if balanced(edge) == best), _DIGITS)
 
 
-def _held_out(
-    answers: Sequence[CheckedAnswer],
-    rows: Sequence[LabelledClaim],
-    language: Language,
-    file: WordsJudgeFile,
-) -> FittedScore:
+def _held_out(rows: Sequence[LabelledClaim], default: float) -> FittedScore:
     ids = sorted({row.answer for row in rows})
     folds = min(FOLDS, len(ids))
     fold_of = dict(
         zip(ids, grouped_folds([{one} for one in ids], [True] * len(ids), folds), strict=True)
     )
-    found: list[LabelledClaim] = []
+    least: list[float] = []
     for fold in range(folds):
         chosen = [row for row in rows if fold_of[row.answer] != fold]
-        verdicts = {row.supported for row in chosen}
-        least = _threshold(chosen) if len(verdicts) > 1 else file.min_score[language]
-        left_out = [row for row in answers if fold_of.get(row.item.id) == fold]
-        judge = file.model_copy(update={"min_score": {**file.min_score, language: least}})
-        found += (row for row in _labelled(left_out, judge) if row.language == language)
-    labels = np.array([row.supported for row in found], dtype=np.bool_)
-    called = np.array([row.score is not None for row in found], dtype=np.bool_)
-    clusters = np.array([ids.index(row.answer) for row in found])
-    figures = binary_agreement(labels, called, seed=0, label=language, clusters=clusters)
-    balanced = figures["balanced_accuracy"]
-    if balanced.value is None or balanced.low is None or balanced.high is None:
-        raise ValueError("both verdicts are there, so the figure is defined")
-    both = int((labels & called).sum())
-    return FittedScore(
-        min_score=_threshold(rows),
-        claims=len(found),
-        supported=int(labels.sum()),
-        answers=len(ids),
-        balanced_accuracy=round(balanced.value, _DIGITS),
-        low=round(balanced.low, _DIGITS),
-        high=round(balanced.high, _DIGITS),
-        precision=round(both / int(called.sum()), _DIGITS) if called.any() else None,
-        recall=round(both / int(labels.sum()), _DIGITS),
+        has_both = len({row.supported for row in chosen}) > 1
+        least.append(_threshold(chosen) if has_both else default)
+    labels = np.array([row.supported for row in rows], dtype=np.bool_)
+    called = np.array(
+        [row.score is not None and row.score >= least[fold_of[row.answer]] for row in rows]
     )
+    clusters = np.array([ids.index(row.answer) for row in rows])
+    figures = binary_agreement(labels, called, seed=0, label=rows[0].language, clusters=clusters)
+    balanced = figures["balanced_accuracy"]
+    both = int((labels & called).sum())
+    measured = {
+        "balanced_accuracy": balanced.value,
+        "low": balanced.low,
+        "high": balanced.high,
+        "precision": both / int(called.sum()) if called.any() else None,
+        "recall": both / int(labels.sum()),
+    }
+    counts = {"claims": len(rows), "answers": len(ids), "supported": int(labels.sum())}
+    rounded = {name: value and round(value, _DIGITS) for name, value in measured.items()}
+    return FittedScore.model_validate({"min_score": _threshold(rows), **counts, **rounded})

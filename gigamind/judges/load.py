@@ -12,7 +12,7 @@ from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.judges.spec import kind_of, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
@@ -36,13 +36,8 @@ def load_judge(
 ) -> Judge[Any, Any]:
     """Return a judge of one of these kinds, by default one that asks an LLM, or of a custom class.
 
-    Args:
-        name: a judge file, the name of an included judge such as "search_qa", the name of an installed judge (entry
-            points `gigamind.judges`), "module:Class", or "nli:" and the folder of a model.
-        language: of its prompts; "auto" takes that of each item.
-
-    Raises:
-        InputError: there is no such judge, or it cannot be used.
+    `name` is a judge file, an included judge such as "search_qa", an installed one (entry points `gigamind.judges`),
+    "module:Class", or "nli:" and the folder of a model. Raises InputError if there is none, or it cannot be used.
     """
     own = _own_class(str(name))
     if own is not None:
@@ -50,13 +45,7 @@ def load_judge(
     path = judge_file(str(name))
     kind = kind_of(path)
     if kind not in kinds:
-        raise InputError(
-            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-            " {kinds}.",
-            file=path,
-            kinds=tuple(kinds),
-            kind=kind,
-        )
+        raise wrong_kind(path, kind, tuple(kinds))
     if str(name).startswith(NLI):
         return load_nli(path, str(name).removeprefix(NLI))
     return kinds[kind](path, language)
@@ -78,11 +67,7 @@ def load_any_judge(
 
 
 def kind_named(name: str) -> tuple[str, str]:
-    """Return the file or class of a judge and its kind; see `load_judge`.
-
-    Raises:
-        InputError: there is no such judge, or its file cannot be read.
-    """
+    """Return the file or class of a judge and its kind; raises InputError as `load_judge`."""
     own = _own_class(name)
     if own is not None:
         return name, own.kind
@@ -91,11 +76,7 @@ def kind_named(name: str) -> tuple[str, str]:
 
 
 def judge_file(name: str) -> Path:
-    """Return the judge file with this path, or the included one with this name, such as "x" or "judges/x.toml".
-
-    Raises:
-        InputError: there is no such file.
-    """
+    """Return the judge file with this path, or the included one with this name ("x"); InputError if there is none."""
     return file_named("nli" if name.startswith(NLI) else name, "judges", "JUDGE")
 
 

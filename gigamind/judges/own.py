@@ -66,9 +66,8 @@ class OwnJudge(Judge[AnswerCase, None]):
     def verdict(self, case: AnswerCase, reply: Any) -> Verdict[None]:  # noqa: ANN401  of the class `reply`
         """Return the verdict for a reply: rules are code, the model only reports observations.
 
-        Args:
-            reply: None without a prompt. Then the verdict must depend on nothing but the case and what `fingerprint`
-                covers, because it is stored and reused.
+        The reply is None without a prompt. Then the verdict is stored, so it must depend on nothing but the case and
+        what `fingerprint` covers.
         """
 
     def proof(self, case: AnswerCase, note: int, quote: str) -> Proof:

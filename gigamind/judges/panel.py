@@ -1,15 +1,14 @@
 """Combines several verdicts on one item: yes/no by majority, grades by the median.
 
-The members of a panel are models, or repetitions of one model. If a vote is missing, the item is unscored, unless the
-judge file accepts the remaining votes and they are a majority. Agreement is measured by Krippendorff's alpha.
+The members of a panel are models, or repetitions of one. Agreement is measured by Krippendorff's alpha.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean, median
-from typing import Annotated, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,21 +24,13 @@ Tie = Literal["unscored", "positive", "negative"]
 MissingSeat = Literal["unscored", "majority_of_rest"]
 Code = Literal["panel_incomplete", "panel_tied"]
 Value = TypeVar("Value", bool, float)
+Judgement_co = TypeVar("Judgement_co", covariant=True)
 
 _EDGE = 1e-9  # tolerance for rounding, so that 0.8 - 0.1 equals 0.7
 
 
 class PanelJudgeFile(LlmJudgeFile):
-    """A judge file that may define a panel.
-
-    Attributes:
-        panel: models, each of which votes once; empty for the model of the run.
-        repeats: votes of that model.
-        adaptive: let only the first member vote, unless its verdict is near a threshold or its quotes failed.
-        near: distance to a threshold that counts as near, in the unit of the grade.
-        tie: verdict of a yes/no panel whose votes are tied.
-        missing_seat: verdict if a member gave no vote: none, or that of the others if they are a majority.
-    """
+    """A judge file that may define a panel; its fields are described in judges/README.md."""
 
     panel: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     repeats: Annotated[int, Field(ge=1, le=99)] = 1
@@ -77,12 +68,9 @@ class Vote(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class PanelVerdict(Generic[Value]):
-    """The verdict of a panel on one item.
+    """The verdict of a panel on one item; None if it is unscored, and `code` says why.
 
-    Attributes:
-        value: None if unscored.
-        code: why it is unscored.
-        disagreement: mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
+    `disagreement` is the mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
     """
 
     value: Value | None
@@ -92,9 +80,24 @@ class PanelVerdict(Generic[Value]):
     disagreement: float | None
 
 
-def why_no_verdict(
-    panel: PanelVerdict[bool] | PanelVerdict[float] | None, errors: Mapping[PanelMember, LlmError]
-) -> Text:
+@dataclass(frozen=True)
+class ByPanel(Generic[Judgement_co, Value]):
+    """The judgements of the members on one item, and why a member gave none.
+
+    Attributes:
+        judgement: the combined one; None if there is nothing to judge, or the panel is incomplete or tied.
+        panel: the votes; None with one model or none.
+    """
+
+    judgement: Judgement_co | None
+    panel: PanelVerdict[Value] | None
+    by_member: Mapping[PanelMember, Judgement_co] = field(
+        default_factory=dict[PanelMember, Judgement_co]
+    )
+    errors: Mapping[PanelMember, LlmError] = field(default_factory=dict[PanelMember, LlmError])
+
+
+def why_no_verdict(panel: PanelVerdict[Any] | None, errors: Mapping[PanelMember, LlmError]) -> Text:
     """Return why a panel gave no verdict, in a sentence; "" if it gave one or there is none."""
     if panel is None or panel.code is None:
         return ""
@@ -137,39 +140,35 @@ def decide_binary(
     votes: Mapping[PanelMember, Vote[bool]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[bool]:
     """Return the majority of all members' votes; `tie` decides if they are tied. There must be a member."""
-
-    def majority(given: list[bool]) -> tuple[bool | None, Code | None]:
-        yes = sum(given)
-        if 2 * yes != len(given):
-            return 2 * yes > len(given), None
-        if fields.tie == "unscored":
-            return None, "panel_tied"
-        return fields.tie == "positive", None
-
-    return _decided(votes, members, fields, majority)
+    verdict = _decided(votes, members, fields, lambda given: 2 * sum(given) > len(given))
+    if verdict.value is None or 2 * sum(vote.value for vote in votes.values()) != len(votes):
+        return verdict
+    if fields.tie == "unscored":
+        return replace(verdict, value=None, code="panel_tied")
+    return replace(verdict, value=fields.tie == "positive")
 
 
 def decide_graded(
     votes: Mapping[PanelMember, Vote[float]], members: Sequence[PanelMember], fields: PanelJudgeFile
 ) -> PanelVerdict[float]:
     """Return the median of all members' votes, for an even number of the middle two. There must be a member."""
-    return _decided(votes, members, fields, lambda given: (float(median(given)), None))
+    return _decided(votes, members, fields, lambda given: float(median(given)))
 
 
 def _decided(
     votes: Mapping[PanelMember, Vote[Value]],
     members: Sequence[PanelMember],
     fields: PanelJudgeFile,
-    together: Callable[[list[Value]], tuple[Value | None, Code | None]],
+    combine: Callable[[list[Value]], Value],
 ) -> PanelVerdict[Value]:
     if not members or set(votes) - set(members):
         raise ValueError("every vote must be of a panel member, and there must be a member")
     missing = tuple(member for member in members if member not in votes)
     values = [vote.value for vote in votes.values()]
-    needs_majority = fields.missing_seat == "majority_of_rest"
-    is_enough = 2 * len(votes) > len(members) if needs_majority else len(votes) >= len(members)
-    value, code = together(values) if is_enough else (None, "panel_incomplete")
+    has_majority = fields.missing_seat == "majority_of_rest" and 2 * len(votes) > len(members)
+    is_enough = not missing or has_majority
     pairs = [abs(float(a) - float(b)) for a, b in combinations(values, 2)]
+    value, code = (combine(values), None) if is_enough else (None, "panel_incomplete")
     return PanelVerdict(value, code, votes, missing, fmean(pairs) if pairs else None)
 
 
@@ -193,17 +192,10 @@ async def collect_votes(
     *,
     thresholds: Sequence[float] = (),
 ) -> Ballot[Value]:
-    """Request the votes of a panel's members concurrently.
+    """Request the votes of a panel's members concurrently; `ask` returns a vote or raises LlmError.
 
-    If the first member of an adaptive panel fails, others are requested only if incomplete panels are accepted.
-
-    Args:
-        ask: returns the vote of a member or raises LlmError.
-        thresholds: grades at which the outcome changes; none for yes/no. Near one, or without a proof, all members of
-            an adaptive panel vote.
-
-    Raises:
-        LlmError: the budget or quota is used up or a key was refused, which is not caused by the item.
+    All members of an adaptive panel vote if the first vote is near one of the `thresholds` or not proven; if it failed,
+    only if incomplete panels are accepted. Raises LlmError for errors that no item causes, such as a used up budget.
     """
     first = await _collect(first_members(fields, model), ask)
     if first.errors:

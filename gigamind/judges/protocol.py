@@ -1,7 +1,4 @@
-"""The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags.
-
-A judge's fingerprint decides which runs are comparable. Budget, store, ledger and resuming are the caller's task.
-"""
+"""The interface of judges, included and custom: from a case to scores, proofs, the model's text and flags."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +10,7 @@ from gigamind.errors import InputError, LlmError, text_of
 from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text
 from gigamind.judges.asking import Asking, PlannedCall
-from gigamind.judges.panel import PanelJudgeFile
+from gigamind.judges.panel import ByPanel, PanelJudgeFile, why_no_verdict
 from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of, short_name
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
@@ -28,11 +25,9 @@ KEY = bytes(32)  # for prompts that are only counted; their length does not depe
 
 @dataclass(frozen=True, slots=True)
 class QuestionCase:
-    """A question and the notes that may answer it.
+    """A question and the notes that may answer it, numbered from 1 in this order.
 
-    Attributes:
-        notes: numbered from 1 in this order.
-        language: of the prompt, such as "ko"; a judge without it uses another language.
+    `language` is that of the prompt, such as "ko"; a judge without it uses another language.
     """
 
     question: str
@@ -67,12 +62,9 @@ class AnswerCase:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A quote given by a model.
+    """A quote given by a model; `note` is the number of the quoted note, from 1, or 0 for the answer.
 
-    Attributes:
-        note: number of the quoted note, from 1; 0 is the answer.
-        quote: the words of the note if proven, else the model's own.
-        proven: it is in the note, without significant changes, and proves something.
+    If it is `proven`, `quote` has the words of the note, else the model's own.
     """
 
     note: int
@@ -88,6 +80,7 @@ class Proof:
 
 Case_contra = TypeVar("Case_contra", contravariant=True)
 Detail_co = TypeVar("Detail_co", covariant=True)
+AnyPanel = TypeVar("AnyPanel", bound=ByPanel[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -114,14 +107,18 @@ class Verdict(Generic[Detail_co]):
     code: str = ""
     why: Text = ""
 
+    @classmethod
+    def missing(cls, detail: "AnyPanel") -> "Verdict[AnyPanel]":
+        """Return the verdict of a panel that gave none, with the reason."""
+        code, why = detail.panel and detail.panel.code, why_no_verdict(detail.panel, detail.errors)
+        errors = tuple(detail.errors.values())
+        return Verdict({}, detail, errors=errors, code=code or "", why=why)
+
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
-    """A judge.
+    """A judge; `kind` is its name in its file and run.json, `scales` are those for certification.
 
-    Attributes:
-        kind: as in its file and run.json.
-        scales: scales for certification.
-        metrics: metrics of a custom judge, one per score; the metrics table has the metrics of included judges.
+    A custom judge has its own `metrics`, one per score; included judges have theirs in the metrics table.
     """
 
     kind: ClassVar[str]
@@ -129,11 +126,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     metrics: ClassVar[tuple[Metric, ...]] = ()
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models that it uses; empty if it uses none.
-
-        Raises:
-            InputError: no model is given.
-        """
+        """Return the models that it uses; empty if it uses none. Raises InputError if none is given."""
         del options
         return ()
 
@@ -176,22 +169,14 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
-        """Judge a case.
-
-        Raises:
-            LlmError: no model gave a usable reply; the item is unscored.
-        """
+        """Judge a case; raise LlmError if no model gave a usable reply, which leaves the item unscored."""
 
 
 AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
 
 
 def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:
-    """Return a judge with its report for run.json.
-
-    Raises:
-        InputError: no model is given, or a metric has the name of an existing one.
-    """
+    """Return a judge with its report for run.json; InputError without a model, or if a metric's name is taken."""
     try:
         adopt(judge.metrics)
     except ValueError as error:

@@ -1,7 +1,4 @@
-"""Checks a product's response against a checklist: which questions apply to its feature, and which of them it passes.
-
-The questions are in the judge's file. A yes counts only with a quote that is in the response or its notes.
-"""
+"""Checks a response against the checklist of its feature. A yes counts only with a quote of the response or a note."""
 
 import json
 from collections import Counter
@@ -16,7 +13,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.asking import Asking, PlannedCall, counted, once
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.segments.citations import citations
@@ -42,11 +39,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ChecklistItem(BaseModel, extra="forbid", frozen=True):
-    """One question of a checklist, in both languages.
+    """One question of a checklist, in both languages; `quote` says where the proof of a yes must be.
 
-    Attributes:
-        quote: where the quote for a yes must be.
-        cites: whether the quote names sources; then a citation of a non-existing note proves nothing.
+    If it `cites` sources, a citation of a non-existing note proves nothing.
     """
 
     id: Name
@@ -82,12 +77,7 @@ class Checklist(BaseModel, extra="forbid", frozen=True):
 
 
 class ChecklistJudgeFile(LlmJudgeFile):
-    """A judge file of kind `checklist`.
-
-    Attributes:
-        unverified: how a yes counts if its quote proves nothing.
-        min_quote_chars: letters and digits that a quote needs, unless it is a whole line or cell, or a citation.
-    """
+    """A judge file of kind `checklist`; its fields are described in judges/README.md."""
 
     kind: Literal["checklist"]
     unverified: Literal["no", "as_told"] = "no"
@@ -122,8 +112,7 @@ class ItemVerdict:
     """The verdict on one item of a checklist.
 
     Attributes:
-        yes: by the rule of the judge file.
-        reported_yes: the model's answer; None if it was not asked.
+        yes: by the rule of the judge file; `reported_yes` is the model's answer, None if it was not asked.
         verified: a yes whose quote is where the item requires it, unchanged, and proves something.
         evidence: of a yes: where its quote is, or why it failed; source 0 is the response, from 1 on the notes.
     """
@@ -198,8 +187,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """Judge a response; a blank one fulfils no item, without a request.
 
-        Raises:
-            LlmError: the model gave no usable reply, or left items out twice (`invalid_output`).
+        Raises LlmError if the model gave no usable reply, or left items out twice (`invalid_output`).
         """
         entries = await self._entries(case, asking) if case.answer.strip() else {}
         items = tuple(self._item(item, entries.get(item.id), case) for item in self.checklist.items)
@@ -227,9 +215,8 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
             left = [item for item in self.checklist.items if item.id not in entries]
             messages = self._messages(case, left, asking.fence_key)
             reply = await asking.ask(messages, ChecklistReply, fingerprint=mark)
-            counts, known = Counter(entry.id for entry in reply.items), {item.id for item in left}
-            once = (entry for entry in reply.items if counts[entry.id] == 1 and entry.id in known)
-            entries |= {entry.id: entry for entry in once}
+            given = once(reply.items, lambda entry: entry.id)
+            entries |= {item.id: given[item.id] for item in left if item.id in given}
             if len(entries) == len(self.checklist.items):
                 return entries
         text = _(
@@ -276,11 +263,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
 
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
-    """Return the judge of a file of kind `checklist` for one feature; raises as `load_llm_judge`.
-
-    Raises:
-        InputError: the file has no such feature.
-    """
+    """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
     kind, rules = (ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {RULES}"
     judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
     gate = QualityGate(judges, feature)

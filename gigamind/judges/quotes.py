@@ -1,7 +1,7 @@
 """Decides whether a quote that is in its source proves something: rules that all judges with quotes share.
 
-A quote must say what its source says, be long enough or complete, not be cut so that its meaning changes, and not
-address the judge. A quote with several places proves something if it does so at one of them.
+It must say what its source says, be long enough or complete, not be cut so that its meaning changes, and not address
+the judge. A quote with several places proves something if it does so at one of them.
 """
 
 import re
@@ -41,11 +41,8 @@ def strongest(
 ) -> tuple[Aligned, Weakness | None]:
     """Return the place where the quote proves most, and why it proves nothing even there; None if it proves something.
 
-    Args:
-        text: the source of the quote.
-        min_chars: letters and digits that it needs, unless it is a whole line or cell.
-        statement: the statement to prove; it must contain the words of a short line, except those before a colon.
-        marks: whether a citation in brackets is sufficient, regardless of its sentence.
+    `min_chars` are the letters and digits that it needs, unless it is a whole line or cell, or with `marks` a citation.
+    A short line must have only words of the `statement` to prove, except those before a colon.
     """
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
     first: Weakness | None = None

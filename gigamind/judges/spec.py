@@ -1,7 +1,6 @@
 """Reads the definition of a judge that uses a model: its file in `judges/` and its prompt in `prompts/`.
 
-Both, with the schema of the reply, make up the judge's fingerprint: runs with different fingerprints are not
-comparable. Each judge adds its own fields to `LlmJudgeFile`.
+Both, with the schema of the reply, make up the judge's fingerprint: runs with other fingerprints are not comparable.
 """
 
 import json
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.llm.settings import ModelSettings
@@ -93,11 +93,8 @@ def load_llm_judge(
 ) -> LlmJudge[LlmFile_co]:
     """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
 
-    Args:
-        parts: further parts of the fingerprint, such as the version of the rules in code.
-
-    Raises:
-        InputError: the file or the prompt cannot be read, or has unknown fields.
+    `parts` are further parts of the fingerprint, such as the version of the rules in code. Raises InputError if the
+    file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
     prompt = load_judge_prompt(read.prompt, language, given)
@@ -123,14 +120,21 @@ def short_name(path: Path) -> str:
 
 
 def read_judge_file(path: Path, model: type[File]) -> File:
-    """Return the fields of a judge file.
-
-    Raises:
-        InputError: it cannot be read, or has an unknown or invalid field, which is named.
-    """
+    """Return the fields of a judge file; raise InputError, which names an unknown or invalid field."""
     return read_fields(path, model, _WHAT)
 
 
 def kind_of(path: Path) -> str:
     """Return the kind of a judge file; InputError if it cannot be read or has none."""
     return read_judge_file(path, _AnyJudgeFile).kind
+
+
+def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
+    """Return the error about a judge file that is of none of these kinds."""
+    return InputError(
+        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+        " {kinds}.",
+        file=path,
+        kinds=kinds,
+        kind=kind,
+    )

@@ -1,7 +1,7 @@
 """Judges answerability without a model: one score against a threshold; free and deterministic.
 
-For kind `threshold` (seed 4.1), the score is the base_score of the top result by final_score: a link boost never makes
-an unanswerable query look answerable. For kind `answer_score`, it is `Retriever.answer_score`.
+For kind `threshold` (seed 4.1), the score is the base_score of the top result by final_score, which no link boost
+changes. For kind `answer_score`, it is `Retriever.answer_score`.
 """
 
 import hashlib
@@ -29,11 +29,9 @@ class ThresholdJudge(JudgeFile):
 
 @dataclass(frozen=True, slots=True)
 class AnswerabilityVerdict:
-    """Whether a query is unanswerable over this vault.
+    """Whether a query is unanswerable over this vault; the score is None without a result.
 
-    Attributes:
-        score: what the judge compares with its threshold; None without a result.
-        across_languages: the nearest note is in another language, so the verdict is weak; None if not checked.
+    `across_languages`: the nearest note is in another language, so the verdict is weak; None if not checked.
     """
 
     unanswerable: bool
@@ -51,11 +49,7 @@ class Scored(Protocol):
 
 
 def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
-    """Judge a query unanswerable if there is no result, or if the top base_score is below `min_score`.
-
-    Raises:
-        ValueError: the top result has no score.
-    """
+    """Judge a query unanswerable with no result, or with a top base_score below `min_score`; ValueError without it."""
     if not ranking:
         return AnswerabilityVerdict(unanswerable=True, score=None)
     top = ranking[0].base_score

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
-from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.spec import kind_of, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
 from gigamind.judges.threshold import ThresholdJudge
 
 if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges with models
@@ -25,10 +24,9 @@ def judge_path(mode: UnanswerableMode) -> Path:
 def load_question_judge(
     path: Path, language: PromptLanguage = "auto", embedder: str | None = None
 ) -> UnanswerableJudge:
-    """Return the judge of a file; `embedder` is the full name of the run's, None in keyword mode or while unknown.
+    """Return the judge of a file; raise InputError if it or a prompt cannot be read, or has unknown fields.
 
-    Raises:
-        InputError: the file or a prompt cannot be read, or has unknown fields.
+    `embedder` is the full name of the run's; None in keyword mode or while unknown.
     """
     kind = kind_of(path)
     if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):
@@ -39,10 +37,4 @@ def load_question_judge(
         from gigamind.judges.unanswerable_llm import load_model_judge
 
         return load_model_judge(path, language)
-    raise InputError(
-        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-        " {kinds}.",
-        file=path,
-        kinds=get_args(UnanswerableMode),
-        kind=kind,
-    )
+    raise wrong_kind(path, kind, get_args(UnanswerableMode))

@@ -12,18 +12,15 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.choices import PromptLanguage
-from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
 from gigamind.judges.panel import (
-    Ballot,
+    ByPanel,
     PanelJudgeFile,
-    PanelVerdict,
     Vote,
     collect_votes,
     decide_binary,
-    why_no_verdict,
 )
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
@@ -79,15 +76,13 @@ class UnanswerableReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LlmVerdict:
-    """Whether a question is unanswerable over some notes, with the proof.
+    """Whether a question is unanswerable over some notes, by the rule of the judge file, with the proof.
 
     Attributes:
-        unanswerable: by the rule of the judge file.
         reported_unanswerable: by the model's statement; None if there were no notes to judge.
         verified: answerable, with at least one quote that proves something; see `proves`.
         confidence: as the model reported it; None if it reported none or it cannot be read.
         evidence: where each quote is, or why it was not found, in the order of the reply.
-        flagged: suspicious passages to review in the notes, by their numbers from 1.
         weak: place in `evidence`, from 0 -> why a quote that is in its note proves nothing.
     """
 
@@ -128,38 +123,26 @@ def verdict_of(
         for place in align_all(quotes, texts).outcomes
     ]
     evidence = tuple(alignment for alignment, _ in proofs)
-    weak: dict[int, Weakness] = {
-        place: why for place, (_, why) in enumerate(proofs) if why is not None
-    }
-    verdict = LlmVerdict(
-        unanswerable=not reply.answered,
+    weak: dict[int, Weakness] = {n: why for n, (_, why) in enumerate(proofs) if why is not None}
+    proven = any(isinstance(place, Aligned) and why is None for place, why in proofs)
+    believed = proven or file.unverified == "as_told"
+    return LlmVerdict(
+        unanswerable=not (reply.answered and believed),
         reported_unanswerable=not reply.answered,
-        verified=False,
+        verified=reply.answered and proven,
         answer=reply.answer,
         confidence=reply.confidence,
         evidence=evidence,
         flagged={n: signs for n, note in enumerate(notes, 1) if (signs := flags(note.text))},
         weak=weak,
     )
-    verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
-    doubted = file.unverified == "unanswerable" and not verified
-    return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
 
 
-@dataclass(frozen=True, slots=True)
-class PanelJudgement:
-    """The verdicts of the panel members on one question, and the combined verdict.
+class PanelJudgement(ByPanel[LlmVerdict, bool]):
+    """The verdicts of a panel on one question; the combined one has no confidence.
 
-    Attributes:
-        verdict: None if the panel gave none. Answer and quotes come from the first member that voted with the panel,
-            preferably a proven one; a panel has no confidence.
-        panel: None if there was one model or none.
+    Its answer and quotes come from the first member that voted with the panel, preferably a proven one.
     """
-
-    verdict: LlmVerdict | None
-    panel: PanelVerdict[bool] | None
-    by_member: Mapping[PanelMember, LlmVerdict]
-    errors: Mapping[PanelMember, LlmError]
 
 
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
@@ -181,22 +164,11 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Judge a question by all panel members; without notes, it is unanswerable without a request.
-
-        Raises:
-            LlmError: the only model of a judge without a panel gave no usable reply, or the budget is used up.
-        """
+        """Judge a question by all panel members; without notes, it is unanswerable without a request."""
         panel = await self._by_panel(case, asking)
-        verdict, errors = panel.verdict, tuple(panel.errors.values())
+        verdict = panel.judgement
         if verdict is None:
-            code = panel.panel.code if panel.panel else None
-            return Verdict(
-                {},
-                panel,
-                errors=errors,
-                code=code or "",
-                why=why_no_verdict(panel.panel, panel.errors),
-            )
+            return Verdict.missing(panel)
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
@@ -208,7 +180,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             ),
             text=verdict.answer,
             flags=verdict.flagged,
-            errors=errors,
+            errors=tuple(panel.errors.values()),
         )
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
@@ -219,7 +191,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
     async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
         if not case.notes:
             nothing = LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-            return PanelJudgement(nothing, None, {}, {})
+            return PanelJudgement(nothing, None)
         verdicts: dict[PanelMember, LlmVerdict] = {}
         messages = self._messages(case, asking.fence_key)
         mark, first = self.judge_in(case.language).fingerprint, asking.first
@@ -231,34 +203,23 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
         if not self.file.is_panel:
             await ask(first)
-            return PanelJudgement(verdicts[first], None, {}, {})
+            return PanelJudgement(verdicts[first], None)
         ballot = await collect_votes(self.file, first.model, ask)
         panel = decide_binary(ballot.votes, ballot.members, self.file)
         by_member = {name: verdicts[name] for name in ballot.members if name in ballot.votes}
-        together = self._together(panel, by_member, ballot)
-        return PanelJudgement(together, panel, by_member, ballot.errors)
-
-    def _together(
-        self,
-        panel: PanelVerdict[bool],
-        by_member: Mapping[PanelMember, LlmVerdict],
-        ballot: Ballot[bool],
-    ) -> LlmVerdict | None:
-        if panel.value is None:
-            return None
-        verdicts = by_member.values()
-        agreeing = [verdict for verdict in verdicts if verdict.unanswerable == panel.value]
+        voted = list(by_member.values())
         reported = {
-            member: Vote(verdict.reported_unanswerable is not False)
-            for member, verdict in by_member.items()
+            name: Vote(verdict.reported_unanswerable is not False)
+            for name, verdict in by_member.items()
         }
-        return replace(
+        agreeing = [verdict for verdict in voted if verdict.unanswerable == panel.value]
+        whole = panel.value is not None and replace(
             max(agreeing, key=lambda verdict: verdict.verified),
-            unanswerable=panel.value,
             reported_unanswerable=decide_binary(reported, ballot.members, self.file).value,
-            verified=2 * sum(verdict.verified for verdict in verdicts) > len(verdicts),
+            verified=2 * sum(verdict.verified for verdict in voted) > len(voted),
             confidence=None,
         )
+        return PanelJudgement(whole or None, panel, by_member, ballot.errors)
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:

@@ -7,7 +7,8 @@ import pytest
 from gigamind.assets import asset
 from gigamind.datasets.jsonl import read_answers
 from gigamind.errors import DatasetError
-from gigamind.judges.fit_answers import fit_answers, labelled_answers, write_words_file
+from gigamind.judges.fit import write_judge_file
+from gigamind.judges.fit_answers import HEAD, fit_answers, labelled_answers
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.spec import read_judge_file
@@ -63,7 +64,7 @@ def test_the_threshold_separates_the_labels_and_its_figures_are_held_out(tmp_pat
 def test_a_fitted_file_reads_back_as_it_was_written(tmp_path):
     answers, _problems = labelled_answers(rows(tmp_path), None)
     fitted, file = fit_answers(answers, FILE), tmp_path / "mine.toml"
-    write_words_file(file, fitted)
+    write_judge_file(file, fitted, HEAD)
     assert read_judge_file(file, WordsJudgeFile) == fitted
     assert load_answer_judge(file, "auto").fingerprint("") != load_answer_judge(
         asset("judges") / "words.toml", "auto"

@@ -51,7 +51,7 @@ def decide(client, *, file=FILE, language="ko", question="배포는 언제?", no
     judge = load_model_judge(file, language)
     asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
     case = QuestionCase(question, notes)
-    return asyncio.run(judge.judge(case, asking)).detail.verdict
+    return asyncio.run(judge.judge(case, asking)).detail.judgement
 
 
 def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():

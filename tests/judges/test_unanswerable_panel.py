@@ -80,38 +80,38 @@ def judged(tmp_path):
 def test_the_panel_speaks_with_the_words_of_the_first_proven_seat_that_won(judged):
     found, _ = judged(NO, FORGED, PROVEN, PROVEN, PROVEN)
     assert (
-        found.verdict.unanswerable,
-        found.verdict.reported_unanswerable,
-        found.verdict.verified,
+        found.judgement.unanswerable,
+        found.judgement.reported_unanswerable,
+        found.judgement.verified,
     ) == (
         False,
         False,
         True,
     )
-    assert found.verdict.answer == PROVEN[0]
-    assert found.verdict.confidence is None
+    assert found.judgement.answer == PROVEN[0]
+    assert found.judgement.confidence is None
     assert found.panel.disagreement == pytest.approx(6 / 10)
     assert why_of(found) == ""
 
 
 def test_the_rule_of_quotes_holds_for_each_seat_before_the_votes_are_counted(judged):
     found, _ = judged(FORGED, FORGED, PROVEN)
-    assert (found.verdict.unanswerable, found.verdict.reported_unanswerable) == (True, False)
-    assert found.verdict.verified is False
+    assert (found.judgement.unanswerable, found.judgement.reported_unanswerable) == (True, False)
+    assert found.judgement.verified is False
     believed, _ = judged(FORGED, FORGED, PROVEN, more='unverified = "as_told"\n')
-    assert believed.verdict.unanswerable is False
-    assert believed.verdict.answer == PROVEN[0]  # of those that won, the one that is proven
+    assert believed.judgement.unanswerable is False
+    assert believed.judgement.answer == PROVEN[0]  # of those that won, the one that is proven
 
 
 @pytest.mark.parametrize(("other", "verified"), [(PROVEN, True), (NO, False)])
 def test_a_panel_is_proven_by_more_than_half_of_its_seats(judged, other, verified):
     found, _ = judged(PROVEN, other, more='tie = "negative"\n')
-    assert (found.verdict.unanswerable, found.verdict.verified) == (False, verified)
+    assert (found.judgement.unanswerable, found.judgement.verified) == (False, verified)
 
 
 def test_a_lost_member_is_told_with_its_reason(judged):
     found, _ = judged(PROVEN, None, PROVEN)
-    assert found.verdict is None
+    assert found.judgement is None
     assert found.panel.code == "panel_incomplete"
     values = why_of(found).values
     assert (values["failed"], values["n"]) == (1, 3)
@@ -122,13 +122,13 @@ def test_a_lost_member_is_told_with_its_reason(judged):
 
 def test_a_tie_is_told(judged):
     found, _ = judged(PROVEN, NO)
-    assert found.verdict is None
+    assert found.judgement is None
     assert "tie" in why_of(found)
 
 
 def test_without_notes_nobody_is_asked(judged):
     found, clients = judged(PROVEN, PROVEN, notes=[])
-    assert (found.verdict.unanswerable, found.verdict.reported_unanswerable, found.panel) == (
+    assert (found.judgement.unanswerable, found.judgement.reported_unanswerable, found.panel) == (
         True,
         None,
         None,
@@ -138,7 +138,7 @@ def test_without_notes_nobody_is_asked(judged):
 
 def test_one_model_without_a_panel_judges_as_ever(judged):
     found, _ = judged(PROVEN)
-    assert (found.verdict.unanswerable, found.verdict.confidence) == (False, "high")
+    assert (found.judgement.unanswerable, found.judgement.confidence) == (False, "high")
     assert (found.panel, found.by_member) == (None, {})
     with pytest.raises(LlmError) as caught:
         judged(None)

@@ -7,8 +7,8 @@ from typing import get_args
 
 import gigamind
 from gigamind.errors import LlmCode
-from gigamind.judges.search_qa.judged import Doubt
 from gigamind.judges.search_qa.judgement import Notice
+from gigamind.judges.search_qa.verify import Doubt
 
 PACKAGE = Path(gigamind.__file__).parent
 SOURCES = {path.name: path.read_text("utf-8") for path in (PACKAGE / "service/static").iterdir()}

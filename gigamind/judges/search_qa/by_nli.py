@@ -1,7 +1,7 @@
 """Judges answers by a local model of textual entailment, without an LLM: free, and deterministic on one machine.
 
-Each claim is a hypothesis, and the best passages of the notes are its premises. The guard of the judge of kind `words`
-comes first: a passage that it refuses proves nothing, whatever the model says. See docs/judges.md.
+Each claim is a hypothesis, and the best passages of the notes are its premises. A passage that the guard of the judge
+of kind `words` refuses proves nothing, whatever the model says. See docs/judges.md.
 """
 
 import asyncio
@@ -18,25 +18,15 @@ from gigamind.evidence.stated import stated
 from gigamind.judges.asking import Asking
 from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, load_entailment_model
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.by_words import (
-    RULES_OF_WORDS,
-    Lines,
-    by_rule,
-    finding_of,
-    judgement_without_llm,
-    with_quote,
-)
+from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
 from gigamind.judges.search_qa.question import completed
 from gigamind.judges.search_qa.reading import Reading
-from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding, ProofRules
-from gigamind.judges.search_qa.roles import Roles
+from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
-from gigamind.judges.search_qa.verify import Verifier
+from gigamind.judges.search_qa.segments.claims import Claim, Piece, pieces_of
+from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.spans import Span
 from gigamind.text import sentences, tokens, unwrapped
@@ -56,14 +46,7 @@ class Thresholds(JudgeFile):
 
 
 class NliJudgeFile(JudgeFile):
-    """A judge file of kind `nli`; `min_quote_chars` and `max_claims` as for kind `search_qa`.
-
-    Attributes:
-        model: a folder, relative to the judge file, or an id on the Hugging Face hub.
-        file: the ONNX file in it; "" for the usual names.
-        max_tokens: of a premise and a hypothesis together.
-        thresholds: of the probability of entailment.
-    """
+    """A judge file of kind `nli`; its fields are described in judges/README.md."""
 
     kind: Literal["nli"]
     model: str = ""
@@ -92,7 +75,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None, {}, {}))
+            return Verdict({}, PanelOfAnswer(None, None))
         pieces = pieces_of(case.answer)
         refuse_too_many(pieces, self.file.max_claims)
         comparison = await asyncio.to_thread(_Comparison, self, case, pieces)
@@ -104,16 +87,11 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
         request = {"model": self.model.fingerprint, "pairs": pairs}
         record = await (asking.stored(request, run) if pairs else run())
         judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
-        return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
+        return verdict_of(PanelOfAnswer(judgement, None))
 
 
 def load_nli(path: Path, model: str = "") -> NliJudge:
-    """Return the judge of a file of kind `nli`; `model` replaces that of the file.
-
-    Raises:
-        InputError: the file or the model cannot be used.
-        ModuleNotFoundError: gigamind was installed without its extra `nli`.
-    """
+    """Return the judge of a file of kind `nli`; `model` replaces its own one. Raises as `load_entailment_model`."""
     file = read_judge_file(path, NliJudgeFile)
     name, beside = model or file.model, path.parent / file.model
     if not name:
@@ -135,27 +113,20 @@ class _Candidate:
     premise: str
 
 
-class _Comparison:
+class _Comparison(Comparison):
     """The passages that each claim of an answer is compared with; `pairs` are those for the model, in their order."""
 
     def __init__(self, judge: NliJudge, case: AnswerCase, pieces: Sequence[Piece]) -> None:
+        super().__init__(case, pieces, judge.file.min_quote_chars)
         self._model, self._thresholds = judge.model, judge.file.thresholds
-        self._case, self._pieces = case, pieces
         self._texts = [unwrapped(note.text) for note in case.notes]
-        rules = ProofRules(min_quote_chars=judge.file.min_quote_chars, second_look="never")
-        self._verifier = Verifier(case.notes, case.question, rules)
-        claims = claims_of(pieces)
-        asked = self._verifier.asked if len(claims) == 1 else None
-        self._lines = Lines(case.notes, asked)
-        roles = Roles(case.question, case.notes, claims)
-        self._findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
-        judged = self._verifier.judge(claims, self._findings)
+        judged = self.verifier.judge(self.claims, list(self.findings.values()))
         self._judged = {claim.claim.id: claim for claim in judged}
         self._candidates: dict[int, list[_Candidate]] = {}
         self.pairs: list[Pair] = []
-        for claim in claims:
-            hypothesis = _hypothesis(claim, case.question if len(claims) == 1 else "")
-            if self._findings[claim.id].role != "claim":
+        for claim in self.claims:
+            hypothesis = _hypothesis(claim, case.question if len(self.claims) == 1 else "")
+            if self.findings[claim.id].role != "claim":
                 continue
             if not self._model.fits("", hypothesis, share=_MOST_OF_PAIR):
                 self._judged[claim.id] = replace(self._judged[claim.id], doubt="too_long")
@@ -170,10 +141,8 @@ class _Comparison:
         for number, candidates in self._candidates.items():
             scored = [(own, next(left) if own.premise else {}) for own in candidates]
             finding, self._judged[number] = self._decided(scored)
-            self._findings[number] = finding
-        return judgement_without_llm(
-            self._case, self._pieces, self._verifier, self._findings, list(self._judged.values())
-        )
+            self.findings[number] = finding
+        return self.judgement_of(list(self._judged.values()))
 
     def _decided(
         self, scored: Sequence[tuple[_Candidate, Probabilities]]
@@ -202,7 +171,7 @@ class _Comparison:
         def fits(quote: str) -> bool:
             return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
-        best = self._lines.best(claim, _BEST)
+        best = self.lines.best(claim, _BEST)
         quotes = [
             (note, quote)
             for note, whole in best
@@ -224,18 +193,18 @@ class _Comparison:
         return candidates
 
     def _candidate(self, claim: Claim, hypothesis: str, note: int | None, quote: str) -> _Candidate:
-        finding = with_quote(self._findings[claim.id], note, quote)
-        (judged,) = self._verifier.judge([claim], {claim.id: finding})
+        finding = with_quote(self.findings[claim.id], note, quote)
+        (judged,) = self.verifier.judge([claim], [finding])
         is_foreign = judged.support is not None and judged.support.foreign
         if not (is_foreign and judged.verdict == "supported"):
             judged = by_rule(judged)
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
-        title = self._case.notes[(note or 1) - 1].title
+        title = self.case.notes[(note or 1) - 1].title
         place = judged.evidence
         if isinstance(place, Aligned):  # without the parts that are not stated
             quote = unwrapped(
-                place.span.slice(stated(self._case.notes[place.quote.source_index].text))
+                place.span.slice(stated(self.case.notes[place.quote.source_index].text))
             )
         parts = (title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))

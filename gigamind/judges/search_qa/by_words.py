@@ -1,7 +1,7 @@
-"""Judges answers by their words, without a model: free and deterministic.
+"""Judges answers by their words, without a model: free and deterministic. See docs/judges.md.
 
-Each claim is compared with the sentence of the notes that shares most of its words. A guard may refuse it; then a score
-decides. It does not find paraphrased claims, and cannot tell how useful an answer is. See docs/judges.md.
+Each claim is compared with the sentence of the notes that shares most of its words: a guard may refuse it, then a score
+decides.
 """
 
 import asyncio
@@ -17,14 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
-from gigamind.judges.search_qa.judgement import (
-    Heard,
-    Judgement,
-    PanelOfAnswer,
-    judgement_of,
-    verdict_of,
-)
+from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, judgement_of, verdict_of
 from gigamind.judges.search_qa.passage import Passage, is_row
 from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
 from gigamind.judges.search_qa.reading import Reading
@@ -37,10 +30,9 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
+from gigamind.judges.search_qa.segments.claims import Claim, Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.support import LEAST, support
-from gigamind.judges.search_qa.verify import Verifier
+from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share
@@ -50,13 +42,10 @@ RULES_OF_WORDS = 7
 
 
 class FittedScore(BaseModel):
-    """How a threshold was fitted to labelled claims; the figures are cross-validated.
+    """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
 
-    Attributes:
-        min_score: the threshold that all labels give.
-        claims: labelled claims of the language, of so many `answers`; `supported` of them are.
-        balanced_accuracy: with its 95% interval `low` to `high`; of claims whose answer did not choose the threshold.
-        precision, recall: of "supported"; None if undefined.
+    No claim chose the threshold that it measures. `balanced_accuracy` has a 95% interval; precision and recall concern
+    "supported" and are None if undefined.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,11 +62,9 @@ class FittedScore(BaseModel):
 
 
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`; `min_quote_chars` as for kind `search_qa`.
+    """A judge file of kind `words`: by language, the score in [0, 1] from which a claim is supported.
 
-    Attributes:
-        min_score: by language, the score from which a claim is supported, in [0, 1].
-        fitted: what `gigamind judge fit answers` measured, by language; empty for other files.
+    `fitted`: the figures of `gigamind judge fit answers`; empty for other files.
     """
 
     kind: Literal["words"]
@@ -104,61 +91,57 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         del asking
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None, {}, {}))
+            return Verdict({}, PanelOfAnswer(None, None))
         judgement = await asyncio.to_thread(judged_by_words, case, self.file)
-        return verdict_of(PanelOfAnswer(judgement, None, {}, {}))
+        return verdict_of(PanelOfAnswer(judgement, None))
+
+
+class Comparison:
+    """The claims of an answer, whose notes have text, and what judges without an LLM compare them with."""
+
+    def __init__(self, case: AnswerCase, pieces: Sequence[Piece], min_quote_chars: int) -> None:
+        self.case, self.pieces, self.claims = case, pieces, claims_of(pieces)
+        rules = ProofRules(min_quote_chars=min_quote_chars, second_look="never")
+        self.verifier = Verifier(case.notes, case.question, rules)
+        self.lines = Lines(case.notes, self.verifier.asked if len(self.claims) == 1 else None)
+        roles = Roles(case.question, case.notes, self.claims)
+        self.findings = {claim.id: _finding(claim, roles.by_form(claim)) for claim in self.claims}
+
+    def judgement_of(self, judged: Sequence[JudgedClaim]) -> Judgement:
+        """Return the judgement for the verdicts on the claims; what only an LLM can report is None."""
+        reply = SearchQAReply(
+            claims=tuple(self.findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
+            answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
+            correctness=None, summary="",
+        )  # fmt: skip
+        judgement = judgement_of(self.case, self.pieces, self.verifier, reply, judged)
+        sentences = (replace(sentence, reported_verdict=None) for sentence in judgement.sentences)
+        return replace(
+            judgement,
+            sentences=tuple(sentences),
+            completeness=None,
+            utility=None,
+            confidence=None,
+            reported_answerable=None,
+            reported_utility=None,
+            tells_omissions=False,
+        )
 
 
 def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     """Return the judgement of an answer whose notes have text; figures that words cannot give are None."""
-    rules = ProofRules(min_quote_chars=file.min_quote_chars, second_look="never")
-    verifier = Verifier(case.notes, case.question, rules)
-    pieces = pieces_of(case.answer)
-    claims = claims_of(pieces)
-    lines = Lines(case.notes, verifier.asked if len(claims) == 1 else None)
-    roles = Roles(case.question, case.notes, claims)
-    findings = {claim.id: finding_of(claim, roles.by_form(claim)) for claim in claims}
-    findings |= {
-        claim.id: with_quote(findings[claim.id], *lines.nearest(claim))
-        for claim in claims
-        if findings[claim.id].role == "claim"
-    }
-    judged = [
-        by_rule(row, file.least(is_korean=Reading(row.stated).is_korean))
-        for row in verifier.judge(claims, findings)
-    ]
-    return judgement_without_llm(case, pieces, verifier, findings, judged)
+    comparison = Comparison(case, pieces_of(case.answer), file.min_quote_chars)
+    findings = comparison.findings
+    for claim in comparison.claims:
+        if findings[claim.id].role == "claim":
+            nearest = comparison.lines.nearest(claim)
+            findings[claim.id] = with_quote(findings[claim.id], *nearest)
+    rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
+    least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
+    return comparison.judgement_of(list(map(by_rule, rows, least)))
 
 
-def judgement_without_llm(
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    verifier: Verifier,
-    findings: Mapping[int, ClaimFinding],
-    judged: Sequence[JudgedClaim],
-) -> Judgement:
-    """Return the judgement for verdicts that no LLM gave; what only an LLM can report is None."""
-    reply = SearchQAReply(
-        claims=tuple(findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
-        answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
-        correctness=None, summary="",
-    )  # fmt: skip
-    judgement = judgement_of(case, pieces, verifier, Heard(reply, findings, judged))
-    return replace(
-        judgement,
-        completeness=None,
-        utility=None,
-        confidence=None,
-        sentences=tuple(
-            replace(sentence, reported_verdict=None) for sentence in judgement.sentences
-        ),
-        reported_answerable=None,
-        tells_omissions=False,
-        reported_utility=None,
-    )
-
-
-def finding_of(claim: Claim, role: ReportedRole) -> ClaimFinding:
+def _finding(claim: Claim, role: ReportedRole) -> ClaimFinding:
     """Return what a model would report of a sentence by its form, without a quote."""
     return ClaimFinding(
         id=claim.id,
@@ -211,15 +194,6 @@ def why_unsupported(text: str, passages: Sequence[Passage]) -> Doubt | Literal["
     return None if Reading(text).content <= Reading(f"{whole.heading}\n{said}").content else "added"
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A sentence of a note that may serve as a quote; `answered`: how many of the question's words it has."""
-
-    note: int
-    row: NoteSentence
-    answered: float
-
-
 def _under_headers(rows: Sequence[NoteSentence]) -> Iterator[NoteSentence]:
     """Yield sentences for comparison: a table row includes the words of its header, which states nothing by itself."""
     for table, group in groupby(rows, key=lambda row: is_row(row.text)):
@@ -239,12 +213,12 @@ class Lines:
 
     def __init__(self, notes: Sequence[Source], question: Asked | None) -> None:
         """Take the question for an answer of one sentence, which it may complete."""
-        self._lines: list[_Line] = []
+        self._lines: list[tuple[int, NoteSentence, float]] = []
         for number, note in enumerate(notes, start=1):
             for row in _under_headers(sentences_of(note.text)):
                 around = f"{note.title}\n{row.heading}\n{row.text}"
                 answered = question.answered(around) if question else None
-                self._lines.append(_Line(number, row, answered or 0.0))
+                self._lines.append((number, row, answered or 0.0))
 
     def nearest(self, claim: Claim) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
@@ -255,15 +229,17 @@ class Lines:
         reading = Reading(without_note_names(claim.piece.text))
         asks = is_question(claim.piece.text)
 
-        def rank(line: _Line) -> tuple[bool, int, float, int, bool]:
-            row, cited = line.row, line.note in claim.piece.cited
+        def rank(line: tuple[int, NoteSentence, float]) -> tuple[bool, int, float, int, bool]:
+            number, row, answered = line
             shared = len(reading.content & row.content)
-            return row.states or asks, shared, line.answered, -len(row.content), cited
+            cited = number in claim.piece.cited
+            return row.states or asks, shared, answered, -len(row.content), cited
 
         sharing = (
             line
             for line in self._lines
-            if not reading.content.isdisjoint(line.row.content)
-            and not reading.is_foreign_to(is_korean=line.row.is_korean)
+            if not reading.content.isdisjoint(line[1].content)
+            and not reading.is_foreign_to(is_korean=line[1].is_korean)
         )
-        return [(line.note, line.row.text) for line in nlargest(count, sharing, key=rank)]
+        best = nlargest(count, sharing, key=rank)
+        return [(number, row.text) for number, row, _answered in best]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
@@ -19,21 +19,14 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.result import is_same_place
 from gigamind.i18n import _
-from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted, once
 from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
 from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import (
-    Heard,
     Judgement,
     PanelOfAnswer,
-    completeness,
-    confidence,
-    correctness,
     judgement_of,
-    outcome,
     silent,
-    utility,
     verdict_of,
 )
 from gigamind.judges.search_qa.passage import Passage
@@ -45,20 +38,16 @@ from gigamind.judges.search_qa.reply import (
     ProofRules,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.second_look import SecondLook, Trial, load_second_look, statement_of
-from gigamind.judges.search_qa.segments.citations import (
-    without_note_names,
+from gigamind.judges.search_qa.second_look import (
+    SecondLook,
+    Statement,
+    load_second_look,
+    statement_of,
 )
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.lines import Piece
-from gigamind.judges.search_qa.verify import JudgedOmission, Verifier, agreed
-from gigamind.judges.spec import (
-    LANGUAGES,
-    Language,
-    LlmJudge,
-    fingerprint_of,
-    load_llm_judge,
-)
+from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
+from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence
@@ -105,15 +94,13 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
 
 
 class Questions:
-    """The requests about one answer. Each contains all notes and the answer, so that a server may cache them."""
+    """The requests about one answer in pieces: each has all notes and the answer, so that a server may cache them."""
 
     def __init__(
         self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
     ) -> None:
         self.claims = claims_of(pieces)
-        self._judge = judge
-        self._question = as_json(case.question)
-        self._answer = answer_as_json(pieces)
+        self._judge, self._case, self._pieces = judge, case, pieces
         self._fenced = fence(case.notes, fence_key)
 
     def batches(self) -> list[list[int]]:
@@ -126,117 +113,83 @@ class Questions:
         return self._judge.prompt.render(
             nonce=self._fenced.nonce,
             notes=self._fenced.text,
-            question=self._question,
-            answer=self._answer,
+            question=as_json(self._case.question),
+            answer=self._answer_as_json(),
             ids=", ".join(str(number) for number in ids) or "-",
             part=part,
         )
 
+    def _answer_as_json(self) -> str:
+        """Return the pieces in order, sentences with ids, citations apart from the text."""
+        numbers = iter(self.claims)
+        shown: list[dict[str, object]] = []
+        for one in self._pieces:
+            fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
+            fields["text"] = one.text
+            if one.cited:
+                fields["cites"] = list(one.cited)
+            shown.append(fields)
+        return json.dumps(shown, ensure_ascii=False)
 
-async def ask_all(
-    judge: SearchQAJudge, questions: Questions, asking: Asking, member: PanelMember
-) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-    """Return a panel member's reply about the whole answer and its finding for each sentence.
+    def second_look(self, claims: Sequence[JudgedClaim]) -> dict[int, Statement]:
+        """Return the statements of these claims for a second check, by the ids of the claims."""
+        stated = ((claim, claim.passage, without_note_names(claim.stated)) for claim in claims)
+        return {
+            claim.claim.id: statement_of(text, passage, self._case)
+            for claim, passage, text in stated
+            if passage
+        }
 
-    Raises:
-        LlmError: the model gave no usable reply.
-    """
+    async def _reply(self, asking: Asking, member: PanelMember) -> SearchQAReply:
+        """Return a member's reply about the whole answer, with one finding for each sentence in order."""
 
-    async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
-        return await asking.ask(
-            questions.messages(ids, part),
-            reply,
-            fingerprint=judge.fingerprint,
-            member=member,
-            max_tokens=judge.file.tokens_for(len(ids)),
-        )
-
-    findings: dict[int, ClaimFinding] = {}
-
-    async def complete(ids: Sequence[int], reply: ClaimsReply) -> None:
-        findings.update(_once(reply, ids))
-        if missing := [number for number in ids if number not in findings]:
-            findings.update(_once(await ask(missing, "again", ClaimsReply), missing))
-        if lost := [number for number in ids if number not in findings]:
-            text = _(
-                "The judge model gave no verdict or several verdicts on the answer's sentences with these numbers:"
-                " {sentences}.",
-                sentences=lost,
+        async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
+            return await asking.ask(
+                self.messages(ids, part),
+                reply,
+                fingerprint=self._judge.fingerprint,
+                member=member,
+                max_tokens=self._judge.file.tokens_for(len(ids)),
             )
-            raise LlmError(text, "invalid_output")
 
-    first, *others = questions.batches()
-    whole = await ask(first, "whole", SearchQAReply)
-    await complete(first, whole)
-    for batch in others:
-        await complete(batch, await ask(batch, "claims", ClaimsReply))
-    return whole, findings
+        findings: dict[int, ClaimFinding] = {}
 
+        def missing(ids: Sequence[int], reply: ClaimsReply) -> list[int]:
+            given = once(reply.claims, lambda finding: finding.id)
+            findings.update((number, given[number]) for number in ids if number in given)
+            return [number for number in ids if number not in findings]
 
-def answer_as_json(pieces: Sequence[Piece]) -> str:
-    """Return an answer for the judge: its pieces in order, sentences with ids, citations apart from the text."""
-    numbers = iter(claims_of(pieces))
-    shown: list[dict[str, object]] = []
-    for one in pieces:
-        fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
-        fields["text"] = one.text
-        if one.cited:
-            fields["cites"] = list(one.cited)
-        shown.append(fields)
-    return json.dumps(shown, ensure_ascii=False)
+        first, *others = self.batches()
+        whole = await ask(first, "whole", SearchQAReply)
+        for batch in (first, *others):
+            reply = whole if batch is first else await ask(batch, "claims", ClaimsReply)
+            left = missing(batch, reply)
+            if left and (lost := missing(left, await ask(left, "again", ClaimsReply))):
+                text = _(
+                    "The judge model gave no verdict or several verdicts on the answer's sentences with these"
+                    " numbers: {sentences}.",
+                    sentences=lost,
+                )
+                raise LlmError(text, "invalid_output")
+        return whole.model_copy(update={"claims": tuple(findings[one.id] for one in self.claims)})
 
-
-def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    times = Counter(finding.id for finding in reply.claims)
-    return {
-        finding.id: finding
-        for finding in reply.claims
-        if finding.id in ids and times[finding.id] == 1
-    }
-
-
-async def judge_answer(
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    asking: Asking,
-    member: PanelMember,
-) -> Judgement:
-    """Return the judgement of one panel member on an answer, cut into `pieces`, with a note that has text.
-
-    Raises:
-        LlmError: the model gave no usable reply; the item is unscored.
-    """
-    if not case.answer.strip():
-        return silent(case)
-    questions = Questions(judge, case, pieces, asking.fence_key)
-    reply, findings = await ask_all(judge, questions, asking, member)
-    verifier = Verifier(case.notes, case.question, judge.file)
-    # Aligning quotes with a long note takes time; a thread lets other requests continue.
-    judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
-    trial, confirmed = await _second_look(
-        judge, case, verifier.for_second_look(judged), asking, member
-    )
-    heard = Heard(reply, findings, verifier.with_second_look(judged, confirmed), trial)
-    return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
-
-
-async def _second_look(
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    claims: Sequence[JudgedClaim],
-    asking: Asking,
-    member: PanelMember,
-) -> tuple[Trial | None, Mapping[int, bool | None]]:
-    statements = {
-        claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
-        for claim in claims
-        if claim.passage
-    }
-    if judge.second is None or not statements:
-        return None, {}
-    trial, confirmed = await judge.second.look(list(statements.values()), asking, member)
-    return trial, dict(zip(statements, confirmed, strict=True))
+    async def judgement(self, asking: Asking, member: PanelMember) -> Judgement:
+        """Return the judgement of one panel member; raises as `Asking.ask`."""
+        case, second = self._case, self._judge.second
+        if not case.answer.strip():
+            return silent(case)
+        reply = await self._reply(asking, member)
+        verifier = Verifier(case.notes, case.question, self._judge.file)
+        # Aligning quotes with a long note takes time; a thread lets other requests continue.
+        judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
+        trial, confirmed = None, dict[int, bool | None]()
+        statements = self.second_look(verifier.for_second_look(judged))
+        if second and statements:
+            trial, answers = await second.look(list(statements.values()), asking, member)
+            confirmed = dict(zip(statements, answers, strict=True))
+        checked = verifier.with_second_look(judged, confirmed)
+        found = await asyncio.to_thread(judgement_of, case, self._pieces, verifier, reply, checked)
+        return replace(found, trial=trial)
 
 
 def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
@@ -259,20 +212,17 @@ _UTILITY = 0.7
 async def judge_answer_by_panel(
     judge: SearchQAJudge, case: AnswerCase, asking: Asking
 ) -> PanelOfAnswer:
-    """Return the judgement of the panel in the judge file.
-
-    Raises:
-        LlmError: too many claims (`context_too_long`); also `judge_answer` without a panel, `collect_votes` with one.
-    """
+    """Return the judgement of the panel in the judge file; raise LlmError with too many claims or without a reply."""
     judgements: dict[PanelMember, Judgement] = {}
     fields, first = judge.file, asking.first
     if not case.has_context:
-        return PanelOfAnswer(None, None, {}, {})
+        return PanelOfAnswer(None, None)
     pieces = pieces_of(case.answer)
     refuse_too_many(pieces, judge.file.max_claims)
+    questions = Questions(judge, case, pieces, asking.fence_key)
 
     async def ask(member: PanelMember) -> Vote[float]:
-        judgement = judgements[member] = await judge_answer(judge, case, pieces, asking, member)
+        judgement = judgements[member] = await questions.judgement(asking, member)
         graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
         # One vote is sufficient if no quote failed and the utility is not near its threshold.
         doubted = any(claim.doubt is not None for claim in judgement.claims)
@@ -282,7 +232,7 @@ async def judge_answer_by_panel(
 
     if not fields.is_panel:
         await ask(first)
-        return PanelOfAnswer(judgements.get(first), None, {}, {})
+        return PanelOfAnswer(judgements[first], None)
     ballot = await collect_votes(fields, first.model, ask, thresholds=_CORRECTNESS)
     votes = {
         member: Vote(judgements[member].voted_utility)
@@ -297,28 +247,29 @@ async def judge_answer_by_panel(
 
 def _together(judgements: Sequence[Judgement]) -> Judgement:
     """Combine judgements on the same claims; ties go to the less favourable verdict."""
-    sentences = tuple(
-        _majority(rows)
-        for rows in zip(*(judgement.sentences for judgement in judgements), strict=True)
-    )
+
+    def majority(name: Literal["answers", "answerable", "reported_answerable"]) -> bool:
+        return 2 * sum(bool(getattr(own, name)) for own in judgements) >= len(judgements)
+
+    rows = zip(*(judgement.sentences for judgement in judgements), strict=True)
+    sentences = tuple(map(_majority, rows))
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
-    kind, correct = outcome(sentences), correctness(claims)
+    shares = (own.answers_question for own in judgements)
+    merged: dict[str, Any] = {
+        "sentences": sentences,
+        "coverage": agreed([judgement.coverage for judgement in judgements], claims),
+        "answers_question": max((one for one in shares if one is not None), default=None),
+        "answers": majority("answers"),
+        "answerable": majority("answerable"),
+        "reported_answerable": majority("reported_answerable"),
+    }
     reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
-    says_answerable = [bool(judgement.reported_answerable) for judgement in judgements]
-    reported_answerable = 2 * sum(says_answerable) >= len(judgements)
-    answered = max(
-        (own.answers_question for own in judgements if own.answers_question is not None),
-        default=None,
-    )
-    answers = 2 * sum(judgement.answers for judgement in judgements) >= len(judgements)
-    useful = utility(
-        kind, reported, answerable=reported_answerable, correct=correct, answers=answers
-    )
+    whole = replace(judgements[0], **merged).scored(reported)
 
     def distance(judgement: Judgement) -> tuple[float, float]:
-        own = judgement.correctness
+        own, correct = judgement.correctness, whole.correctness
         apart = 0.0 if own is None or correct is None else abs(own - correct)
-        return apart, abs(judgement.voted_utility - useful)
+        return apart, abs(judgement.voted_utility - whole.voted_utility)
 
     speaker = min(judgements, key=distance)
     proven = [[o for o in judgement.omissions if o.doubt is None] for judgement in judgements]
@@ -329,27 +280,7 @@ def _together(judgements: Sequence[Judgement]) -> Judgement:
         return omission.doubt is not None or 2 * sum(alike) > len(judgements)
 
     omissions = tuple(filter(is_agreed, speaker.omissions))
-    return replace(
-        speaker,
-        outcome=kind,
-        sentences=sentences,
-        omissions=omissions,
-        coverage=agreed([judgement.coverage for judgement in judgements], claims),
-        completeness=completeness(
-            claims,
-            omissions,
-            answerable=reported_answerable,
-            tells_omissions=speaker.tells_omissions,
-        ),
-        correctness=correct,
-        utility=useful,
-        confidence=confidence(correct, useful, answered),
-        answers_question=answered,
-        answers=answers,
-        abstains=any(sentence.untold for sentence in sentences),
-        answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
-        reported_answerable=reported_answerable,
-    )
+    return replace(speaker, omissions=omissions, **merged).scored(reported)
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:

@@ -1,29 +1,26 @@
 """Scores a judged answer by the product's rules (seed 004); no model applies them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from gigamind.errors import LlmError
-from gigamind.evidence.result import is_same_place
-from gigamind.judges.asking import PanelMember
-from gigamind.judges.panel import PanelVerdict, why_no_verdict
+from gigamind.evidence.result import Aligned, Alignment, is_same_place
+from gigamind.judges.panel import ByPanel
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
-from gigamind.judges.search_qa.roles import Roles, with_roles
+from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.second_look import Trial
-from gigamind.judges.search_qa.segments.claims import claims_of
-from gigamind.judges.search_qa.segments.lines import Piece
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of
 from gigamind.judges.search_qa.verify import (
     Coverage,
+    JudgedClaim,
     JudgedOmission,
     Verifier,
     coverage,
     judged_omissions,
 )
-from gigamind.judges.search_qa.words import is_of_another_language
+from gigamind.judges.search_qa.words import OF_ITSELF, is_of_another_language, stems
 from gigamind.metrics.grounding import share_given
 from gigamind.prompting.fences import Flag
 from gigamind.prompting.replies import Confidence
@@ -67,9 +64,8 @@ def utility(
 ) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
-    An abstention is useful if the notes do not answer, and useless if they do. An answer without content is useless.
-    One without a proven claim (`correct`), or whose proven claims do not answer the question (`answers`), is at most
-    `UNPROVEN_UTILITY`, whatever the model reports.
+    An abstention is useful if the notes do not answer. An answer without content is useless. One without a proven claim
+    (`correct`), or whose proven claims do not answer the question (`answers`), is at most `UNPROVEN_UTILITY`.
     """
     if kind == "judged":
         return reported if correct and answers else min(reported, UNPROVEN_UTILITY)
@@ -100,40 +96,32 @@ class Judgement:
         correctness: verified supported claims / all claims, in [0, 1]; None without claims.
         completeness: supported claims / (supported claims + omissions); None unless `tells_omissions`.
         utility: in [0, 1], by the rule for abstentions; None without a model, like confidence.
-        confidence: None without claims.
-        abstains: it states that the notes do not say something, possibly among other statements.
         answerable: the notes answer the question, proven by a quote.
-        reported_answerable: by the model, which suffices to give an abstention no utility; None without a model.
+        reported_answerable: by the model; None without one, like the other reported fields.
         answers_question: share of the question's words that the supported claims and their sentences have, in [0, 1],
             relative to the sentence of the notes that has most of them; None if unknown.
-        answers: the supported claims have enough words of the question, or one has the proven quote that the model
-            gives as the answer.
-        tells_omissions: the list of omissions in the reply was readable.
-        reported_correctness: the model's own estimate, for information only. None without a model or if unreadable; the
-            same applies to the fields below.
-        reported_utility: the model's utility before the rule.
+        answers: the supported claims have enough words of the question, or the proven quote that answers it.
         flagged: suspicious passages to review: in notes and titles under their numbers from 1, in the answer under 0.
-        notices: reasons why the judgement is less reliable; see `Notice`.
         trial: of the model that made the second check; None without one.
     """
 
-    outcome: AnswerOutcome
-    sentences: tuple[JudgedClaim, ...]
-    omissions: tuple[JudgedOmission, ...]
-    correctness: float | None
-    completeness: float | None
-    utility: float | None
-    confidence: Confidence | None
-    abstains: bool
-    answerable: bool
     coverage: tuple[Coverage, ...]
-    reported_answerable: bool | None
-    reported_correctness: float | None
-    reported_utility: float | None
-    utility_reason: str
-    reported_issues: tuple[str, ...]
-    summary: str
     flagged: Mapping[int, tuple[Flag, ...]]
+    outcome: AnswerOutcome = "no_claims"
+    sentences: tuple[JudgedClaim, ...] = ()
+    omissions: tuple[JudgedOmission, ...] = ()
+    correctness: float | None = None
+    completeness: float | None = None
+    utility: float | None = None
+    confidence: Confidence | None = None
+    abstains: bool = False
+    answerable: bool = False
+    reported_answerable: bool | None = None
+    reported_correctness: float | None = None
+    reported_utility: float | None = None
+    utility_reason: str = ""
+    reported_issues: tuple[str, ...] = ()
+    summary: str = ""
     notices: tuple[Notice, ...] = ()
     trial: Trial | None = None
     tells_omissions: bool = True
@@ -149,34 +137,43 @@ class Judgement:
         """The utility voted by a panel member, which always gives one."""
         return self.utility or 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """The reply about an answer: `findings` by sentence id, and `judged`, the verdict for each."""
-
-    reply: SearchQAReply
-    findings: Mapping[int, ClaimFinding]
-    judged: Sequence[JudgedClaim]
-    trial: Trial | None = None
+    def scored(self, reported_utility: float) -> "Judgement":
+        """Return it with the figures that follow from its sentences, omissions and the reported utility."""
+        claims, kind = self.claims, outcome(self.sentences)
+        correct, answerable = correctness(claims), bool(self.reported_answerable)
+        useful = utility(
+            kind, reported_utility, answerable=answerable, correct=correct, answers=self.answers
+        )
+        whole = share_given(
+            sum(claim.verdict == "supported" for claim in claims),
+            sum(omission.doubt is None for omission in self.omissions),
+            answerable=answerable,
+        )
+        return replace(
+            self,
+            outcome=kind,
+            correctness=correct,
+            completeness=whole if self.tells_omissions else None,
+            utility=useful,
+            confidence=confidence(correct, useful, self.answers_question),
+            abstains=any(sentence.untold for sentence in self.sentences),
+        )
 
 
 def judgement_of(
-    case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: Heard
+    case: AnswerCase,
+    pieces: Sequence[Piece],
+    verifier: Verifier,
+    reply: SearchQAReply,
+    judged: Sequence[JudgedClaim],
 ) -> Judgement:
-    """Return the judgement for a reply."""
-    reply = heard.reply
+    """Return the judgement for a reply and `judged`, the verdicts on its claims."""
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
     is_proven = reply.answerable and doubt is None
-    sentences = with_roles(
-        heard.judged,
-        heard.findings,
-        Roles(case.question, case.notes, claims_of(pieces)),
-        place if is_proven else None,
-    )
+    roles = Roles(case.question, case.notes, claims_of(pieces))
+    sentences = with_roles(judged, reply.claims, roles, place if is_proven else None)
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
-    omissions = judged_omissions(reply.omissions, case.answer, verifier)
-    kind, correct = outcome(sentences), correctness(claims)
     answered = answers_question(claims, verifier.asked)
     answers = not is_another_question(answered) or (
         is_proven
@@ -185,13 +182,9 @@ def judgement_of(
             for claim in claims
         )
     )
-    useful = utility(
-        kind, reply.utility, answerable=reply.answerable, correct=correct, answers=answers
-    )
     return Judgement(
-        outcome=kind,
         sentences=sentences,
-        omissions=omissions,
+        omissions=judged_omissions(reply.omissions, case.answer, verifier),
         coverage=coverage(
             case.notes,
             case.answer,
@@ -200,16 +193,6 @@ def judgement_of(
             uses=reply.source_coverage,
             verifier=verifier,
         ),
-        completeness=completeness(
-            claims,
-            omissions,
-            answerable=reply.answerable,
-            tells_omissions=reply.tells_omissions,
-        ),
-        correctness=correct,
-        utility=useful,
-        confidence=confidence(correct, useful, answered),
-        abstains=any(sentence.untold for sentence in sentences),
         answerable=is_proven,
         reported_answerable=reply.answerable,
         reported_correctness=reply.correctness,
@@ -218,11 +201,57 @@ def judgement_of(
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
         flagged=case.flagged,
-        notices=_notices(case, verifier.asked, correct, answered),
-        trial=heard.trial,
+        notices=_notices(case, verifier.asked, correctness(claims), answered),
         tells_omissions=reply.tells_omissions,
         answers_question=answered,
         answers=answers,
+    ).scored(reply.utility)
+
+
+def with_roles(
+    judged: Sequence[JudgedClaim],
+    findings: Sequence[ClaimFinding],
+    roles: Roles,
+    answer: Alignment | None,
+) -> tuple[JudgedClaim, ...]:
+    """Return the sentences with the roles that they count as; `answer` is the proven place of the answering words."""
+    pairs = zip(judged, findings, strict=True)
+    sentences = [_in_role(sentence, finding, roles) for sentence, finding in pairs]
+    return tuple(
+        replace(sentence, role="claim", veto="answered", untold=False)
+        if sentence.role == "abstention" and _is_answered(sentence, sentences, answer)
+        else sentence
+        for sentence in sentences
+    )
+
+
+def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
+    role, text = finding.role, sentence.claim.piece.text
+    if role == "claim":
+        return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
+    proven = sentence.verdict == "supported"  # it makes a statement, because a note does
+    veto = "proven" if proven else roles.veto(sentence.claim, role)
+    if veto is not None:
+        return replace(sentence, reported_role=role, veto=veto)
+    return JudgedClaim(
+        sentence.claim, "not_found", "not_found", None, None, None, (),
+        role=role, reported_role=role, untold=role == "abstention",
+    )  # fmt: skip
+
+
+def _is_answered(
+    abstention: JudgedClaim, judged: Sequence[JudgedClaim], answer: Alignment | None
+) -> bool:
+    """Return whether a claim next to an abstention uses the very words that answer the question, and has its topic."""
+    if not isinstance(answer, Aligned):
+        return False
+    topic = stems(abstention.claim.piece.text) - OF_ITSELF
+    return any(
+        claim.verdict == "supported"
+        and isinstance(place := claim.evidence, Aligned)
+        and is_same_place(place, answer)
+        and topic <= stems(f"{claim.claim.piece.text} {place.quote.text}")
+        for claim in judged
     )
 
 
@@ -252,60 +281,24 @@ def _notices(
     return tuple(name for name, holds in found.items() if holds)
 
 
-def completeness(
-    claims: Sequence[JudgedClaim],
-    omissions: Sequence[JudgedOmission],
-    *,
-    answerable: bool,
-    tells_omissions: bool,
-) -> float | None:
-    """Return supported claims / (supported claims + omissions); None if the reported omissions were unreadable."""
-    if not tells_omissions:
-        return None
-    return share_given(
-        sum(claim.verdict == "supported" for claim in claims),
-        sum(omission.doubt is None for omission in omissions),
-        answerable=answerable,
-    )
-
-
 def silent(case: AnswerCase) -> Judgement:
     """Return the judgement of a blank answer: useless, without a request."""
     notes = tuple(
         Coverage(number, note.title, cited=False, relevant=None, marked=False, relevant_claim="")
         for number, note in enumerate(case.notes, start=1)
     )
-    return Judgement(
-        outcome="no_claims", sentences=(), omissions=(), coverage=notes, correctness=None,
-        completeness=None, utility=0.0, confidence=None, abstains=False, answerable=False,
-        reported_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
-        reported_issues=(), summary="", flagged=case.flagged,
-    )  # fmt: skip
+    return Judgement(notes, case.flagged, utility=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class PanelOfAnswer:
-    """The judgement of a panel on an answer.
-
-    Attributes:
-        judgement: None without a context note, or if the panel is incomplete.
-        panel: the votes on utility; None with one model or none.
-        errors: why a member gave no vote.
-    """
-
-    judgement: Judgement | None
-    panel: PanelVerdict[float] | None
-    by_member: Mapping[PanelMember, Judgement]
-    errors: Mapping[PanelMember, LlmError]
+class PanelOfAnswer(ByPanel[Judgement, float]):
+    """The judgement of a panel on an answer, and its votes on utility; None without a context note."""
 
 
 def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
     """Return the verdict in the form that all judges share."""
-    judgement, errors = panel.judgement, tuple(panel.errors.values())
+    judgement = panel.judgement
     if judgement is None:
-        code = panel.panel.code if panel.panel else None
-        why = why_no_verdict(panel.panel, panel.errors)
-        return Verdict({}, panel, errors=errors, code=code or "", why=why)
+        return Verdict.missing(panel)
     believed = [
         claim.reported_verdict == "supported"
         for claim in judgement.claims
@@ -329,5 +322,5 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
         ),
         text="\n".join((judgement.summary, judgement.utility_reason, *judgement.reported_issues)),
         flags=judgement.flagged,
-        errors=errors,
+        errors=tuple(panel.errors.values()),
     )

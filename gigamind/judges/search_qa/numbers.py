@@ -1,7 +1,7 @@
 """Finds numbers that an answer has and its notes do not; all notations of Korean, English and ISO are one value."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -144,20 +144,9 @@ def unit_of(text: str) -> str:
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), "")
 
 
-def is_number_word(word: str) -> bool:
-    """Return whether a lower-case word is a number such as "one" or "열두"."""
-    return word in _ENGLISH_SMALL or word in _NATIVE
-
-
-def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the amounts in words of a lower-case text with their units; lenient: "이 일" is read as two days."""
-    yield from ((_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(text))
-    yield from ((_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(text))
-    yield from ((_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(text))
-    for english_match in _ENGLISH_AMOUNT.finditer(text):
-        value, unit = _english(english_match["words"]), unit_of(english_match["unit"] or "")
-        if unit or value > 1:  # "one" alone is usually no number
-            yield value, unit
+def is_number_word(*words: str) -> bool:
+    """Return whether lower-case words are numbers such as "one" or "열두"."""
+    return all(word in _ENGLISH_SMALL or word in _NATIVE for word in words)
 
 
 def _sino(word: str) -> int:
@@ -230,7 +219,14 @@ def numbers_of(text: str) -> tuple[Number, ...]:
 
 def numbers_in_words(text: str) -> tuple[Number, ...]:
     """Return the amounts in words of a text; lenient: "이 일" is read as two days."""
-    return tuple(Number(str(value), unit) for value, unit in amounts_in_words(_folded(text)))
+    folded = _folded(text)
+    found = [(_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(folded)]
+    found += [(_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(folded)]
+    found += [(_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(folded)]
+    english = _ENGLISH_AMOUNT.finditer(folded)
+    found += [(_english(match["words"]), unit_of(match["unit"] or "")) for match in english]
+    # "one" alone is usually no number.
+    return tuple(Number(str(value), unit) for value, unit in found if unit or value > 1)
 
 
 def is_known(number: Number, known: Collection[Number]) -> bool:
@@ -241,28 +237,6 @@ def is_known(number: Number, known: Collection[Number]) -> bool:
     if at_it:  # an hour without am or pm matches both
         return any(_same(number, other) for other in at_it)
     return any(_same(hour, other) for hour in _stated_hours(number) for other in known)
-
-
-ROUNDED = re.compile(
-    r"약 |거의|대략|가까[이운]|이상|넘[는게은어]|적어도|정도|여 ?(?=[명개원])"
-    r"|\b(?:about|around|approximately|roughly|nearly|almost|over|more than|at least|some)\b"
-)
-_NEAR = Decimal("0.15")  # relative to the larger number
-
-
-def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
-    """Return whether an amount is a rounded form of another: fewer digits, and at most the last one differs."""
-    if not number.value.replace(".", "", 1).isdigit():
-        return False
-    for other in others:
-        if other.unit in {"", number.unit} and other.value.replace(".", "", 1).isdigit():
-            rounded, exact = Decimal(number.value), Decimal(other.value)
-            few, many = rounded.normalize().as_tuple(), exact.normalize().as_tuple()
-            last_digit = Decimal((0, (1,), int(few.exponent)))
-            limit = min(last_digit, _NEAR * max(rounded, exact))
-            if len(few.digits) < len(many.digits) and abs(rounded - exact) <= limit:
-                return True
-    return False
 
 
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
@@ -297,21 +271,10 @@ def _same(number: Number, other: Number) -> bool:
     return number.value == other.value and same_half
 
 
-class _Folded(dict[int, str]):
-    """The characters as numbers are read: lower case, plain digits and dashes; one character for each."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        plain = fold_unit(char)
-        self[code] = plain if len(plain) == 1 else char
-        return self[code]
-
-
-_FOLDED = _Folded()
-
-
 def _folded(text: str) -> str:
-    return text.translate(_FOLDED)
+    """Return a text as numbers are read: lower case, plain digits and dashes; one character for each."""
+    plain = zip(text, map(fold_unit, text), strict=True)
+    return "".join(folded if len(folded) == 1 else char for char, folded in plain)
 
 
 def _numbers(text: str) -> list[tuple[Span, Number]]:

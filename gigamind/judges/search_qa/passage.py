@@ -1,9 +1,9 @@
 """The context of a quote: its sentences, heading, the introduction of a row or list item, and their support."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Literal
 
 from gigamind.evidence.clause import sentences_around
@@ -83,26 +83,27 @@ def passage_of(span: Span, text: str) -> Passage:
     """Return the sentences that a span touches, with their context."""
     around = sentences_around(text, span)
     start = text.rfind("\n", 0, around.start) + 1
-    end = text.find("\n", around.end)
-    line = text[start : end if end >= 0 else len(text)]
-    sentences, lead, beside = around.slice(text), "", list[str]()
+    rest, *below = text[around.end :].split("\n")
+    line, above = text[start : around.end] + rest, text[:start].split("\n")[-2::-1]
+    said, lead, beside = around.slice(text), "", list[str]()
     if is_row(line):
-        sides = (_near(_lines_above(text, start)), _near(_lines_below(text, start + len(line))))
-        above, below = (list(takewhile(lambda row: "|" in row, lines)) for lines in sides)
-        sentences, lead = line, above.pop() if above else ""
-        beside = [*above, *below]
+        rows = [list(takewhile(_has_cells, lines[:_MAX_LINES])) for lines in (above, below)]
+        said, lead = line, rows[0].pop() if rows[0] else ""
+        beside = [*rows[0], *rows[1]]
     elif item := _ITEM.match(line):
         indent = len(item["indent"])
-        lead = _lead_in(text, start, indent)
-        for lines in (_lines_above(text, start), _lines_below(text, start + len(line))):
-            beside += _items(_near(lines), indent)
+        lead = _lead_in(text, start, above[:_MAX_LINES], indent)
+        beside = [row for rows in (above, below) for row in _items(rows[:_MAX_LINES], indent)]
     elif HEADING.match(line):
-        sentences = line
-    above = (HEADING.match(row) for _, row in _lines_above(text, start))
-    match = next(filter(None, above), None)
+        said = line
+    match = next(filter(None, map(HEADING.match, above)), None)
     heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
     near = "" if lead or beside else _paragraph(text, around)
-    return Passage(heading, sentences, lead, tuple(beside), near)
+    return Passage(heading, said, lead, tuple(beside), near)
+
+
+def _has_cells(line: str) -> bool:
+    return "|" in line
 
 
 _REACH = 600  # characters of a paragraph on each side of a sentence
@@ -139,30 +140,11 @@ def _items(lines: Iterable[str], indent: int) -> Iterator[str]:
             return
 
 
-def _near(lines: Iterator[tuple[int, str]]) -> Iterator[str]:
-    return (line for _, line in islice(lines, _MAX_LINES))
-
-
-def _lines_below(text: str, end: int) -> Iterator[tuple[int, str]]:
-    while 0 <= end < len(text):
-        start, end = end + 1, text.find("\n", end + 1)
-        yield start, text[start : end if end >= 0 else len(text)]
-
-
-def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
-    while start > 0:
-        before = text.rfind("\n", 0, start - 1) + 1
-        yield before, text[before : start - 1]
-        start = before
-
-
-def _lead_in(text: str, start: int, indent: int) -> str:
-    for number, (before, line) in enumerate(_lines_above(text, start)):
-        if number >= _MAX_LINES or HEADING.match(line):
-            break
-        item = _ITEM.match(line)
+def _lead_in(text: str, start: int, above: Sequence[str], indent: int) -> str:
+    for line in takewhile(lambda row: not HEADING.match(row), above):
+        start -= len(line) + 1
         depth = len(line) - len(line.lstrip())
-        if line.strip() and (depth < indent or (item is None and depth == 0)):
-            whole = sentences_around(text, Span(before, before + len(line)))
+        if line.strip() and (depth < indent or (not _ITEM.match(line) and depth == 0)):
+            whole = sentences_around(text, Span(start, start + len(line)))
             return whole.slice(text) if _LEAD_IN.search(line) else ""
     return ""

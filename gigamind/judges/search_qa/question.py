@@ -1,7 +1,6 @@
 """Which sentences of the notes have the words of the question, and whether an answer rests on them.
 
-A word counts by how few sentences have it. Values are relative to the sentence with the largest share, because
-questions use other words than notes. Measured: benchmarks/README.md.
+A word counts by how few sentences have it. Values are relative to the sentence with the largest share.
 """
 
 import math
@@ -31,12 +30,9 @@ _AUXILIARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NoteSentence:
-    """A sentence of a note; `keys` include the words of the heading above it.
+    """A sentence of a note, on one line, and its span there; `keys` include the words of the heading above it.
 
-    Attributes:
-        span: in the note.
-        text: as written, on one line.
-        states: whether it may state something: no heading or question, and no text of `evidence.stated`.
+    `states`: whether it may state something: no heading or question, and no text of `evidence.stated`.
     """
 
     span: Span
@@ -56,12 +52,8 @@ class NoteSentence:
 @lru_cache(maxsize=64)  # notes; each is compared with several answers
 def sentences_of(note: str) -> tuple[NoteSentence, ...]:
     """Return the sentences of a note across line wraps, with headings, and at the end the parts that are not stated."""
-    text, written, heading, found = (
-        unwrapped(stated(note)),
-        unwrapped(note),
-        "",
-        list[NoteSentence](),
-    )
+    text, written = unwrapped(stated(note)), unwrapped(note)
+    heading, found = "", list[NoteSentence]()
     for span in sentences(text):
         sentence = span.slice(text)
         if is_heading := bool(HEADING.fullmatch(sentence)):
@@ -84,11 +76,9 @@ def _sentence(span: Span, said: str, written: str, heading: str, *, states: bool
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its notes.
+    """A question with the positive weights of its words in its notes.
 
-    Attributes:
-        weights: of the question's words, positive.
-        most: the largest share of them that a sentence has, in [0, 1]; 0 if no note has a word of the question.
+    `most` is the largest share of them that a sentence has, in [0, 1]; 0 if no note has a word of the question.
     """
 
     is_korean: bool
@@ -98,7 +88,7 @@ class Asked:
     def answered(self, text: str) -> float | None:
         """Return the share of the question's words that a text has, relative to the best sentence, in [0, 1].
 
-        Returns None if no note has a word of the question, such as for a question in another language.
+        None if no note has a word of the question, such as for a question in another language.
         """
         if not self.most:
             return None

@@ -185,6 +185,12 @@ class Change:
         return max(len(self.in_claim), len(self.in_source)) <= _FEW
 
     @property
+    def pair(self) -> tuple[Word, Word] | None:
+        """The word of the claim and that of the source, if there is one of each."""
+        is_single = len(self.in_claim) == len(self.in_source) == 1
+        return (self.in_claim[0], self.in_source[0]) if is_single else None
+
+    @property
     def texts(self) -> tuple[str, str]:
         in_claim = " ".join(word.whole for word in self.in_claim)
         return in_claim, " ".join(word.whole for word in self.in_source)
@@ -238,8 +244,8 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
         return bool(BOUND.search(in_claim + in_source))
     if bounds_differ(in_claim, in_source):
         return True
-    if len(change.in_claim) == len(change.in_source) == 1:
-        claim_word, other = change.in_claim[0], change.in_source[0]
+    if change.pair:
+        claim_word, other = change.pair
         if key_of(claim_word.text) == key_of(other.text):
             return is_other_word(claim_word, other)
         if is_content(key_of(claim_word.text)) and is_content(key_of(other.text)):

@@ -8,12 +8,13 @@ from pydantic.json_schema import SkipJsonSchema
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
 
 ReportedVerdict = Literal["supported", "contradicted", "not_found"]
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 ReportedRole = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"
 ]
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict: rules of proof, of
 # numbers or of utility, or how an answer is split into claims.
-RULES = 11
+RULES = 12
 MOST_CLAIMS = 200
 """Sentences of one call."""
 

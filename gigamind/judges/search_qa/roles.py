@@ -1,26 +1,26 @@
 """The role of each sentence of an answer: the model reports it, and code only rejects roles that would hide a fact.
 
-A sentence is exempt from being a claim if it says nothing beyond its role: each word is among the few by which answers
-refer to themselves, the question or, in a lead-in, what follows.
+A sentence is no claim if it says nothing beyond its role, by the words for it, or that the notes lack something.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Literal
 
+from gigamind.evidence.align import align
 from gigamind.evidence.critical import NEGATION
-from gigamind.evidence.result import Aligned, Alignment, is_same_place
-from gigamind.judges.search_qa.abstention import denies_knowledge, is_abstention, lacks_something
-from gigamind.judges.search_qa.judged import JudgedClaim, Veto
+from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.reply import ClaimFinding, ReportedRole
+from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.reply import ReportedRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.lines import Role
+from gigamind.judges.search_qa.segments.claims import Claim, Role
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,
     GRAMMAR,
+    HANGUL,
     OF_ITSELF,
     OF_SOURCES,
     POINTING,
@@ -31,6 +31,10 @@ from gigamind.judges.search_qa.words import (
 )
 from gigamind.prompting.fences import Source
 from gigamind.text import sentences
+
+Veto = Literal[
+    "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
+]
 
 CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
@@ -51,10 +55,7 @@ _TOPIC = re.compile(
 _FEWEST_ASKED = 2  # minimum number of words of the question that make a statement
 _FEWEST_OF_CLAUSE = 3  # words; fewer after a comma, such as a country after its town, state nothing
 _MOST_NAMED = 3  # words of an abstention beyond its own and the question's
-_RETOLD, _FEWEST_RETOLD = (
-    0.6,
-    2,
-)  # share and number of a note sentence's words in an abstention that retells it
+_RETOLD, _FEWEST_RETOLD = 0.6, 2  # share and number of a note sentence's words that retell it
 _ANSWERS = re.compile(r"\W*(?:yes|no|네|예|아니요|아니오|아뇨)\b\s*[,.]", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(?:who|what|when|where|why|which|how)|누구|누가|무엇|무슨|뭐|언제|어디|몇|며칠|얼마|왜|어떻|어떤|어느",
@@ -183,47 +184,54 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
     return clauses
 
 
-def with_roles(
-    judged: Sequence[JudgedClaim],
-    findings: Mapping[int, ClaimFinding],
-    roles: Roles,
-    answer: Alignment | None,
-) -> tuple[JudgedClaim, ...]:
-    """Return the sentences with the roles that they count as; `answer` is the proven place of the answering words."""
-    sentences = [_in_role(sentence, findings[sentence.claim.id], roles) for sentence in judged]
-    return tuple(
-        replace(sentence, role="claim", veto="answered", untold=False)
-        if sentence.role == "abstention" and _is_answered(sentence, sentences, answer)
-        else sentence
-        for sentence in sentences
+_DENIAL = re.compile(
+    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
+    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
+)
+_ONLY = re.compile(r"\bonly\b|(?<!지)만(?!\w)|뿐")
+_SAYS_NO = re.compile(r"\S*다(?:고|는|며)")  # "없다고 나와 있습니다": the notes state a negative
+_NEAR = 5  # words from a negation to the negated word: after it in English, before it in Korean
+_REACH = 120  # characters around a negation that are checked
+
+
+def is_abstention(words: str, sentence: str) -> bool:
+    """Return whether words of a sentence state that the notes do not say something or the author does not know it."""
+    place = align(words, sentence)
+    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_knowledge(words)
+
+
+def lacks_something(text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether words deny something that is asked for, or say that the notes have only something else."""
+    folded = text.casefold().replace("’", "'")
+    if _ONLY.search(folded) and not TELLING.isdisjoint(stems(folded)):
+        return True
+    denials = (match.end() for match in _DENIAL.finditer(folded))
+    reading = Reading(text)
+    denied = {stem(reading.keys[at]) for at in reading.denials}
+    is_denied = any(not _SAYS_NO.match(folded, end) for end in denials)
+    return (
+        is_denied
+        and bool(denied)
+        and denied <= asked | TELLING
+        and not (OF_ITSELF - GRAMMAR).isdisjoint(stems(folded))
     )
 
 
-def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
-    role, text = finding.role, sentence.claim.piece.text
-    if role == "claim":
-        return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
-    proven = sentence.verdict == "supported"  # it makes a statement, because a note does
-    veto = "proven" if proven else roles.veto(sentence.claim, role)
-    if veto is not None:
-        return replace(sentence, reported_role=role, veto=veto)
-    return JudgedClaim(
-        sentence.claim, "not_found", "not_found", None, None, None, (),
-        role=role, reported_role=role, untold=role == "abstention",
-    )  # fmt: skip
+def denies_knowledge(text: str) -> bool:
+    """Return whether words state that the notes do not say something or the author does not know it."""
+    folded = text.casefold().replace("’", "'")
+    for denial in _DENIAL.finditer(folded):
+        start = folded.rfind(" ", 0, denial.start()) + 1
+        near = folded[start : start + _REACH].split()[: _NEAR + 1]
+        if HANGUL.search(denial[0]):
+            near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
+        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
+            stems(" ".join(near))
+        ):
+            return True
+    return False
 
 
-def _is_answered(
-    abstention: JudgedClaim, judged: Sequence[JudgedClaim], answer: Alignment | None
-) -> bool:
-    """Return whether a claim next to an abstention uses the very words that answer the question, and has its topic."""
-    if not isinstance(answer, Aligned):
-        return False
-    topic = stems(abstention.claim.piece.text) - OF_ITSELF
-    return any(
-        claim.verdict == "supported"
-        and isinstance(place := claim.evidence, Aligned)
-        and is_same_place(place, answer)
-        and topic <= stems(f"{claim.claim.piece.text} {place.quote.text}")
-        for claim in judged
-    )
+def without_abstention(sentence: str, words: str) -> str:
+    """Return a sentence without the words of its abstention; unchanged if it does not abstain."""
+    return sentence.replace(words, " ", 1) if words and is_abstention(words, sentence) else sentence

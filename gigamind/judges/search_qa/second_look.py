@@ -1,6 +1,6 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
-A model is believed only about an answer for which it also refuses what code made of the same notes: the claim with its
+It is believed only about an answer for which it also refuses what code made of the same notes: the claim with its
 sentence removed or changed, and canaries, which no text says; and only in a run in which it accepts few canaries.
 """
 
@@ -17,7 +17,7 @@ from pydantic import Field
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
-from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted, once
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.question import sentences_of
@@ -54,11 +54,9 @@ class LooksReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The input of a second check.
+    """A claim for the second check, and the passage that it rests on.
 
     Attributes:
-        text: the claim, and `passage`, which it rests on.
-        question: that it answers.
         topic: the heading of the passage or the title of its note.
         rest: what its note says next to the passage; "" if nothing.
         other: a sentence of the notes about something else; "" if there is none.
@@ -206,10 +204,7 @@ class SecondLook:
         """Return the trial of the model, and whether each text states its statement; None if not reliable.
 
         A statement that addresses the judge is not sent. A confirmation counts only if the model refuses the
-        counterfactual of the statement and every canary of the answer.
-
-        Raises:
-            LlmError: the model gave no usable reply.
+        counterfactual of the statement and every canary of the answer. Raises LlmError without a usable reply.
         """
         looker = replace(member, model=self.model) if self.model else member
         places = [at for at, one in enumerate(statements) if not looks_like_instructions(one.text)]
@@ -245,12 +240,10 @@ class SecondLook:
             if error.code not in OF_THE_REPLY:
                 raise
             return [None] * len(statements)  # an unusable reply confirms nothing
-        answers: dict[int, list[bool]] = {}
-        for look in reply.looks:
-            # A reply that lists unsupported words contradicts "said".
-            answers.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
-        per_statement = (answers.get(number, []) for number in range(1, len(statements) + 1))
-        return [given[0] if len(given) == 1 else None for given in per_statement]
+        looks = once(reply.looks, lambda look: look.id)
+        # A reply that lists unsupported words contradicts "said".
+        said = {number: look.said and not look.unsaid.strip() for number, look in looks.items()}
+        return [said.get(number) for number in range(1, len(statements) + 1)]
 
 
 def load_second_look(language: Language, model: str) -> SecondLook:

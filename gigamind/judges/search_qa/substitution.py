@@ -1,16 +1,15 @@
 """Finds a word of a claim that replaces another word of its source, by its position.
 
-The rule also rejects correct answers that copy a sentence with a synonym in it; the thresholds keep these rare
-(benchmarks/README.md).
+It also rejects correct copies with a synonym in them; the thresholds keep these rare (benchmarks/README.md).
 """
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.words import ELLIPSIS, Word, is_typo, words
+from gigamind.evidence.words import ELLIPSIS, Word, is_typo
 from gigamind.judges.search_qa.passage import label_of
 from gigamind.judges.search_qa.reading import (
     Change,
@@ -30,32 +29,14 @@ _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그�
 
 def substitution(claim: Reading, source: Reading) -> Substitution | None:
     """Return the first replaced word of an otherwise copied sentence; None if there is none."""
-    return _substitution(claim, source, _COPIED)
-
-
-def substitution_in_item(claim: Reading, item: Reading) -> Substitution | None:
-    """Return the same for a table row or list item, which omits the grammar that a claim about it has."""
-    # Korean has little grammar between its words: the same share would reject 3 of 59 correct claims.
-    copied = _COPIED if claim.is_korean else _COPIED_BUT_ONCE
-    return _substitution(_Content(claim.raw), _Content(item.raw), copied)
-
-
-class _Content(Reading):
-    @cached_property
-    def words(self) -> Sequence[Word]:
-        return [word for word in words(self.text) if is_content(key_of(word.text))]
-
-
-def _substitution(claim: Reading, source: Reading, copied: float) -> Substitution | None:
     gaps = list(_gaps(claim, source))
     equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
     whole = equal + sum(max(len(gap.in_claim), len(gap.in_source)) for gap in gaps)
-    lone = [gap for gap in gaps if len(gap.in_claim) == len(gap.in_source) == 1]
+    lone = [gap for gap in gaps if gap.pair]
     turned = _exchanged(lone, claim)
     if len(turned) > 1:  # two words are swapped, regardless of other differences
-        return Substitution(
-            *next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned).texts
-        )
+        first = next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned)
+        return Substitution(*first.texts)
     # A word in Latin letters, in Korean usually a name, that replaces another.
     here, there = ({word.text for word in reading.words} for reading in (claim, source))
     for gap in gaps if claim.is_korean else ():
@@ -66,7 +47,7 @@ def _substitution(claim: Reading, source: Reading, copied: float) -> Substitutio
     # All words but one are equal, however few: "담당자는 김민수입니다".
     alone = len(gaps) == 1 and len(claim.keys) == len(source.keys)
     is_same_sentence = claim.is_korean and alone and equal > 0
-    if not is_same_sentence and equal < (copied if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
+    if not is_same_sentence and equal < (_COPIED if len(gaps) > 1 else _COPIED_BUT_ONCE) * whole:
         return None
     exchanged = _exchanged(gaps, claim)
     replaced = (gap for gap in gaps if gap.in_claim and gap.in_source)
@@ -109,9 +90,9 @@ _NOUN_IS = re.compile(r"\w{2}(?:입니다|이다|이었다|이에요)$")
 
 def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
     """Return whether a content word of the source, or a limit such as all or some, is replaced by another word."""
-    if len(gap.in_claim) != 1 or len(gap.in_source) != 1:  # several words are a paraphrase
+    if gap.pair is None:  # several words are a paraphrase
         return False
-    claim_word, other = gap.in_claim[0], gap.in_source[0]
+    claim_word, other = gap.pair
     # `numbers` compares digits.
     if claim_word.is_number or other.is_number or ELLIPSIS in claim_word.text:
         return False
@@ -162,7 +143,7 @@ def substitution_of_row(
             ends = (at + len(units) for at in range(len(there)))
             if named and not any(units == there[end - len(units) : end] for end in ends):
                 return Substitution(other, label_of(own))
-    in_source = _without(_Content(own), claim.keys)
+    in_source = _without(Reading(own), claim.keys)
     in_claim = _without(claim, known) if in_source else {}
     others = {key for row in beside for key in Reading(row).content} if in_claim else ()
     taken = next((word for key, word in in_claim.items() if key in others), "")

@@ -1,10 +1,8 @@
 """Says whether a passage supports a claim, without a model: a guard that may only refuse, and a score.
 
-The score is the share of the claim's words that the passage carries. A claim is supported if the guard passes and the
-score reaches the threshold of its language, which `gigamind judge fit answers` fits. See benchmarks/README.md.
-
-The guard refuses a claim that differs from its source in a number, negation, limit, name, role or word. Only families
-that earn something on labelled text or on forgeries are left: benchmarks/README.md, "Ablation".
+The score is the share of the claim's words that the passage carries. The guard refuses a claim that differs from its
+source in a number, negation, limit, name, role or word. Only rules that earn something on labelled text or on forgeries
+are left: benchmarks/README.md, "Ablation".
 """
 
 import re
@@ -20,10 +18,8 @@ from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
 from gigamind.evidence.words import Word
 from gigamind.judges.search_qa.numbers import (
-    ROUNDED,
     is_known,
     is_number_word,
-    is_rounded_from,
     known_numbers,
     numbers_in_words,
     numbers_of,
@@ -40,11 +36,7 @@ from gigamind.judges.search_qa.reading import (
     key_of,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.substitution import (
-    substitution,
-    substitution_in_item,
-    substitution_of_row,
-)
+from gigamind.judges.search_qa.substitution import substitution, substitution_of_row
 from gigamind.text import is_particle, sentences
 
 SAME_MATTER = 0.6
@@ -78,11 +70,7 @@ _HEARSAY = re.compile(
 def refusal_by_number(
     claim: Reading, source: Reading, around: str, note: str, own: float
 ) -> Contradiction | Refusal | None:
-    """Return "number" if the passage or the note has another one, "new_number" if it is not near the passage.
-
-    Args:
-        around: the passage with its heading, title and question.
-    """
+    """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage."""
     digits = numbers_of(claim.text)
     some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
     if not digits and not some:
@@ -96,8 +84,6 @@ def refusal_by_number(
     others = [number for number in there if not is_known(number, claimed)]
     is_bare = any(not number.unit and not is_known(number, known) for number in some)
     is_elsewhere = is_bare and any(number.value != "1" for number in others)
-    if ROUNDED.search(claim.text):
-        missing = [number for number in missing if not is_rounded_from(number, in_source)]
     alike = (
         number.unit == other.unit or number.value == other.value
         for number in (*missing, *missing_words)
@@ -189,8 +175,8 @@ def _drops(change: Change) -> bool:
     """Return whether a change leaves out a word outside brackets, or only what is written to it: "회원만", "회원은"."""
     if not change.in_claim:
         return change.is_short and not all(word.bracket for word in change.in_source)
-    is_single = len(change.in_claim) == len(change.in_source) == 1
-    return is_single and key_of(change.in_claim[0].text) == key_of(change.in_source[0].text)
+    pair = change.pair
+    return pair is not None and key_of(pair[0].text) == key_of(pair[1].text)
 
 
 _EXCEPT = re.compile(
@@ -216,12 +202,8 @@ def is_unlimited(claim: Reading, source: Reading) -> bool:
 
 def changes_number_word(changes: Sequence[Change]) -> bool:
     """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
-    pairs = (
-        (change.in_claim[0].text, change.in_source[0].text)
-        for change in changes
-        if len(change.in_claim) == len(change.in_source) == 1
-    )
-    return any(a != b and is_number_word(a) and is_number_word(b) for a, b in pairs)
+    pairs = (one.pair for one in changes if one.pair)
+    return any(a.text != b.text and is_number_word(a.text, b.text) for a, b in pairs)
 
 
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
@@ -289,11 +271,8 @@ def support(
 ) -> Support:
     """Return how a passage supports a claim, given in Markdown with its citations.
 
-    Args:
-        title: of the note.
-        question: its numbers do not count as added by the claim.
-        note: the whole note, which may have a number or name that the passage lacks.
-        asked: the question with its notes, which completes a short answer; None for a sentence among others.
+    The passage has this `title` and `note`. Numbers of the `question` do not count as added by the claim. `asked`
+    completes a short answer; None for a sentence among others.
     """
     claim, source = Reading(without_note_names(claim_text)), Reading(passage.text)
     context = Reading(f"{passage.heading}\n{title}")
@@ -329,8 +308,7 @@ def support(
     keys = {*source.keys, *context.keys, *Reading(question).keys}
     replaced = substitution(claim, source)
     if passage.is_terse and not replaced:
-        replaced = substitution_in_item(claim, sentence)
-        replaced = replaced or substitution_of_row(claim, passage.said, passage.beside, keys)
+        replaced = substitution_of_row(claim, passage.said, passage.beside, keys)
     refusals: dict[Refusal, object] = {
         "new_name": has_new_name(claim, around, note),
         "new_number": by_number == "new_number",

@@ -1,7 +1,6 @@
-"""Believes a model's verdict about a claim only with a quote that is in the note it names.
+"""Believes a model's verdict about a claim only with a quote that is in the note it names and proves something.
 
-A quote of another note, a changed quote, and a quote that fails the rules of `quotes` are no proof: the claim is
-`unverified`. Omissions are believed only with words of a note that the answer lacks.
+Otherwise the claim is `unverified`. Omissions are believed only with words of a note that the answer lacks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,21 +12,87 @@ from typing import Literal
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
-from gigamind.judges.quotes import is_too_short, strongest
-from gigamind.judges.search_qa.abstention import without_abstention
-from gigamind.judges.search_qa.judged import Doubt, JudgedClaim
+from gigamind.judges.asking import once
+from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, passage_of
+from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support, passage_of
 from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sentences_of
 from gigamind.judges.search_qa.reading import Reading
-from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
+from gigamind.judges.search_qa.reply import (
+    ClaimFinding,
+    ClaimVerdict,
+    NoteUse,
+    Omission,
+    ProofRules,
+    ReportedVerdict,
+)
+from gigamind.judges.search_qa.roles import Veto, without_abstention
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.lines import Piece
+from gigamind.judges.search_qa.segments.claims import Claim, Piece, Role
 from gigamind.judges.search_qa.substitution import substitution
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.prompting.fences import Source
+
+Doubt = (
+    Literal[
+        "no_such_note",
+        "no_quote",
+        "quote_not_in_note",
+        "quote_of_another_note",
+        "quote_changed",
+        "contradiction",
+        "sources_differ",
+        "little_in_common",
+        "not_confirmed",
+        "not_looked_at",
+        "not_entailed",
+        "too_long",
+    ]
+    | Refusal
+    | Weakness
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """A sentence and its verdict; one that is no claim has the verdict `not_found`.
+
+    Attributes:
+        reported_verdict: the model's verdict; None without a model. `verdict` is the final one.
+        note: number of the note that proves it, from 1; None without proof.
+        evidence: where the quote is, or why it failed; None without a quote.
+        doubt: why the model was not believed; None if it was.
+        new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
+        stated: for a proven claim: its words without an abstention, and `passage`, the sentences around its quote.
+        confirmed: result of the second check; None without one.
+        score: of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored.
+        veto: why it is a claim although the model reported another role; see `roles`.
+        untold: it abstains, possibly in addition to a claim.
+    """
+
+    claim: Claim
+    reported_verdict: ReportedVerdict | None
+    verdict: ClaimVerdict
+    note: int | None
+    evidence: Alignment | None
+    doubt: Doubt | None
+    new_numbers: tuple[str, ...]
+    stated: str = ""
+    passage: Passage | None = None
+    title: str = ""
+    support: Support | None = None
+    confirmed: bool | None = None
+    score: float | None = None
+    role: Role = "claim"
+    reported_role: Role = "claim"
+    veto: Veto | None = None
+    untold: bool = False
+
+    @property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        return self.support.contradictions if self.support else ()
+
 
 # Contradictions between two sentences with the same words otherwise.
 _DENYING: AbstractSet[Contradiction] = frozenset({"number", "negation", "polarity"})
@@ -46,14 +111,13 @@ class Verifier:
         self._rules = rules
 
     def judge(
-        self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
+        self, claims: Sequence[Claim], findings: Sequence[ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
-        claim_findings = [findings[claim.id] for claim in claims]
-        places = self.align([(finding.note, finding.quote) for finding in claim_findings])
+        places = self.align([(finding.note, finding.quote) for finding in findings])
         alone = self.asked if len(claims) == 1 else None
         return tuple(
             self._judged(claim, finding, place, alone)
-            for claim, finding, place in zip(claims, claim_findings, places, strict=True)
+            for claim, finding, place in zip(claims, findings, places, strict=True)
         )
 
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
@@ -215,14 +279,12 @@ _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The use of one note.
+    """The use of one note, numbered from 1.
 
     Attributes:
-        note_index: its number, from 1.
         relevant: whether the model calls it relevant to the question; None if it does not say.
         marked: whether the answer names it, as in `[노트 1]`.
-        relevant_claim: the words of the answer that use it; "" if it is not cited.
-        shown: the words that the model proved to use it; "" if none.
+        relevant_claim, shown: the words of the answer that use it, and those that the model proved to; "" if none.
     """
 
     note_index: int
@@ -244,8 +306,7 @@ def coverage(
     verifier: Verifier,
 ) -> tuple[Coverage, ...]:
     """Return every note in order, with known titles; a note that the model lists twice counts as not listed."""
-    numbers = [use.note_index for use in uses]
-    by_note = {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
+    by_note = once(uses, lambda use: use.note_index)
     marked = {number for piece in pieces for number in piece.cited}
     coverages: list[Coverage] = []
     for number, note in enumerate(notes, start=1):
@@ -298,12 +359,9 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgedOmission:
-    """An omission reported by the model.
+    """An omission reported by the model, with the number of the note that states it; None without proof.
 
-    Attributes:
-        note: number of the note that states it, from 1; None without proof.
-        evidence: where the quote is, or why it was not found.
-        doubt: why it does not count: no proof; `given`: the answer states it; `repeated`: at an earlier one's place.
+    `doubt` is why it does not count: no proof, the answer states it (`given`), or it is `repeated`.
     """
 
     what: str

@@ -13,8 +13,8 @@ from gigamind.evidence.result import Alignment
 from gigamind.i18n import Message, Text, _, translator
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
-from gigamind.judges.search_qa.judged import JudgedClaim
 from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, confidence, utility
+from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.metrics.grounding import share_given
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport

@@ -7,7 +7,7 @@ from pydantic import Field
 from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.search_qa.judged import ClaimVerdict
+from gigamind.judges.search_qa.reply import ClaimVerdict
 from gigamind.prompting.replies import Confidence
 from gigamind.records.judged import (
     AnswerOutcome,

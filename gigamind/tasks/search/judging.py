@@ -30,7 +30,7 @@ def judgement(
     unread: Mapping[str, int],
 ) -> JudgementReport:
     """Return the judgement as JSON values. Quotes have offsets in the note's file, not in the part that was shown."""
-    panel, verdict = detail.panel, detail.verdict
+    panel, verdict = detail.panel, detail.judgement
     fields: dict[str, Any] = {"outcome": "unscored", "code": (panel.code if panel else None) or ""}
     if verdict is not None:
         places = verdict.flagged.items()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.numbers import amounts_in_words, known_numbers, new_numbers
+from gigamind.judges.search_qa.numbers import known_numbers, new_numbers, numbers_in_words
 
 
 def new(claim, note):
@@ -79,7 +79,7 @@ def test_a_number_that_is_not_there_is_shown_as_the_claim_has_it(claim, note, ex
     ],
 )
 def test_amounts_in_words_are_read(text, expected):
-    assert list(amounts_in_words(text)) == expected
+    assert [(int(one.value), one.unit) for one in numbers_in_words(text)] == expected
 
 
 @given(st.text(max_size=80))

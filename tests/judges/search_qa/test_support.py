@@ -151,7 +151,6 @@ HONEST = [
         "진단서는 이틀까지 필요하지 않습니다.",
         "이틀까지는 진단서가 필요 없고, 사흘 이상 이어지면 진단서를 내 주세요.",
     ),
-    ("The law school has over 5,000 alumni.", "The law school has 5,539 alumni."),
     ("Alice was hired by Bob.", "Bob hired Alice."),
     ("철수는 영희에게 보고를 받는다.", "영희가 철수에게 보고한다."),
     ("Refunds are not only fast but free.", "Refunds are fast and free."),

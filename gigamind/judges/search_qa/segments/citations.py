@@ -75,11 +75,9 @@ _NAME_IN_TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A citation, or several next to each other.
+    """A citation, or several next to each other, of notes numbered from 1; not checked.
 
-    Attributes:
-        numbers: of the notes, from 1, in order; not checked.
-        names: the part that remains in a sentence that continues with it ("노트 1" of `[노트 1]에 따르면`); else "".
+    `names` is the part that remains in a sentence that continues with it ("노트 1" of `[노트 1]에 따르면`); else "".
     """
 
     span: Span
