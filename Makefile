@@ -202,6 +202,10 @@ lock:
 	@{ sed -n '/^#/p' constraints-demo.txt; \
 	  $(COMPILE) pyproject.toml --extra prefect --group editable --constraint constraints.txt; } > constraints.new
 	@mv constraints.new constraints-demo.txt
+	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml --extra prefect --extra llm \
+	  --extra qdrant --constraint constraints.txt | sed -n 's/==.*//p' > constraints.new
+	@{ sed -n '/^#/p' deployments/packages.txt; cat constraints.new; } > constraints.all
+	@mv constraints.all deployments/packages.txt && rm constraints.new
 
 schemas: $(READY)
 	$(BIN)/python tools/schemas.py schemas

@@ -80,3 +80,17 @@ def test_a_busy_server_gets_every_deployment_and_automation_once(stack: Stack):
                 sorted(one["name"] for one in stack.ask("/automations/filter", {})),
             )
             assert found == wanted, json.dumps(found)
+
+
+def test_a_deploy_and_two_runs_at_once_all_end_well_on_sqlite(stack: Stack):
+    with listening(Busy, target=f"http://127.0.0.1:{stack.port}") as busy:
+        assert stack.make("deploy", 500).returncode == 0
+        with stack.running("worker"):  # it speaks WebSocket, too
+            runs = [
+                stack.start(mode="keyword", speed_passes=0),
+                stack.start("cleanup/cleanup", dry_run=True),
+            ]
+            made = stack.make("deploy", 500, PREFECT_API_URL=f"{busy.url}/api")
+            ended = [stack.ended(run["id"], 300)["state"] for run in runs]
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert [state["type"] for state in ended] == ["COMPLETED", "COMPLETED"], ended
