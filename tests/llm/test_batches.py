@@ -369,7 +369,7 @@ def test_what_a_budget_leaves_no_room_for_is_not_in_the_batch(ask, batch_server)
 @BOTH
 def test_a_run_out_of_time_leaves_its_batch_and_the_next_one_reads_it(ask, batch_server, provider):
     model = f"{provider}/judge;looks=30"
-    late = ask(model, budget=Budget(BudgetLimits(minutes=0.02)))
+    late = ask(model, budget=Budget(BudgetLimits(minutes=0.05)))
     assert late.codes == ["budget_exceeded"] * ITEMS
     assert late.totals.by_status == {"unfinished": ITEMS}  # it may be done, and be billed
     assert "--cancel" in late.notes[-1]
@@ -436,7 +436,7 @@ def test_the_address_of_the_environment_is_where_a_batch_goes(
 
 
 def test_a_request_whose_line_was_lost_in_a_power_cut_is_booked_all_the_same(ask, batch_server):
-    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.02)))
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.05)))
     path = late.folder / "attempts.jsonl"
     lines = path.read_text("utf-8").splitlines()
     path.write_text("".join(f"{line}\n" for line in lines if '"q3"' not in line), "utf-8")
@@ -650,7 +650,7 @@ def test_what_a_server_sends_as_a_state_ends_in_an_error_of_ours(provider):
 def test_counts_that_cannot_be_are_estimated_within_the_upper_bound_when_resumed(
     ask, batch_server, tokens
 ):
-    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.02)))
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.05)))
     (batch,) = batch_server.batches.values()
     batch.looks = 0
     name = f"{batch.batch_id}_output"

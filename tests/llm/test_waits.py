@@ -52,7 +52,7 @@ def test_a_wait_ends_when_the_minutes_do_and_nothing_is_sent_after_it(
     assert {error.code for error in errors if error} == {"budget_exceeded"}
     assert seconds < 20  # every wait is of 30 s
     assert len(model.ledger.rows) == fake_server.seen.total == budget.calls
-    assert budget.calls <= 3
+    assert budget.calls <= 5  # a random wait may be short
 
 
 def test_a_place_is_not_waited_for_after_the_minutes(connected, fake_server, verdict):
