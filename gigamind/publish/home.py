@@ -20,7 +20,7 @@ from gigamind.errors import EvaluationError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.shards import folders_of, rows_in, unfinished_folder
 from gigamind.llm.store import reply_file
-from gigamind.prompting.fences import FENCE_KEY, fence_key
+from gigamind.prompting.fences import FENCE_KEY
 from gigamind.publish.artifacts import deployment_name
 from gigamind.publish.ends import in_run_language
 from gigamind.records.folder import whole_folder
@@ -45,7 +45,7 @@ class Home:
 
         self._shown = f"{_URL}={without_secrets(url)}"
         self._unfinished = dict[Path, dict[Path, int]]()  # its files there, with sizes in bytes
-        self._replies = set[str]()  # keys of those that are there
+        self._replies = set[Path]()  # that are there
         try:
             opened: Any = fsspec.url_to_fs(url)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         except (ValueError, ImportError) as error:
@@ -141,27 +141,26 @@ class Home:
 
     def _fetch_replies(self, store: Path, keys: set[str]) -> None:
         """Fetch replies, and the key of fences, without which they are not found."""
-        key, own = REPLIES / FENCE_KEY, fence_key(store, "readwrite")
-        if not self._fs.exists(_there(key)):
-            self.put(key, own)
-        _write(store / FENCE_KEY, self._fs.cat_file(_there(key)))
-        places = {_there(reply_file(REPLIES, key)): reply_file(store, key) for key in keys}
-        missing = [name for name, place in places.items() if not place.exists()]
-        replies: Any = self._fs.cat(missing, on_error="return") if missing else {}
-        for name in replies:
-            if isinstance(replies[name], bytes):
-                _write(places[name], replies[name])
-            elif not isinstance(replies[name], FileNotFoundError):
-                raise replies[name]
-        self._replies = keys
+        self._replies = {Path(FENCE_KEY), *(reply_file(Path(), key) for key in keys)}
+        wanted = [Path(FENCE_KEY), *(name for name in self._replies if not (store / name).exists())]
+        replies = self._fs.cat([_there(REPLIES / name) for name in wanted], on_error="return")
+        for name in wanted:
+            reply = replies[_there(REPLIES / name)]
+            if isinstance(reply, FileNotFoundError):
+                self._replies.discard(name)
+            elif isinstance(reply, Exception):
+                raise reply
+            else:
+                _write(store / name, reply)
 
     def upload(self, options: EvalOptions, runs: Iterable[Path]) -> None:
         """Upload the replies of runs, and the files of unfinished ones that have grown."""
         if isinstance(options, ModelRunOptions):
-            new = {key: reply_file(options.replies, key) for key in _keys(runs) - self._replies}
-            stored = {key: str(file) for key, file in new.items() if file.is_file()}
-            self._fs.put([*stored.values()], [_there(reply_file(REPLIES, key)) for key in stored])
-            self._replies.update(stored)
+            names = {Path(FENCE_KEY), *(reply_file(Path(), key) for key in _keys(runs))}
+            new = [name for name in names - self._replies if (options.replies / name).is_file()]
+            files = [str(options.replies / name) for name in new]
+            self._fs.put(files, [_there(REPLIES / name) for name in new])
+            self._replies.update(new)
         for run in (run for run in runs if run.match(_UNFINISHED)):
             sent = self._unfinished.setdefault(run, {})
             # Costs are read after results and written before them, so that no result is there without its cost.

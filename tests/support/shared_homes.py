@@ -93,8 +93,9 @@ def _s3() -> Iterator[str]:
             for name, value in {**_KEYS, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
                 environment.setenv(name, value)
             fsspec.filesystem("s3").clear_instance_cache()
-            fsspec.filesystem("s3").mkdir("bucket")
-            yield "s3://bucket/team"
+            bucket = f"bucket-{port}"
+            fsspec.filesystem("s3").mkdir(bucket)
+            yield f"s3://{bucket}/team"
     finally:
         server.stop()
 
