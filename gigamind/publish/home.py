@@ -6,7 +6,6 @@ written last and removed first: `run.json` of a run, and the pointer to a baseli
 
 import os
 import shutil
-import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
@@ -31,8 +30,7 @@ from gigamind.runs.folders import private_file
 
 RUN, REPLIES = "run.json", Path("replies")
 _URL, _UNFINISHED = "GIGAMIND_HOME", "*.unfinished"
-_EVERY_S = 10.0
-_REST = 10  # a slow upload is followed by a pause of so many times its duration
+_EVERY_S = 10.0  # between two uploads
 
 
 class Home:
@@ -66,10 +64,12 @@ class Home:
         try:
             yield
         except Exception as error:  # each file system has errors of its own
-            text = "{setting}: the shared files cannot be read or written: {reason}"
-            reason = redacted(f"{type(error).__name__}: {error}")
             known = error if isinstance(error, GigamindError) else None
-            problem = known or EvaluationError(text, setting=self._shown, reason=reason)
+            problem = known or EvaluationError(
+                "{setting}: the shared files cannot be read or written: {reason}",
+                setting=self._shown,
+                reason=redacted(f"{type(error).__name__}: {error}"),
+            )
             if logger is None:
                 raise problem from error
             logger.warning(in_run_language(problem.message))
@@ -204,12 +204,9 @@ def shared_state(options: EvalOptions, home: Path | None) -> Generator[None]:
     logger, before, ended = get_run_logger(), _ended(home), Event()
 
     def upload() -> None:
-        pause_s = _EVERY_S
-        while not ended.wait(pause_s):
-            start = time.monotonic()
+        while not ended.wait(_EVERY_S):
             with shared.reached(logger), suppress(FileNotFoundError):  # the run has just ended
                 shared.upload(options, list(home.glob(_UNFINISHED)))
-            pause_s = max(_EVERY_S, _REST * (time.monotonic() - start))
 
     thread = Thread(target=copy_context().run, args=(upload,), daemon=True)
     thread.start()
@@ -231,7 +228,7 @@ def _runs(files: Iterable[Path]) -> list[Path]:
 
 
 def _ended(home: Path) -> set[tuple[Path, int]]:
-    """Return the runs that nobody resumes, with their time."""
+    """Return the runs that have ended, with their time."""
     runs = [run for run in _runs(home.glob(f"*/{RUN}")) if not unfinished_folder(run).exists()]
     return {(run, (run / RUN).stat().st_mtime_ns) for run in runs}
 

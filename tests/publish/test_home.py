@@ -1,5 +1,6 @@
 """Files that workers share: a reader never sees half of a run, and a cleanup keeps what is needed."""
 
+import contextlib
 import itertools
 import json
 import runpy
@@ -9,9 +10,13 @@ from pathlib import Path
 import pytest
 from shared_homes import ROOT, Breaking, empty_home, names_in
 
+from gigamind.choices import BASELINES
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.retention import CleanupOptions
 from gigamind.publish.home import Home
+from gigamind.release.snapshot import read_baseline
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.promotion import PromoteOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
 OUT = Path("eval", "out", "nightly")
@@ -60,6 +65,36 @@ def test_a_reader_sees_a_whole_run_or_none_wherever_its_upload_breaks_off(tmp_pa
             seen.append(sorted(file.name for file in NIGHT.rglob("*.*")))
     assert [names for names, after in itertools.pairwise(seen) if names != after] == [[]]
     assert seen[-1] == ["er.json", "per_item.jsonl", "report.html", "run.json"]
+
+
+def test_a_reader_sees_the_old_baseline_or_the_new_one_wherever_a_promotion_breaks_off(
+    tmp_path, monkeypatch
+):
+    promote = runpy.run_path(str(ROOT / "flows" / "promote.py"))["_promoted"]
+    enter(tmp_path / "A", monkeypatch)
+    write(Path("vault"), **{"leave.md": "annual leave\n", "misc.md": "lunch menu\n"})
+    row = {"id": "q", "query": "leave", "answerable": True, "expected_notes": ["leave.md"]}
+    write(Path(), **{"queries.jsonl": json.dumps(row) + "\n"})
+    nights = [OUT / name for name in ("20260101-030000", "20260102-030000")]
+    for night in nights:
+        given = {"mode": "keyword", "speed_passes": 0, "out": night}
+        evaluate(OPTIONS.model_copy(update=given))
+        about = json.loads((night / "run.json").read_text("utf-8")) | {"run_id": night.name}
+        write(night, **{"run.json": json.dumps(about)})
+    monkeypatch.setenv("GIGAMIND_HOME", "breaking://team/home")
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "promote")
+    seen = []
+    for changes in range(8):
+        with empty_home("breaking", tmp_path):
+            enter(tmp_path / "A", monkeypatch)
+            promote(PromoteOptions(run=nights[0], folder=BASELINES))
+            Breaking.left = changes
+            with contextlib.suppress(EvaluationError):
+                promote(PromoteOptions(run=nights[1], folder=BASELINES))
+            enter(tmp_path / f"B{changes}", monkeypatch)
+            Home("breaking://team/home").fetch(BASELINES)
+            seen.append(read_baseline(BASELINES, KINDS).run_id)
+    assert list(dict.fromkeys(seen)) == [night.name for night in nights]
 
 
 @pytest.mark.parametrize("protocol", ["nowhere", "s3"])
