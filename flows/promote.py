@@ -12,9 +12,11 @@ from prefect.states import Completed
 from gigamind.errors import GigamindError, InputError
 from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
+from gigamind.publish.home import shared_home
 from gigamind.publish.server import flow_timeout_s
+from gigamind.release.snapshot import POINTER
 from gigamind.reports.verdict import worst_value_text
-from gigamind.tasks.promotion import PromoteOptions, promote_run
+from gigamind.tasks.promotion import Promoted, PromoteOptions, promote_run
 
 
 @flow(name="promote", persist_result=False, timeout_seconds=flow_timeout_s())
@@ -31,12 +33,28 @@ def promote(options: PromoteOptions) -> State[Any]:
                 " failed gate. Fix the cause, then resume the deployment."
             )
             raise InputError(problem)
-        file, worst = promote_run(options)
+        file, worst = _promoted(options)
     except GigamindError as error:
         return failed(error)
     if worst:
         get_run_logger().warning(translator(language_of())(worst_value_text(worst)))
     return Completed(message=in_run_language(_("{file} is the new baseline", file=file)))
+
+
+def _promoted(options: PromoteOptions) -> Promoted:
+    """Promote a run, of the shared ones if this deployment shares its runs."""
+    home = shared_home()
+    if home is None:
+        return promote_run(options)
+    with home.reached():
+        home.fetch(options.folder)
+        home.fetch(options.run)
+        promoted = promote_run(options)
+        home.put(promoted.file, promoted.file.read_bytes())
+        for pointer in options.folder.glob(f"{POINTER}*"):  # last, so that nobody misses the file
+            if pointer.read_text("utf-8").strip() == promoted.file.name:
+                home.put(pointer, pointer.read_bytes())
+    return promoted
 
 
 def _is_paused() -> bool:

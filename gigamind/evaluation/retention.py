@@ -67,7 +67,9 @@ class CleanupReport(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _FinishedRun:
+class FinishedRun:
+    """A finished run in a folder of runs."""
+
     folder: Path
     run_id: str
     created: float  # seconds since the epoch
@@ -77,7 +79,7 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
     """Remove results that need not be kept; EvaluationError if something remains, after removing everything else."""
     now = time.time()
     homes = [home for home in _folders(options.out) if _file(home / "run.json") is None]
-    runs = {home: _finished_runs(home) for home in homes}
+    runs = {home: finished_runs(home) for home in homes}
     kept = _kept(runs, options, now)
     going = [
         (
@@ -148,8 +150,8 @@ def report_lines(report: CleanupReport) -> Iterator[Message]:
 
 
 def _kept(
-    runs: Mapping[Path, list[_FinishedRun]], options: CleanupOptions, now: float
-) -> set[_FinishedRun]:
+    runs: Mapping[Path, list[FinishedRun]], options: CleanupOptions, now: float
+) -> set[FinishedRun]:
     """Return the runs to keep; baselines of baselines are not kept, or nightly runs would stay forever."""
     youngest = now - options.keep_days * _DAY_S
     kept = {
@@ -164,15 +166,16 @@ def _kept(
     return kept | {run for finished in runs.values() for run in finished if run.run_id in named}
 
 
-def _finished_runs(home: Path) -> list[_FinishedRun]:
-    runs: list[_FinishedRun] = []
+def finished_runs(home: Path) -> list[FinishedRun]:
+    """Return the runs in a folder, the latest first."""
+    runs: list[FinishedRun] = []
     for folder in _folders(home):
         about = _file(folder / "run.json") or {}
         try:
             created = datetime.fromisoformat(str(about.get("created_at"))).timestamp()
         except ValueError:
             continue  # not written by gigamind
-        runs.append(_FinishedRun(folder, _run_id(about), created))
+        runs.append(FinishedRun(folder, _run_id(about), created))
     return sorted(runs, key=lambda run: (run.created, run.folder.name), reverse=True)
 
 

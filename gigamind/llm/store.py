@@ -179,7 +179,12 @@ class Store:
             self.tell(line)
 
     def _path(self, key: str) -> Path:
-        return (self._folder or Path()) / key[:2] / f"{key}.json"
+        return reply_file(self._folder or Path(), key)
+
+
+def reply_file(folder: Path, key: str) -> Path:
+    """Return the file of a reply in a folder of replies."""
+    return folder / key[:2] / f"{key}.json"
 
 
 def unused_replies(folder: Path, since: float) -> Iterator[Path]:

@@ -184,6 +184,7 @@ def has_encoded_text(text: str) -> bool:
 
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
+FENCE_KEY = "fence.key"
 _KEY_BYTES = 32
 _NONCE_DIGITS = 16
 
@@ -245,7 +246,7 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
     Raises:
         InputError: The file has other content.
     """
-    path = folder / "fence.key"
+    path = folder / FENCE_KEY
     try:
         if mode in {"readwrite", "refresh"} and not path.exists():
             _make_key(path)

@@ -52,6 +52,7 @@ from gigamind.publish.ends import (
     set_run_language,
     with_own_sigterm,
 )
+from gigamind.publish.home import shared_state
 from gigamind.publish.pool import Pool, step
 from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
 from gigamind.systems.settings import BUILTIN, shown_system
@@ -105,7 +106,8 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
             with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
                 name = deployment_name()
                 home = (options.out or Path("eval", "out", name)) if name else None
-                out, finished = _evaluated_in(home, options, started, pool)
+                with shared_state(options, home):
+                    out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
         return failed(error), ""

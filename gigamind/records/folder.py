@@ -75,7 +75,7 @@ def served_at(out: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
+def whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
     """Yield a folder to write into, which becomes or replaces `out` when the block succeeds."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def write_run(
         texts["attempts.jsonl"] = "".join(rows)
     if output in {"json", "both"}:
         texts["summary.json"] = as_json(record.summary, indent=2) + "\n"
-    with _explaining_errors(out), _whole_folder(out, replace=replace) as folder:
+    with _explaining_errors(out), whole_folder(out, replace=replace) as folder:
         _write_files(folder, texts | dict(files or {}))
 
 
@@ -144,7 +144,7 @@ def write_texts(out: Path, files: Mapping[str, str]) -> None:
     Raises:
         EvaluationError: as for `write_run`.
     """
-    with _explaining_errors(out), _whole_folder(out) as folder:
+    with _explaining_errors(out), whole_folder(out) as folder:
         _write_files(folder, files)
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.errors import GigamindError, InputError
 from gigamind.evaluation.finish import no_result
 from gigamind.evaluation.release import read_verdict, verdict_files, waive
+from gigamind.evaluation.retention import finished_runs
 from gigamind.i18n import Text, _, translator
 from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
@@ -48,8 +49,8 @@ class PromoteOptions(BaseModel):
 def promote_run(options: PromoteOptions) -> Promoted:
     """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable."""
     is_run = (options.run / _RUN_FILE).is_file()
-    files = {file.stat().st_mtime_ns: file for file in options.run.glob(f"*/{_RUN_FILE}")}
-    run = files[max(files)].parent if files and not is_run else options.run
+    runs = [] if is_run else finished_runs(options.run)
+    run = runs[0].folder if runs else options.run
     refuse_failed(run, options.folder)
     # So that no trial run becomes the baseline by accident.
     if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):

@@ -15,7 +15,8 @@ FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
 
 
 @pytest.fixture
-def by_model(options, by_its_model):
+def by_model(options, by_its_model, monkeypatch):
+    monkeypatch.setenv("GIGAMIND_WORKER_ALLOWS", "api_base=*")
     return lambda **changes: options(**(by_its_model | {"sample": "10"} | changes))
 
 
@@ -45,7 +46,7 @@ def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, 
 def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, tmp_path):
     state = flow(by_model(max_calls=4), return_state=True)
     assert state.is_failed()
-    assert "--resume" in state.message
+    assert "allow_partial" in state.message
     with pytest.raises(EvaluationError):
         state.result()
     state = flow(by_model(out=None, resume=tmp_path / "out"), return_state=True)
@@ -56,7 +57,7 @@ def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, t
 def test_a_run_with_too_few_verdicts_fails_and_is_published_all_the_same(flow, by_model):
     state = flow(by_model(model="openai/judge;fault=400rf;share=0.5;sid=few"), return_state=True)
     assert (state.is_failed(), state.name) == (True, "EvaluationFailed")
-    assert "--min-coverage" in state.message
+    assert "min_coverage" in state.message
     assert "openai/judge" in artifacts_of(state)["search-vault"].data
 
 
@@ -98,4 +99,4 @@ def test_a_run_that_is_gone_on_with_to_its_end_and_has_too_few_verdicts_is_that_
     assert flow(by_model(model=model, max_calls=4), return_state=True).is_failed()
     state = flow(by_model(model=model), return_state=True)
     assert (state.name, len(list((tmp_path / "out").iterdir()))) == ("EvaluationFailed", 1)
-    assert "--min-coverage" in state.message
+    assert "min_coverage" in state.message
