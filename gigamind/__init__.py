@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gigamind.judges.protocol import AnswerCase, Judge, Proof, Verdict
     from gigamind.library import (
         EvaluationResult,
+        aevaluate_answers,
+        aevaluate_links,
+        aevaluate_search,
+        atune_search,
         compare,
         evaluate_answers,
         evaluate_links,
@@ -88,8 +92,12 @@ __all__ = [
     "Tuning",
     "Use",
     "Verdict",
+    "aevaluate_answers",
+    "aevaluate_links",
+    "aevaluate_search",
     "align",
     "align_all",
+    "atune_search",
     "compare",
     "evaluate_answers",
     "evaluate_links",

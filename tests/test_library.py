@@ -2,8 +2,10 @@
 
 import doctest
 import json
+import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_type_hints
 
@@ -189,3 +191,51 @@ def test_what_an_own_search_raises_or_returns_of_another_type_is_a_failure_of_it
     ]
     assert len(ids) == 20
     assert found.summary.counts
+
+
+@pytest.mark.parametrize("out", [None, "run"])
+@pytest.mark.usefixtures("here")
+def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
+    dataset, vault, few = "examples/queries.jsonl", "examples/vault", {"mode": "keyword"}
+    before = gigamind.evaluate_search(dataset, vault, sample="30", **few)
+    Path("snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
+    few |= {"out": out} if out else {}
+    result = gigamind.evaluate_search(
+        dataset, vault, sample="30", topk=1, compare="snapshot.json", changed=["settings"], **few
+    )
+    frames = []
+
+    class Frames(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            frames.append((tag, dict(attrs)))
+
+    Frames().feed(result._repr_html_())
+    [(tag, attributes)] = frames
+    assert (tag, attributes["sandbox"]) == ("iframe", None)
+    page = attributes["srcdoc"]
+    assert "<script" not in page
+    assert "script-src" in page
+    assert 'content="light dark"' in page
+    assert re.search(r'class="verdict (passed|failed|inconclusive|warning)', page)
+    if out:
+        report = Path(out, "report.html").read_text("utf-8")
+        sections = [re.findall('<section id="([a-z-]+)"', text) for text in (page, report)]
+        assert sections[0] == [name for name in sections[1] if name != "list"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.usefixtures("here")
+def test_a_data_frame_has_a_row_for_each_item(library, monkeypatch):
+    result = gigamind.evaluate_search(
+        "examples/queries.jsonl", "examples/vault", mode="keyword", sample="8"
+    )
+    made = getattr(result, f"to_{library}")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(gigamind.InputError, match=f"pip install {library}"):
+        made()
+    monkeypatch.undo()
+    pytest.importorskip(library)
+    frame = made()
+    assert list(frame["id"]) == [item.id for item in result.items]
+    ranks = [x for x in frame["mrr"].to_list() if x is not None and x == x]  # noqa: PLR0124  not NaN
+    assert sum(ranks) / len(ranks) == pytest.approx(result.summary.overall.search["mrr"])
