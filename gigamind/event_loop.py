@@ -76,7 +76,8 @@ def async_twin(
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
         running = loop.run_in_executor(None, context.run, work)
         try:
-            await asyncio.wait([running])
+            while not running.done():  # an idle loop of Jupyter does not notice Ctrl-C
+                await asyncio.wait([running], timeout=_LOOK_S)
         except asyncio.CancelledError:
             stop.set()
             await asyncio.wait([running])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
 from gigamind.event_loop import async_twin
-from gigamind.i18n import LanguageChoice
+from gigamind.i18n import LanguageChoice, translator
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
@@ -222,7 +222,6 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook, without the list of items."""
-        from gigamind.i18n import translator
         from gigamind.reports.html import render_cell
         from gigamind.reports.run import Outcome, run_document
         from gigamind.tasks import TASKS
@@ -398,8 +397,6 @@ def _shown(progress: "Progress | None", language: str) -> "Generator[Progress]":
     if progress is None and "IPython" in sys.modules:
         from rich.console import Console
 
-        from gigamind.i18n import translator
-
         if (console := Console()).is_jupyter:
             with progress_bar(console, translator(language)) as bar:
                 yield Stoppable(bar)
@@ -546,16 +543,74 @@ def gate(
     >>> gate(before, before, phase="ga").failed
     ()
     """
+    options = {"changed": tuple(changed), "phase": phase, "gates": gates, "judge_card": judge_card}
+    return _released(baseline, current, options).gate
+
+
+def _released(baseline: Run, current: Run, options: Mapping[str, object]) -> "Release":
     from gigamind.evaluation.options import ReleaseOptions, validated
     from gigamind.evaluation.release import Reference
     from gigamind.records.card import read_card
     from gigamind.release.policy import read_policy
 
-    given = {"changed": tuple(changed), "phase": phase, "gates": gates, "judge_card": judge_card}
-    options = validated(ReleaseOptions, given)
-    card = read_card(options.judge_card) if options.judge_card else None
-    policy = read_policy(options.gates, options.changed)
-    return Reference(_snapshot(baseline), policy, options, card).judge(_snapshot(current)).gate
+    given = validated(ReleaseOptions, options)
+    card = read_card(given.judge_card) if given.judge_card else None
+    policy = read_policy(given.gates, given.changed)
+    return Reference(_snapshot(baseline), policy, given, card).judge(_snapshot(current))
+
+
+_MOST_WORSE = 20
+
+
+def assert_no_regression(
+    run: Run,
+    baseline: Run,
+    phase: Phase = "beta",
+    *,
+    strict: bool = False,
+    changed: Sequence[Relaxable] = (),
+    gates: File | None = None,
+) -> "GateResult":
+    """Fail a test if the gates of a phase stop a run; return their verdict if it passed, perhaps with warnings.
+
+    Gates are about metrics over all items and their intervals, never about one item.  An inconclusive verdict skips a
+    test of pytest, and is returned elsewhere.
+
+    Args:
+        run, baseline, phase, changed, gates: see `gate`.
+        strict: fail if the verdict is inconclusive, too.
+
+    Raises:
+        AssertionError: the run failed, or cannot be compared; names the metrics and at most 20 items that got worse.
+        InputError: as `gate`.
+
+    >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
+    >>> assert_no_regression(before, before).verdict
+    'warned'
+    """
+    from gigamind.reports.comparison import difference_of
+    from gigamind.reports.document import difference_text, more_text
+    from gigamind.reports.verdict import release_verdict
+
+    release = _released(baseline, run, {"changed": tuple(changed), "phase": phase, "gates": gates})
+    found, comparison = release.gate, release.comparison
+    if found.verdict in {"passed", "warned"}:
+        return found
+    say = translator("en")
+    lines = [say(release_verdict(release).sentence), *map(say, found.reasons)]
+    if found.verdict == "inconclusive" and not strict:
+        if "pytest" not in sys.modules:
+            return found
+        import pytest
+
+        pytest.skip("\n".join(lines))
+    changes = filter(None, (comparison.metric(rule.metric) for rule in found.failed))
+    lines += [f"{x.metric}: {difference_text(difference_of(x), say)}" for x in changes]
+    worse = comparison.changed("worse")
+    lines += [f"- {item.id}: {say(item.what)}" for item in worse[:_MOST_WORSE]]
+    if len(worse) > _MOST_WORSE:
+        lines.append(say(more_text(_MOST_WORSE, len(worse))))
+    raise AssertionError("\n".join(lines))
 
 
 def _snapshot(run: Run) -> "EvalSnapshot[Any, Any]":

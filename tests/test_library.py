@@ -5,9 +5,11 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_type_hints
+from xml.etree import ElementTree as ET
 
 import pytest
 from answer_reply import ANSWER, PROOF, answer_reply, supported
@@ -239,3 +241,61 @@ def test_a_data_frame_has_a_row_for_each_item(library, monkeypatch):
     assert list(frame["id"]) == [item.id for item in result.items]
     ranks = [x for x in frame["mrr"].to_list() if x is not None and x == x]  # noqa: PLR0124  not NaN
     assert sum(ranks) / len(ranks) == pytest.approx(result.summary.overall.search["mrr"])
+
+
+REGRESSION = """
+import json
+from pathlib import Path
+
+import gigamind
+import pytest
+
+QUERIES, VAULT = "examples/queries.jsonl", "examples/vault"
+
+
+@pytest.fixture(scope="session")
+def runs():
+    def run(**options):
+        return gigamind.evaluate_search(QUERIES, VAULT, mode="keyword", speed_passes=0, **options)
+
+    good = json.loads(run().snapshot.model_dump_json())
+    good["metrics"]["overall"]["search"]["latency_p95_ms"] += 105  # measured once: perhaps the machine
+    Path("slow.json").write_text(json.dumps(good))
+    return {"good": run(), "bad": run(title_weight=0.0, topk=1), "slow": Path("slow.json")}
+
+
+@pytest.mark.gigamind
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", ["good", "bad", "slow", "other"])
+def test_search(runs, name, strict):
+    options = {"strict": strict, "changed": [] if name == "other" else ["settings"]}
+    run = runs["bad" if name == "other" else name]
+    found = gigamind.assert_no_regression(run, runs["good"], **options)
+    assert found.verdict in {"passed", "warned"}
+"""
+
+
+def test_a_test_of_a_team_fails_on_a_regression_and_is_skipped_if_inconclusive(here):
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    plugin = entry["pytest11"]["gigamind"]
+    (here / "test_search.py").write_text(REGRESSION, "utf-8")
+    options = ["-p", plugin, "--strict-markers", "-p", "no:cacheprovider", "--junitxml=junit.xml"]
+    command = [sys.executable, "-m", "pytest", "-q", *options, "test_search.py"]
+    subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    found = {}
+    for case in ET.parse(here / "junit.xml").iter("testcase"):
+        ends = [(part.tag, part.text) for part in case]
+        found[case.get("name")] = ends[0] if ends else ("passed", "")
+    assert {name: tag for name, (tag, _) in found.items()} == {
+        "test_search[good-False]": "passed",
+        "test_search[good-True]": "passed",
+        "test_search[bad-False]": "failure",
+        "test_search[bad-True]": "failure",
+        "test_search[slow-False]": "skipped",
+        "test_search[slow-True]": "failure",
+        "test_search[other-False]": "failure",
+        "test_search[other-True]": "failure",
+    }
+    message = found["test_search[bad-False]"][1]
+    assert re.search(r"^E +search\.\S+: .*\(.* to .*\)$", message, re.MULTILINE)
+    assert len(re.findall(r"^E +- q-\d+: ", message, re.MULTILINE)) == 20
