@@ -8,8 +8,10 @@ import threading
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 from answer_reply import ANSWER, PROOF, answer_reply, supported
+from fastapi import FastAPI
 from faulty_model import running
 
 import gigamind
@@ -288,3 +290,34 @@ def test_after_a_failed_start_the_next_cell_runs(dataset, monkeypatch, case):
     answers = gigamind.evaluate_answers(dataset, judge="words", out=out)
     assert len(answers.items) == 1
     assert not (home / "run.unfinished").exists()
+
+
+def test_a_web_service_evaluates_and_answers_other_requests_meanwhile(dataset):
+    app, ended = FastAPI(), []
+
+    @app.get("/mrr")
+    async def mrr():
+        result = await gigamind.aevaluate_search(QUERIES, VAULT, **FEW)
+        ended.append("mrr")
+        return result.summary.overall.search["mrr"]
+
+    @app.get("/words")
+    async def words():  # blocks the loop, but works
+        result = gigamind.evaluate_answers(dataset, judge="words", out=dataset.parent / "words")
+        return len(result.items)
+
+    @app.get("/ping")
+    async def ping():
+        ended.append("ping")
+
+    async def requests():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            slow = asyncio.create_task(client.get("/mrr"))
+            await asyncio.sleep(0.05)
+            await client.get("/ping")
+            return (await slow).json(), (await client.get("/words")).json()
+
+    figure, items = asyncio.run(requests())
+    assert (0 < figure < 1, items) == (True, 1)
+    assert ended == ["ping", "mrr"]
