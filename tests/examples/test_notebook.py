@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.docs, pytest.mark.timeout(300)]
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch, tmp_path):
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CI", "1")  # no bar, whether ipywidgets is installed or not
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
