@@ -3,14 +3,17 @@
 Options have the names, ranges and defaults of the command line, with `_` for `-`: `topk=5` is `--topk 5`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
-from gigamind.i18n import LanguageChoice
+from gigamind.event_loop import async_twin
+from gigamind.i18n import LanguageChoice, translator
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
@@ -199,6 +202,36 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
     out: Path | None
     comparison: "Comparison | None"
     gate: "GateResult | None"
+    _record: "Record[Any, Any]" = field(repr=False, compare=False)
+    _release: "Release | None" = field(repr=False, compare=False)
+
+    def to_pandas(self) -> Any:  # noqa: ANN401  pandas need not be installed
+        """Return a pandas.DataFrame with a row for each item; InputError if pandas is not installed."""
+        return self._frame("pandas")
+
+    def to_polars(self) -> Any:  # noqa: ANN401  likewise
+        """Return a polars.DataFrame with a row for each item; InputError if polars is not installed."""
+        return self._frame("polars")
+
+    def _frame(self, library: str) -> Any:  # noqa: ANN401  likewise
+        from gigamind.interop.tables import data_frame, flat_row
+
+        return data_frame(
+            library, [flat_row(i.model_dump(mode="json")) for i in self._record.items]
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook, without the list of items."""
+        from gigamind.reports.html import render_cell
+        from gigamind.reports.run import Outcome, run_document
+        from gigamind.tasks import TASKS
+
+        say, bounds = translator(str(self.run.options.get("lang"))), None
+        if self._release is None:
+            bounds = self.gate
+        outcome = Outcome(release=self._release, bounds=bounds, out=self.out)
+        view = TASKS[self.run.task].view
+        return render_cell(run_document(view, self._record, outcome, say, items=False), say)
 
 
 Run = EvaluationResult[Any, Any] | str | Path
@@ -222,7 +255,7 @@ def evaluate_search(
         dataset: JSON lines, one query each.
         notes: the vault, a folder of Markdown notes; other systems need none.
         out: a new folder for the results; it appears complete or not at all.
-        progress: receives the progress of the run.
+        progress: receives the progress of the run; by default a bar in a notebook, and nothing elsewhere.
 
     Raises:
         InputError: an option, the dataset or the baseline cannot be used.
@@ -275,7 +308,8 @@ def tune_search(
     axes = {name: value for name, value in options.items() if name in GridOptions.model_fields}
     own = {name: value for name, value in options.items() if name not in axes}
     given = validated(SearchEvalOptions, {"dataset": dataset, "notes": notes, **own})
-    return tune_grid(given, validated(GridOptions, axes), progress)
+    with _shown(progress, given.language) as shown:
+        return tune_grid(given, validated(GridOptions, axes), shown)
 
 
 def evaluate_links(
@@ -349,6 +383,27 @@ def _name_of(system: object) -> str:
     return f"python:{type(system).__module__}:{type(system).__qualname__}"
 
 
+aevaluate_search = async_twin(evaluate_search)
+aevaluate_answers = async_twin(evaluate_answers)
+aevaluate_links = async_twin(evaluate_links)
+atune_search = async_twin(tune_search)
+
+
+@contextmanager
+def _shown(progress: "Progress | None", language: str) -> "Generator[Progress]":
+    """Yield the progress to report to: in a notebook, a bar unless there is another; a cancelled twin stops by it."""
+    from gigamind.evaluation.progress import Quiet, Stoppable, progress_bar
+
+    if progress is None and "IPython" in sys.modules:
+        from rich.console import Console
+
+        if (console := Console()).is_jupyter:
+            with progress_bar(console, translator(language)) as bar:
+                yield Stoppable(bar)
+            return
+    yield Stoppable(progress or Quiet())
+
+
 _OUT_OPTIONS = ("format", "lang", "save_snapshot", "junit", "comment", "resume")
 
 
@@ -367,7 +422,8 @@ def _evaluate(
     options = validated(model, {**values, "out": out})
     task = task or TASKS[options.task]
     if out is not None:
-        record, finished = evaluate_and_keep(task, options, KINDS, progress)
+        with _shown(progress, options.language) as shown:
+            record, finished = evaluate_and_keep(task, options, KINDS, shown)
         bounds = read_bounds(finished.out, options, KINDS)
         return _result(record, finished.out, finished.verdict, bounds)
     if misplaced := [name for name in _OUT_OPTIONS if name in values]:
@@ -375,7 +431,8 @@ def _evaluate(
             "{options}: valid only if you also set `out` (output folder)", options=misplaced
         )
     reference = reference_of(options, KINDS)
-    record = measure(task, options, progress)
+    with _shown(progress, options.language) as shown:
+        record = measure(task, options, shown)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None
     if why and not (isinstance(options, PartialOptions) and options.allow_partial):
         raise EvaluationError(why)
@@ -413,6 +470,8 @@ def _result(
         out,
         verdict.comparison if verdict else None,
         verdict.gate if verdict else bounds,
+        record,
+        verdict,
     )
 
 
@@ -484,16 +543,74 @@ def gate(
     >>> gate(before, before, phase="ga").failed
     ()
     """
+    options = {"changed": tuple(changed), "phase": phase, "gates": gates, "judge_card": judge_card}
+    return _released(baseline, current, options).gate
+
+
+def _released(baseline: Run, current: Run, options: Mapping[str, object]) -> "Release":
     from gigamind.evaluation.options import ReleaseOptions, validated
     from gigamind.evaluation.release import Reference
     from gigamind.records.card import read_card
     from gigamind.release.policy import read_policy
 
-    given = {"changed": tuple(changed), "phase": phase, "gates": gates, "judge_card": judge_card}
-    options = validated(ReleaseOptions, given)
-    card = read_card(options.judge_card) if options.judge_card else None
-    policy = read_policy(options.gates, options.changed)
-    return Reference(_snapshot(baseline), policy, options, card).judge(_snapshot(current)).gate
+    given = validated(ReleaseOptions, options)
+    card = read_card(given.judge_card) if given.judge_card else None
+    policy = read_policy(given.gates, given.changed)
+    return Reference(_snapshot(baseline), policy, given, card).judge(_snapshot(current))
+
+
+_MOST_WORSE = 20
+
+
+def assert_no_regression(
+    run: Run,
+    baseline: Run,
+    phase: Phase = "beta",
+    *,
+    strict: bool = False,
+    changed: Sequence[Relaxable] = (),
+    gates: File | None = None,
+) -> "GateResult":
+    """Fail a test if the gates of a phase stop a run; return their verdict if it passed, perhaps with warnings.
+
+    Gates are about metrics over all items and their intervals, never about one item.  An inconclusive verdict skips a
+    test of pytest, and is returned elsewhere.
+
+    Args:
+        run, baseline, phase, changed, gates: see `gate`.
+        strict: fail if the verdict is inconclusive, too.
+
+    Raises:
+        AssertionError: the run failed, or cannot be compared; names the metrics and at most 20 items that got worse.
+        InputError: as `gate`.
+
+    >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
+    >>> assert_no_regression(before, before).verdict
+    'warned'
+    """
+    from gigamind.reports.comparison import difference_of
+    from gigamind.reports.document import difference_text, more_text
+    from gigamind.reports.verdict import release_verdict
+
+    release = _released(baseline, run, {"changed": tuple(changed), "phase": phase, "gates": gates})
+    found, comparison = release.gate, release.comparison
+    if found.verdict in {"passed", "warned"}:
+        return found
+    say = translator("en")
+    lines = [say(release_verdict(release).sentence), *map(say, found.reasons)]
+    if found.verdict == "inconclusive" and not strict:
+        if "pytest" not in sys.modules:
+            return found
+        import pytest
+
+        pytest.skip("\n".join(lines))
+    changes = filter(None, (comparison.metric(rule.metric) for rule in found.failed))
+    lines += [f"{x.metric}: {difference_text(difference_of(x), say)}" for x in changes]
+    worse = comparison.changed("worse")
+    lines += [f"- {item.id}: {say(item.what)}" for item in worse[:_MOST_WORSE]]
+    if len(worse) > _MOST_WORSE:
+        lines.append(say(more_text(_MOST_WORSE, len(worse))))
+    raise AssertionError("\n".join(lines))
 
 
 def _snapshot(run: Run) -> "EvalSnapshot[Any, Any]":

@@ -2,10 +2,14 @@
 
 import doctest
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_type_hints
+from xml.etree import ElementTree as ET
 
 import pytest
 from answer_reply import ANSWER, PROOF, answer_reply, supported
@@ -189,3 +193,109 @@ def test_what_an_own_search_raises_or_returns_of_another_type_is_a_failure_of_it
     ]
     assert len(ids) == 20
     assert found.summary.counts
+
+
+@pytest.mark.parametrize("out", [None, "run"])
+@pytest.mark.usefixtures("here")
+def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
+    dataset, vault, few = "examples/queries.jsonl", "examples/vault", {"mode": "keyword"}
+    before = gigamind.evaluate_search(dataset, vault, sample="30", **few)
+    Path("snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
+    few |= {"out": out} if out else {}
+    result = gigamind.evaluate_search(
+        dataset, vault, sample="30", topk=1, compare="snapshot.json", changed=["settings"], **few
+    )
+    frames = []
+
+    class Frames(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            frames.append((tag, dict(attrs)))
+
+    Frames().feed(result._repr_html_())
+    [(tag, attributes)] = frames
+    assert (tag, attributes["sandbox"]) == ("iframe", None)
+    page = attributes["srcdoc"]
+    assert "<script" not in page
+    assert "script-src" in page
+    assert 'content="light dark"' in page
+    assert re.search(r'class="verdict (passed|failed|inconclusive|warning)', page)
+    if out:
+        report = Path(out, "report.html").read_text("utf-8")
+        sections = [re.findall('<section id="([a-z-]+)"', text) for text in (page, report)]
+        assert sections[0] == [name for name in sections[1] if name != "list"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.usefixtures("here")
+def test_a_data_frame_has_a_row_for_each_item(library, monkeypatch):
+    result = gigamind.evaluate_search(
+        "examples/queries.jsonl", "examples/vault", mode="keyword", sample="8"
+    )
+    made = getattr(result, f"to_{library}")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(gigamind.InputError, match=f"pip install {library}"):
+        made()
+    monkeypatch.undo()
+    pytest.importorskip(library)
+    frame = made()
+    assert list(frame["id"]) == [item.id for item in result.items]
+    ranks = [x for x in frame["mrr"].to_list() if x is not None and x == x]  # noqa: PLR0124  not NaN
+    assert sum(ranks) / len(ranks) == pytest.approx(result.summary.overall.search["mrr"])
+
+
+REGRESSION = """
+import json
+from pathlib import Path
+
+import gigamind
+import pytest
+
+QUERIES, VAULT = "examples/queries.jsonl", "examples/vault"
+
+
+@pytest.fixture(scope="session")
+def runs():
+    def run(**options):
+        return gigamind.evaluate_search(QUERIES, VAULT, mode="keyword", speed_passes=0, **options)
+
+    good = json.loads(run().snapshot.model_dump_json())
+    good["metrics"]["overall"]["search"]["latency_p95_ms"] += 105  # measured once: perhaps the machine
+    Path("slow.json").write_text(json.dumps(good))
+    return {"good": run(), "bad": run(title_weight=0.0, topk=1), "slow": Path("slow.json")}
+
+
+@pytest.mark.gigamind
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", ["good", "bad", "slow", "other"])
+def test_search(runs, name, strict):
+    options = {"strict": strict, "changed": [] if name == "other" else ["settings"]}
+    run = runs["bad" if name == "other" else name]
+    found = gigamind.assert_no_regression(run, runs["good"], **options)
+    assert found.verdict in {"passed", "warned"}
+"""
+
+
+def test_a_test_of_a_team_fails_on_a_regression_and_is_skipped_if_inconclusive(here):
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    plugin = entry["pytest11"]["gigamind"]
+    (here / "test_search.py").write_text(REGRESSION, "utf-8")
+    options = ["-p", plugin, "--strict-markers", "-p", "no:cacheprovider", "--junitxml=junit.xml"]
+    command = [sys.executable, "-m", "pytest", "-q", *options, "test_search.py"]
+    subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    found = {}
+    for case in ET.parse(here / "junit.xml").iter("testcase"):
+        ends = [(part.tag, part.text) for part in case]
+        found[case.get("name")] = ends[0] if ends else ("passed", "")
+    assert {name: tag for name, (tag, _) in found.items()} == {
+        "test_search[good-False]": "passed",
+        "test_search[good-True]": "passed",
+        "test_search[bad-False]": "failure",
+        "test_search[bad-True]": "failure",
+        "test_search[slow-False]": "skipped",
+        "test_search[slow-True]": "failure",
+        "test_search[other-False]": "failure",
+        "test_search[other-True]": "failure",
+    }
+    message = found["test_search[bad-False]"][1]
+    assert re.search(r"^E +search\.\S+: .*\(.* to .*\)$", message, re.MULTILINE)
+    assert len(re.findall(r"^E +- q-\d+: ", message, re.MULTILINE)) == 20

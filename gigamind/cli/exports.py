@@ -1,6 +1,5 @@
 """`gigamind export`: write a finished run as files for other tools."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,9 +73,9 @@ def trec(run: Path, out: Path) -> None:
 @prints_json
 def as_csv(run: Path, out: Path) -> None:
     """Write one CSV row per item with its metrics, for a run of any task."""
-    from gigamind.interop.tables import csv_text
+    from gigamind.interop.tables import csv_text, flat_row
 
-    rows = [_flat(item.model_dump(mode="json")) for item in _read(run).items]
+    rows = [flat_row(item.model_dump(mode="json")) for item in _read(run).items]
     _write(out, csv_text(rows), len(rows))
 
 
@@ -122,20 +121,6 @@ def _write(out: Path, text: str, rows: int) -> None:
     refuse_existing_file("--out", out)
     write_text(out, text)
     show_written(out, {"rows": rows}, str(out))
-
-
-def _flat(item: Mapping[str, Any]) -> dict[str, object]:
-    row: dict[str, object] = {}
-    for name, value in item.items():
-        if name == "ranking":
-            row[name] = [hit["note"] for hit in value]
-        elif name == "metrics":
-            row |= value
-        elif name == "gains" or not isinstance(
-            value[0] if isinstance(value, list) and value else value, Mapping
-        ):
-            row[name] = value
-    return row
 
 
 def _searched(item: "ItemReport") -> dict[str, object]:

@@ -4,7 +4,7 @@ import asyncio
 import math
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +34,6 @@ from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_run, evaluate_all
 
 Item = TypeVar("Item")
-_LOOK_S = 0.5
 _BEAT_S = 1.0
 # If the first items all end like this, the cause is not the item, and asking stops as well.
 _ALIKE: frozenset[LlmCode] = frozenset({
@@ -114,9 +113,8 @@ def ask_all(
         known: dict[ItemKey, ItemResult] = {}
         try:
             asking = _all({} if gathers else items, guarded, store)
-            results = run_async(asking if folder == run else _while_awaited(run, asking))
-            known = {result.key: result for result in results or ()}
-            interrupted = results is None
+            is_left = None if folder == run else lambda: not shards.is_awaited(run)
+            known = {result.key: result for result in run_async(asking, is_left)}
         except KeyboardInterrupt:
             interrupted = True
         except UnwrittenError as error:
@@ -137,20 +135,6 @@ def ask_all(
         _refuse_hopeless(known, out, allow_none=allow_none)
     rows = shards.rows_in(others[1:]) if folder == run else ()
     return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
-
-
-async def _while_awaited(
-    run: Path, asking: Coroutine[Any, Any, Sequence[ItemResult]]
-) -> Sequence[ItemResult] | None:
-    """Return the results; None if the process of the run has ended, so that asking was cancelled."""
-    task = asyncio.create_task(asking)
-    while not task.done():
-        await asyncio.wait([task], timeout=_LOOK_S)
-        if not task.done() and not shards.is_awaited(run):
-            task.cancel()
-            await asyncio.wait([task])
-            return None
-    return task.result()
 
 
 def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:

@@ -1,15 +1,27 @@
-"""Report the progress of an evaluation."""
+"""Report the progress of an evaluation: a bar on a terminal or in a notebook, a line now and then elsewhere."""
 
+import contextlib
 import math
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from datetime import timedelta
-from typing import Protocol, runtime_checkable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from gigamind.event_loop import stop_if_cancelled
 from gigamind.i18n import Text, _, joined
+from gigamind.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
 LINE_EVERY_S = 30.0
 """Interval between two log lines."""
+
+_WHOLE_RUN_S = 1e9  # rich counts only the last half minute, in which no item may end
 
 _MANY = 5_000  # pieces of a stage that takes long
 
@@ -40,6 +52,25 @@ class Quiet:
 
     def stage(self, name: Text, done: int, total: int) -> None:
         del name, done, total
+
+
+class Stoppable:
+    """Passes progress on, and stops the evaluation once its async twin was cancelled."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def stage(self, name: Text, done: int, total: int) -> None:
+        stop_if_cancelled()
+        self._progress.stage(name, done, total)
+
+    def tell(self, line: Text) -> None:
+        if isinstance(self._progress, Narrator):
+            self._progress.tell(line)
+
+    def trouble(self, text: Text) -> None:
+        if isinstance(self._progress, Narrator):
+            self._progress.trouble(text)
 
 
 class Lines:
@@ -78,3 +109,47 @@ class Lines:
         if self._left_s is not None:
             left = _("{time} left", time=str(timedelta(seconds=round(self._left_s))))
         self.tell(joined(filter(None, (self._shown, self._trouble, left)), ", "))
+
+
+class _Shown:
+    def __init__(
+        self, bars: "Bars", say: Callable[[Text], str], tell: Callable[[Text], None]
+    ) -> None:
+        self._bars = bars
+        self._say = say
+        self.tell = tell
+        self._tasks: dict[Text, TaskID] = {}
+        self._now: TaskID | None = None
+
+    def stage(self, name: Text, done: int, total: int) -> None:
+        if name not in self._tasks:
+            text = self._say(name)
+            self._tasks[name] = self._bars.add_task(text, total=total, completed=done, trouble="")
+        self._now = self._tasks[name]
+        self._bars.update(self._now, completed=done, total=total)
+
+    def trouble(self, text: Text) -> None:
+        if self._now is not None:
+            self._bars.update(self._now, trouble=self._say(text))
+
+
+@contextlib.contextmanager
+def progress_bar(console: "Console", say: Callable[[Text], str]) -> Generator[Progress]:
+    """Show a bar with the time left on a terminal, or with ipywidgets in a notebook; else, and in CI, some lines."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    def tell(line: Text) -> None:
+        console.print(printable(say(line)), markup=False, highlight=False, soft_wrap=True)
+
+    has_bars = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))
+    if not has_bars or os.environ.get("CI"):
+        yield Lines(tell)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    trouble = TextColumn("{task.fields[trouble]}", markup=False)
+    columns = (*columns, TimeRemainingColumn(), trouble)
+    with Bars(
+        *columns, console=console, transient=True, speed_estimate_period=_WHOLE_RUN_S
+    ) as bars:
+        yield _Shown(bars, say, tell)

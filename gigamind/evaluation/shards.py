@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
 from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
+from gigamind.llm.batches.batcher import read_batches
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.ledger import PICO_PER_MICRO, STORE, Attempt, read_ledger, totals
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions, ModelSettings
@@ -341,8 +342,14 @@ def unfinished_folder(out: Path) -> Path:
 
 
 def check_unfinished(out: Path, *, resume: bool) -> None:
-    """Raise InputError if the folder beside `out` is missing in a resumed run, or exists in another one."""
+    """Raise InputError if the folder beside `out` is missing in a resumed run, or exists in another one.
+
+    A new run removes what a failed start left: nothing was evaluated or paid for, and no batch was sent.
+    """
     kept = is_resumable(out)
+    if kept and not resume and _is_empty(unfinished_folder(out)):
+        shutil.rmtree(unfinished_folder(out))
+        return
     if resume and not kept:
         raise InputError(
             "--resume {folder}: this folder has no interrupted run to resume. The run has ended, or never"
@@ -355,6 +362,19 @@ def check_unfinished(out: Path, *, resume: bool) -> None:
             unfinished=unfinished_folder(out),
             folder=out,
         )
+
+
+def _is_empty(run: Path) -> bool:
+    folders = folders_of(run)
+    return not (
+        is_awaited(run)
+        or any(read_batches(run))
+        or any(result.outcome == "scored" for result in results_in(folders).values())
+        or any(
+            row.prompt_tokens or row.cost_pico_usd or row.status == "unfinished"
+            for row in rows_in(folders)
+        )
+    )
 
 
 def is_resumable(out: Path) -> bool:

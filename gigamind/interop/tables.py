@@ -1,9 +1,13 @@
-"""Write tables for other tools: CSV for spreadsheets, JSON lines for ragas."""
+"""Tables for other tools: CSV for spreadsheets, JSON lines for ragas, data frames."""
 
 import csv
+import importlib
 import io
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gigamind.errors import InputError
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -19,6 +23,41 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return "\ufeff" + file.getvalue()
+
+
+def data_frame(library: str, rows: Sequence[Mapping[str, object]]) -> Any:  # noqa: ANN401  of that library
+    """Return a data frame of pandas or polars with a column for every name; objects as JSON.
+
+    Raises:
+        InputError: the library is not installed.
+    """
+    try:
+        frames = importlib.import_module(library)
+    except ImportError as error:
+        raise InputError(
+            "{library} is missing. Install it: pip install {library}", library=library
+        ) from error
+    names = dict.fromkeys(name for row in rows for name in row)
+    return frames.DataFrame({name: [_plain(row.get(name)) for row in rows] for name in names})
+
+
+def _plain(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else value
+
+
+def flat_row(item: Mapping[str, Any]) -> dict[str, object]:
+    """Return an item of a run as a row: a name for each metric, notes for a ranking, and no other nested values."""
+    row: dict[str, object] = {}
+    for name, value in item.items():
+        if name == "ranking":
+            row[name] = [hit["note"] for hit in value]
+        elif name == "metrics":
+            row |= value
+        elif name == "gains" or not isinstance(
+            value[0] if isinstance(value, list) and value else value, Mapping
+        ):
+            row[name] = value
+    return row
 
 
 def json_lines_text(rows: Sequence[Mapping[str, object]]) -> str:

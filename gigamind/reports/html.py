@@ -44,11 +44,23 @@ _LEAST_EXTENT = 0.02  # of the axis of differences, so that noise does not look 
 _SHORT = 12  # characters; shorter cells are not split over lines
 
 
-def render_html(document: Document, say: Translator) -> str:
+_FRAME = Markup(
+    '<iframe sandbox srcdoc="{page}" title="{title}"'
+    ' style="width: 100%; height: 34rem; border: 0; resize: vertical; overflow: auto"></iframe>'
+)
+
+
+def render_cell(document: Document, say: Translator) -> str:
+    """Return a document without scripts for a notebook's output: a frame, so that its style applies nowhere else."""
+    page = render_html(document, say, scripts=False)
+    return str(_FRAME.format(page=page, title=say(document.title)))
+
+
+def render_html(document: Document, say: Translator, *, scripts: bool = True) -> str:
     """Return a document as one file."""
     listing = _listing(document.blocks)
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
-    script = "".join(map(_asset, names))
+    script = "".join(map(_asset, names)) if scripts else ""
     blocks = _renderer(say, is_listed=listing is not None)
     places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
     cut = next(places, len(document.blocks))
@@ -60,7 +72,7 @@ def render_html(document: Document, say: Translator) -> str:
         document=document,
         head=blocks(document.blocks[:cut]),
         body=blocks(sections),
-        contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section)],
+        contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section) and scripts],
         data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
         style=Markup(_asset("report.css")),  # noqa: S704  ours
         script=Markup(script),  # noqa: S704  ours

@@ -164,7 +164,7 @@ def test_all_notes_are_summed_up(suggest, tmp_path):
 
 
 def test_a_stopped_run_keeps_what_it_had(suggest, monkeypatch):
-    from gigamind.cli.progress import Lines
+    from gigamind.evaluation.progress import Lines
     from gigamind.linking.suggest import LinkSuggester
 
     stage, learned = Lines.stage, []
