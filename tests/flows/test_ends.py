@@ -33,7 +33,7 @@ class End:
     def __init__(self, state: Any, folder: Path) -> None:
         self.state, self.name = state, state.name
         artifacts = artifacts_of(state).values()
-        page = next(artifact for artifact in artifacts if artifact.type == "markdown")
+        page = next(artifact for artifact in artifacts if artifact.data.startswith("# "))
         assert {artifact.description for artifact in artifacts} == {page.description}
         self.page, self.sentence = page.data, page.description
         self.comment = (folder / "comment.md").read_text("utf-8")

@@ -31,13 +31,13 @@ def test_scores_equal_those_of_rank_bm25(texts, query):
 @given(
     st.lists(st.text() | st.sampled_from(["ΑΣ", "e", "\u0301", "책", "을", "x" * 50, " ", "\x85"]))
 )
-def test_an_index_holds_the_tokens_of_any_text_in_their_order(pieces):
+def test_an_index_holds_the_tokens_of_any_text(pieces):
     text = "".join(pieces)
 
     index = build_keyword_index([text])
 
     held = [term for term in index.rows if not term.startswith("^")]
-    assert held == list(dict.fromkeys(tokens(text)))
+    assert sorted(held) == sorted(set(tokens(text)))
     assert index.lengths.tolist() == [len(tokens(text))]
 
 
