@@ -57,8 +57,6 @@ def deployment_name() -> str | None:
 
 CARD_KEY = "judge-card"
 _MAX_REASONS = 20
-_STATES = {"warned": "RegressedSoft", "inconclusive": "Inconclusive"}
-"""Names of Completed states by the verdict of the gates; "Completed" if they passed."""
 
 
 class Keys(NamedTuple):
@@ -181,7 +179,7 @@ def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: AN
     _emit_verdict(verdict, Path(result["out"]))
     sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
     if verdict.waiver or status not in {"failed", "not-comparable"}:
-        name = "Waived" if verdict.waiver else _STATES.get(status, "Completed")
+        name = informed_end(verdict) or "Completed"
         return Completed(name=name, message=in_run_language(sentence), data=dict(result))
     stopped = ReleaseStopped(sentence) if status == "failed" else NoVerdict(sentence)
     stopped.result = result
@@ -189,16 +187,18 @@ def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: AN
 
 
 def informed_end(verdict: Release) -> str:
-    """Return the name of the Completed state of a run that was compared for information; "" for the default.
+    """Return the name of the Completed state of a comparison that stops no release; "" for the default.
 
-    "RegressedSoft" if a gate failed or a metric got significantly worse, "Warned" for other warnings.
+    "RegressedSoft" if a metric got significantly worse or a gate failed that only warns, "Warned" for other warnings.
     """
     if verdict.waiver:
         return "Waived"
+    gate = verdict.gate
     worse = [entry for entry in verdict.comparison.metrics if entry.is_better is False]
-    if worse or verdict.gate.failed:
+    soft = [rule for rule in gate.rules if "soft" in rule.remarks]
+    if worse or soft or gate.failed:
         return "RegressedSoft"
-    return "Warned" if verdict.gate.verdict == "warned" else ""
+    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(gate.verdict, "")
 
 
 def publish_card(written: Mapping[str, Any]) -> None:

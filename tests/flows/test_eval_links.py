@@ -72,7 +72,7 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
 def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Options, tmp_path: Path):
     state = load("eval_links")(links(), return_state=True)
     artifacts = artifacts_of(state)
-    page, table, _ = artifact_keys(links())
+    page, table, *_ = artifact_keys(links())
     assert set(artifacts) == {page, table}
     rows = {row["metric"]: row for row in json.loads(artifacts[table].data)}
     figures = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["overall"]
@@ -107,7 +107,7 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
     state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
     assert (state.is_failed(), state.name) == (failed, name)
     artifacts = artifacts_of(state)
-    page, table, _ = artifact_keys(worse)
+    page, table, *_ = artifact_keys(worse)
     assert set(artifacts) == {page, table}
     assert "recall@5" in artifacts[page].data
 
