@@ -8,6 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree as ET
@@ -176,7 +177,8 @@ def last_reference(options: EvalOptions, home: Path, kinds: Kinds) -> Path | Non
     chosen = options.for_report()
     wanted = options.task, dataset, *(chosen.get(name) for name in _EMBEDDER)
     runs = sorted(home.iterdir(), reverse=True)[:MOST_RUNS] if home.is_dir() else []
-    for path in (BASELINES, *(run for run in runs if _is_complete(run))):
+    alike = (run for run in runs if _is_complete(run, options.task, dataset))
+    for path in chain([BASELINES], alike):
         with suppress(InputError):
             found = read_baseline(path, kinds, options.task)
             embedder = (found.config.get(name) for name in _EMBEDDER)
@@ -185,9 +187,11 @@ def last_reference(options: EvalOptions, home: Path, kinds: Kinds) -> Path | Non
     return None
 
 
-def _is_complete(out: Path) -> bool:
+def _is_complete(out: Path, task: str, dataset: str) -> bool:
+    """Return whether a folder has a complete run of the task and dataset; its items are not read."""
     with suppress(InputError):
-        return read_report(out / "run.json", RunReport, "").status == "complete"
+        run = read_report(out / "run.json", RunReport, "")
+        return (run.status, run.task, run.dataset_hash) == ("complete", task, dataset)
     return False
 
 
