@@ -17,7 +17,7 @@ from gigamind.publish.ends import failed, in_run_language
 from gigamind.publish.pool import step
 from gigamind.publish.server import flow_timeout_s
 
-# NO_CACHE: the event log knows its entries, and an edited session is a new one.
+# Results are never cached: the event log knows its entries, and an edited session is a new one.
 find = step("find", sessions.session_batches)
 graduate = step("graduate", sessions.graduate_batch)
 

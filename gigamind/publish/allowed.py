@@ -23,11 +23,12 @@ def load_secrets() -> None:
     Raises:
         InputError: the server has no such block.
     """
+    entries = list(filter(None, os.environ.get(SECRETS, "").split(";")))
+    if not entries or deployment_name() is None:
+        return
     from prefect.blocks.system import Secret
 
-    if deployment_name() is None:
-        return
-    for entry in filter(None, os.environ.get(SECRETS, "").split(";")):
+    for entry in entries:
         name, _equals, block = entry.strip().partition("=")
         try:
             secret = cast("Secret[str]", Secret.load(block))

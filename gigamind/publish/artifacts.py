@@ -179,14 +179,14 @@ def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: AN
     _emit_verdict(verdict, Path(result["out"]))
     sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
     if verdict.waiver or status not in {"failed", "not-comparable"}:
-        name = informed_end(verdict) or "Completed"
+        name = completed_name(verdict) or "Completed"
         return Completed(name=name, message=in_run_language(sentence), data=dict(result))
     stopped = ReleaseStopped(sentence) if status == "failed" else NoVerdict(sentence)
     stopped.result = result
     return failed(stopped, "Regressed" if status == "failed" else "NotComparable")
 
 
-def informed_end(verdict: Release) -> str:
+def completed_name(verdict: Release) -> str:
     """Return the name of the Completed state of a comparison that stops no release; "" for the default.
 
     "RegressedSoft" if a metric got significantly worse or a gate failed that only warns, "Warned" for other warnings.

@@ -34,9 +34,9 @@ from gigamind.i18n import Text, _, joined
 from gigamind.publish.allowed import check_allowed, load_secrets
 from gigamind.publish.artifacts import (
     artifact_keys,
+    completed_name,
     deployment_name,
     end_of_gate,
-    informed_end,
     publish_failure,
     publish_link,
     publish_run,
@@ -121,7 +121,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
             ended = end_of_gate(release, result)
             if ended.is_failed() and not (refused and release.gate.lacks_verdicts):
                 return ended, verdict
-        elif name := informed_end(release):
+        elif name := completed_name(release):
             ended = Completed(name=name, message=finished["headline"], data=result)
     if refused:
         return _failed(refused, out, finished["headline"]), ""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gigamind.publish.artifacts import informed_end
+from gigamind.publish.artifacts import completed_name
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_only_what_got_worse_is_named_a_regression(
         gate=Some(verdict=verdict, rules=rules, failed=rules if verdict == "failed" else []),
         comparison=Some(metrics=[Some(is_better=one) for one in better]),
     )
-    assert informed_end(release) == name
+    assert completed_name(release) == name
