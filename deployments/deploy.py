@@ -1,4 +1,4 @@
-"""`make deploy`: create the work pool, and apply prefect.yaml and automations.yaml.
+"""`make deploy` and `gigamind deploy [FILE]`: create the work pool, and apply a prefect.yaml and automations.yaml.
 
 A busy server may answer some requests with an error. Every step can be repeated, so all are, until the server has
 everything in both files.
@@ -6,6 +6,7 @@ everything in both files.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from gigamind.errors import ServerError
 from gigamind.publish.server import check_worker
 
 HERE = Path(__file__).parent
+FILE = Path(sys.argv[1]) if sys.argv[1:] else HERE / "prefect.yaml"
 POOL = "local"
 PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
@@ -59,12 +61,12 @@ def make_pool(client: SyncPrefectClient) -> None:
 
 
 def deploy(client: SyncPrefectClient) -> None:
-    """Deploy prefect.yaml; promotion stays paused, which Prefect would resume."""
+    """Deploy the file; promotion stays paused, which Prefect would resume."""
     try:
         paused = client.read_deployment_by_name(PROMOTE).paused
     except ObjectNotFound:
         paused = False
-    prefect("deploy", "--all", "--prefect-file", str(HERE / "prefect.yaml"))
+    prefect("deploy", "--all", "--prefect-file", str(FILE))
     if paused:
         found = client.read_deployment_by_name(PROMOTE)
         client.pause_deployment(found.id)
@@ -81,8 +83,19 @@ def webhook_id(client: SyncPrefectClient) -> str | None:
         return None
 
 
+def deployment_names() -> list[str]:
+    """Return the deployments of the file, such as `promote/promote`."""
+    listed = yaml.safe_load(FILE.read_text("utf-8"))["deployments"]
+    flows = [re.split("[:.]", one["entrypoint"])[-1].replace("_", "-") for one in listed]
+    return [f"{flow}/{one['name']}" for flow, one in zip(flows, listed, strict=True)]
+
+
 def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[AutomationCore]:
-    """Return the automations of automations.yaml with the ids of this server."""
+    """Return the automations of automations.yaml with the ids of this server.
+
+    Actions on deployments that the file does not have are left out, and automations without another action.
+    """
+    known = deployment_names()
 
     def action(given: dict[str, Any]) -> dict[str, Any]:
         if given["type"] == "notify":
@@ -100,11 +113,16 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
         return given
 
     listed = yaml.safe_load((HERE / "automations.yaml").read_text("utf-8"))["automations"]
+    for one in listed:
+        one["actions"] = [
+            given for given in one["actions"] if given.get("deployment", known[0]) in known
+        ]
     return [
         AutomationCore.model_validate(
             one | {"actions": [action(given) for given in one["actions"]], "tags": [TAG]}
         )
         for one in listed
+        if one["actions"]
     ]
 
 
@@ -130,10 +148,7 @@ def check(client: SyncPrefectClient, automations: list[AutomationCore]) -> str:
         IncompleteError: it lacks an automation, or has one twice.
         ObjectNotFound: it lacks a deployment.
     """
-    listed = yaml.safe_load((HERE / "prefect.yaml").read_text("utf-8"))["deployments"]
-    deployments = [
-        one["entrypoint"].split(":")[-1].replace("_", "-") + "/" + one["name"] for one in listed
-    ]
+    deployments = deployment_names()
     for name in deployments:
         client.read_deployment_by_name(name)
     found = sorted(one.name for one in client.read_automations() if TAG in one.tags)
@@ -182,7 +197,7 @@ if __name__ == "__main__":
         sys.exit(error.returncode)
     except FAILURES as error:
         print(
-            f"Error: the deployments are incomplete: {error}. Run make deploy again.",
+            f"Error: the deployments are incomplete: {error}. Run this command again.",
             file=sys.stderr,
         )
         sys.exit(3)

@@ -1,18 +1,23 @@
-"""`gigamind init`: write gigamind.toml from three answers."""
+"""`gigamind init`: write gigamind.toml, and by choice a CI job or a nightly evaluation with its baseline."""
 
 import json
+import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
 import click
 
+from gigamind.assets import asset
+from gigamind.choices import BASELINES
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE
 from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
 from gigamind.i18n import LanguageChoice, Message, Text, _, joined, language_of
+from gigamind.systems.settings import BUILTIN
 
 _HEAD = """# Options of gigamind for commands called in this folder or below. A table has the name of a command and may
 # hold any of its options (gigamind eval search --help-all). The command line overrides the environment
@@ -21,66 +26,188 @@ _HEAD = """# Options of gigamind for commands called in this folder or below. A 
 _FUSION = """# Recommended if `gigamind tune search` measures a gain on your questions; it prints all lines to put here:
 # fusion = "balanced"
 """
+_GATES = """# Which differences from the baseline are allowed, and other limits than the built-in ones: docs/ci.md.
+[comparable]
+relax = ["hardware", "notes"] # "hardware" turns the speed gate off
+"""
+_GATES_FILE = Path("eval", "gates.toml")
+_FIRST_RUN = Path("eval", "out", "first")
+_JOBS = {  # template below examples/ci, and the file it becomes
+    "github": ("github.yml", Path(".github", "workflows", "gigamind.yml")),
+    "gitlab": ("gitlab.yml", Path(".gitlab", "gigamind.yml")),
+    "nightly": ("prefect.yaml", Path("prefect.yaml")),
+}
 
 
 @command(
-    examples=("gigamind init", "gigamind init --notes vault --dataset queries.jsonl --lang ko"),
+    examples=(
+        "gigamind init",
+        "gigamind init --notes vault --dataset queries.jsonl --lang ko",
+        "gigamind init --system http://127.0.0.1:9000 --dataset queries.jsonl --github --nightly '0 3 * * *'",
+    ),
     configured=False,
-    epilog="Exit codes: 0 gigamind.toml written; 1 invalid input, or gigamind.toml already exists.",
+    epilog="Exit codes: 0 files written; 1 invalid input, or a file already exists; others as gigamind eval search.",
 )
 @click.option("--notes", metavar="FOLDER", help="the vault (folder of Markdown notes)")
 @click.option("--dataset", metavar="FILE", help="queries, one JSON object per line")
+@click.option(
+    "--system", help="your own search, as in gigamind eval search; then --notes is optional"
+)
 @click.option("--lang", type=click.Choice(get_args(LanguageChoice)), help="language of the reports")
+@click.option("--github", is_flag=True, help="also write a GitHub workflow for pull requests")
+@click.option("--gitlab", is_flag=True, help="also write a GitLab job for merge requests")
+@click.option(
+    "--nightly",
+    help="also write prefect.yaml with a nightly evaluation for `gigamind deploy`, such as '0 3 * * *'",
+)
 @prints_json
-def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
+def init(
+    *,
+    notes: str | None,
+    dataset: str | None,
+    system: str | None,
+    lang: str | None,
+    github: bool,
+    gitlab: bool,
+    nightly: str | None,
+) -> None:
     """Create gigamind.toml in this folder so that daily commands need no options.
 
     This command asks at most three questions, one for each option that you omit.
+
+    With --github, --gitlab or --nightly, it also evaluates search once, makes that run the baseline in eval/baselines,
+    and writes eval/gates.toml. Without a dataset, it first generates questions from the notes. Commit all of this.
     """
-    path = Path(FILE)
-    if path.exists():
-        raise InputError(
-            "{file} already exists. Edit this file, or remove it and run the command again.",
-            file=FILE,
-        )
-    if None in {notes, dataset, lang} and not sys.stdin.isatty():
+    jobs = [name for name, on in zip(_JOBS, (github, gitlab, nightly), strict=True) if on]
+    for file in (
+        Path(FILE),
+        *((_GATES_FILE, _FIRST_RUN) if jobs else ()),
+        *(_JOBS[job][1] for job in jobs),
+    ):
+        if file.exists():
+            raise InputError(
+                "{file} already exists. Edit this file, or remove it and run the command again.",
+                file=file,
+            )
+    if (None in {dataset, lang} or not (notes or system)) and not sys.stdin.isatty():
         raise InputError(
             _(
                 "gigamind cannot ask its questions without a terminal. Pass --notes, --dataset and --lang."
             )
         )
     choices = get_args(LanguageChoice)
-    notes = notes or _ask(_("Folder of the notes"), "vault" if Path("vault").is_dir() else ".")
+    if not system:
+        notes = notes or _ask(_("Folder of the notes"), "vault" if Path("vault").is_dir() else ".")
     dataset = dataset or _ask(_("File with the search questions"), "queries.jsonl")
     lang = lang or _ask(_("Language of the reports ({choices})", choices=choices), language_of())
-    if not Path(notes).is_dir():
+    if notes and not Path(notes).is_dir():
         raise InputError(
             "--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes
         )
     if lang not in choices:
         raise InputError("--lang {value}: must be one of {choices}", value=lang, choices=choices)
+    options = {
+        name: value
+        for name, value in (
+            ("notes", notes),
+            ("dataset", dataset),
+            ("system", system),
+            ("lang", lang),
+        )
+        if value
+    }
+    if jobs:
+        _make_baseline(options)
     # JSON and TOML write basic strings alike.
-    folder, file = (json.dumps(given, ensure_ascii=False) for given in (notes, dataset))
-    text = (
-        f'{_HEAD}\n[search]\nnotes = {folder}\ndataset = {file}\nlang = "{lang}"\n{_FUSION}'
-        f"\n[suggest-links]\nnotes = {folder}\n"
+    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in options.items()}
+    text = f"{_HEAD}\n[search]\n" + "".join(f"{name} = {value}\n" for name, value in quoted.items())
+    text += "" if system else _FUSION
+    text += f"\n[suggest-links]\nnotes = {quoted['notes']}\n" if notes else ""
+    files = {FILE: text, **({str(_GATES_FILE): _GATES} if jobs else {})}
+    for job in jobs:
+        files[str(_JOBS[job][1])] = _job_text(job, quoted, nightly)
+    for name, content in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content, encoding="utf-8")
+    show_written(
+        Path(FILE),
+        {"options": len(options) + bool(notes)},
+        joined(_next_steps(files, options), "\n"),
     )
-    path.write_text(text, encoding="utf-8")
-    lines: list[Text] = [_("Written: {file}", file=FILE)]
-    if not Path(dataset).is_file():
+
+
+def _make_baseline(options: Mapping[str, str]) -> None:
+    """Evaluate search and make the run the baseline; first generate questions if there is no dataset."""
+    from gigamind.cli.progress import progress_bar
+    from gigamind.cli.show import show_finished
+    from gigamind.evaluation.options import validated
+    from gigamind.tasks import evaluate
+    from gigamind.tasks.promotion import promote_checked
+    from gigamind.tasks.search.options import SearchEvalOptions
+
+    dataset = Path(options["dataset"])
+    if not dataset.is_file():
+        if "notes" not in options:
+            raise InputError(
+                "{file}: no such file. Make it from relevance judgements with gigamind import, or pass --notes to"
+                " generate questions.",
+                file=dataset,
+            )
+        from gigamind.cli.generate import generate_queries
+
+        click.get_current_context().invoke(
+            generate_queries, notes=Path(options["notes"]), out=dataset
+        )
+    checked = validated(SearchEvalOptions, {**options, "out": _FIRST_RUN})
+    with progress_bar() as progress:
+        finished = evaluate(checked, progress)
+    show_finished(checked, finished, ())
+    promote_checked(_FIRST_RUN, BASELINES)
+
+
+def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:
+    text = (asset("examples") / "ci" / _JOBS[job][0]).read_text("utf-8")
+    # JSON strings are YAML strings.
+    lines = (f"        {name}: {value}" for name, value in quoted.items() if name != "lang")
+    text = text.replace("{{ options }}", "\n".join(lines)).replace("{{ cron }}", json.dumps(cron))
+    return text.replace("toml queries.jsonl", f"toml {shlex.quote(json.loads(quoted['dataset']))}")
+
+
+def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Text]:
+    lines: list[Text] = [_("Written: {file}", file=file) for file in files]
+    dataset, notes = Path(options["dataset"]), options.get("notes")
+    if not dataset.is_file():
         missing = _(
             "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
         )
-        generate = f"  gigamind eval generate-queries --notes {notes} --out {Path(dataset)}"
+        generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
         lines += [missing, generate]
-    lines.append(_("Next command: {command}", command="gigamind eval search"))
-    lines.append(
-        _(
-            "To see whether balanced fusion finds more on your questions: {command}",
-            command="gigamind tune search",
+    if str(_GATES_FILE) in files:
+        lines.append(
+            _(
+                "Baseline: {folder}. Commit it, {dataset} and the files above.",
+                folder=BASELINES,
+                dataset=dataset,
+            )
         )
-    )
-    show_written(path, {"options": 4}, joined(lines, "\n"))
+    if "prefect.yaml" in files:
+        system = options.get("system", BUILTIN)
+        allows = "" if system == BUILTIN else f"GIGAMIND_WORKER_ALLOWS='system={system}' "
+        lines += [
+            _("For the nightly evaluation, run in terminals of their own:"),
+            "  prefect server start",
+            "  export PREFECT_API_URL=http://127.0.0.1:4200/api",
+            f"  gigamind deploy && {allows}prefect worker start --pool local",
+        ]
+    lines.append(_("Next command: {command}", command="gigamind eval search"))
+    if options.get("system", BUILTIN) == BUILTIN:
+        lines.append(
+            _(
+                "To see whether balanced fusion finds more on your questions: {command}",
+                command="gigamind tune search",
+            )
+        )
+    return lines
 
 
 def _ask(question: Message, default: str) -> str:

@@ -51,6 +51,7 @@ _COMMANDS = {
     "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
+    "deploy": _("Register nightly evaluations with a Prefect server."),
     "doctor": _("Check the installation and configuration, and say how to fix problems."),
     "llm": _("Test, serve or mock a language model."),
 }

@@ -26,8 +26,9 @@ def test_the_example_for_github_gives_the_action_inputs_that_it_has_and_options_
     assert used
     assert set(used) <= set(ACTION["outputs"])
     assert GITHUB["permissions"]["pull-requests"] == "write"
-    given = [*shlex.split(gate["with"]["options"]), "--notes", gate["with"]["notes"]]
-    parsed(["eval", "search", "--dataset", gate["with"]["dataset"], *given])
+    given = [part for name in ("gates", "baseline") for part in (f"--{name}", gate["with"][name])]
+    given[2] = "--compare"
+    parsed(["eval", "search", "--dataset", "queries.jsonl", *given])
 
 
 def test_the_page_of_ci_names_inputs_and_a_hook_that_exist():
@@ -69,7 +70,7 @@ def test_every_input_of_the_action_is_used_and_every_output_is_made():
 def test_the_example_for_gitlab_runs_a_command_that_exists_and_keeps_what_it_writes():
     script = GITLAB["search"]["script"]
     (words,) = (words for line in script if (words := words_of(line)))
-    values = parsed(words).params
+    values = parsed([*words, "--dataset", "queries.jsonl"]).params
     assert values["fail_on_regression"]
     assert str(values["junit"]) == GITLAB["search"]["artifacts"]["reports"]["junit"]
     assert {str(values["out"]), str(values["comment"])} == set(

@@ -165,6 +165,37 @@ def test_a_run_that_regressed_ends_in_4_and_names_what_got_worse(runner):
     assert summary.count("<details>") == 1
 
 
+def test_a_pull_request_cannot_pass_by_changing_what_decides(runner, monkeypatch):
+    folder = runner.folder
+
+    def git(*arguments):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", "-C", folder, *identity, *arguments], check=True)
+
+    (folder / "gigamind.toml").write_text('[search]\ndataset = "queries.jsonl"\n')
+    git("init", "--quiet", "--initial-branch", "main")
+    git("add", "queries.jsonl", "gates.toml", "base", "vault", "gigamind.toml")
+    git("commit", "--quiet", "--message", "base")
+    git("remote", "add", "origin", str(folder))
+    git("checkout", "--quiet", "-b", "change")
+    for fruit in FRUITS[:3]:
+        (folder / "vault" / f"{fruit}.md").unlink()
+    (folder / "gates.toml").write_text("[comparable]\nrelax = ['notes', 'hardware', 'settings']\n")
+    rows = (folder / "queries.jsonl").read_text().splitlines()[:1]
+    (folder / "queries.jsonl").write_text(rows[0] + "\n")
+    (folder / "easy.jsonl").write_text(rows[0] + "\n")
+    (folder / "gigamind.toml").write_text('[search]\ndataset = "easy.jsonl"\n')
+    git("commit", "--quiet", "--all", "--message", "change")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    code = runner.evaluate(baseline="base", dataset="")
+    assert code == 4, runner.comment
+    assert ET.parse(runner.outputs["junit"]).getroot().get("tests") != "0"
+    assert "`queries.jsonl`, `gates.toml`" in runner.comment
+    assert "`queries.jsonl`, `gates.toml`" in (folder / "summary.md").read_text("utf-8")
+    monkeypatch.setenv("GITHUB_BASE_REF", "gone")
+    assert runner.evaluate(baseline="base") == 1
+
+
 def test_a_dataset_that_cannot_be_used_is_told_in_the_comment_and_in_junit(runner):
     (runner.folder / "queries.jsonl").write_text('{"id": "x"\n')
     assert runner.evaluate(baseline="base", lang="ko") == 1

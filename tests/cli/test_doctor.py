@@ -6,6 +6,7 @@ import sys
 import tomllib
 
 import pytest
+import yaml
 from terminal import Terminal
 
 SECRET = "sk-not-to-be-shown"
@@ -128,6 +129,30 @@ def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
     assert written == {"search": search, "suggest-links": {"notes": "vault"}}
     assert doctor()[1] == {}
     assert gigamind("eval", "search", "--mode", "keyword", "--dry-run").code == 0
+
+
+def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(healthy, gigamind):
+    jobs = ("--github", "--gitlab", "--nightly", "0 3 * * *")
+    (healthy / "queries.jsonl").unlink()
+    given = ("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "en", *jobs)
+    ended = gigamind(*given)
+    assert ended.code == 0, ended.stderr
+    assert (healthy / "queries.jsonl").is_file()
+    gate = ("--compare", "eval/baselines", "--gates", "eval/gates.toml", "--fail-on-regression")
+    assert gigamind("eval", "search", *gate).code == 0
+    [deployment] = yaml.safe_load((healthy / "prefect.yaml").read_text("utf-8"))["deployments"]
+    options = deployment["parameters"]["options"]
+    assert (options["notes"], options["dataset"]) == ("vault", "queries.jsonl")
+    assert deployment["schedules"][0]["cron"] == "0 3 * * *"
+    github = yaml.safe_load((healthy / ".github/workflows/gigamind.yml").read_text("utf-8"))
+    assert github["jobs"]["gate"]["steps"][1]["with"]["gates"] == "eval/gates.toml"
+    gitlab = yaml.safe_load((healthy / ".gitlab/gigamind.yml").read_text("utf-8"))
+    assert "--fail-on-regression" in gitlab["search"]["script"][-1]
+    kept = (healthy / "prefect.yaml").read_bytes()
+    (healthy / "gigamind.toml").unlink()
+    assert gigamind(*given).code == 1
+    assert (healthy / "prefect.yaml").read_bytes() == kept
+    assert not (healthy / "gigamind.toml").exists()
 
 
 def test_init_asks_three_questions_at_a_terminal(healthy):

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from forked import command
-from prefect_stack import Stack
+from prefect_stack import Stack, free_ports
 from told import check_told
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @contextlib.contextmanager
-def serving(script: Path, vault: Path) -> Iterator[str]:
+def serving(script: Path, vault: Path, port: int | None = None) -> Iterator[str]:
     """The address of a server over a vault, until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = port or free_ports()[0]
     with subprocess.Popen([sys.executable, str(script), str(vault), str(port)]) as server:
         try:
             for _ in range(200):

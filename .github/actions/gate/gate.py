@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 import urllib.error
 import urllib.request
 import venv
@@ -18,6 +19,9 @@ from typing import Any, Literal
 
 PACKAGE = "gigamind-eval"
 OPTIONS = ("dataset", "notes", "compare", "phase", "gates", "lang")
+# What decides a verdict. A pull request cannot pass by changing it: files and their names are those of its base branch.
+DECIDING = ("dataset", "compare", "phase", "gates")
+CONFIG = "gigamind.toml"
 A_PAGE = 100
 SIGNALLED = 128
 
@@ -56,8 +60,10 @@ def run() -> int:
         file.unlink(missing_ok=True)
     compared = out / "compare.json"
     stale = compared.exists()
-    options = [part for key in OPTIONS if given(key) for part in (f"--{key}", given(key))]
-    if given("compare"):
+    values = {key: given(key) for key in OPTIONS}
+    changed = read_from_base(task, values)
+    options = [part for key in OPTIONS if values[key] for part in (f"--{key}", values[key])]
+    if values["compare"]:
         options.append("--fail-on-regression")
     files = ["--out", out, "--comment", comment, "--junit", junit]
     gigamind = temporary() / "venv" / "bin" / "gigamind"
@@ -69,7 +75,13 @@ def run() -> int:
     ):  # invalid options or a crash; the log may contain too much for a comment
         comment.write_text(f"### ❌ `gigamind eval {task}` · exit code {code}\n\n", "utf-8")
         append("GITHUB_STEP_SUMMARY", comment.read_text("utf-8"))
-    comment.write_text(f"{marker(name)}\n{comment.read_text('utf-8')}{source()}\n", "utf-8")
+    notice = ""
+    if changed:
+        names = ", ".join(f"`{file.replace('`', '')}`" for file in changed)
+        notice = f"This pull request changes {names}. The gate used the base branch's version.\n\n"
+        append("GITHUB_STEP_SUMMARY", notice)
+    text = f"{marker(name)}\n{comment.read_text('utf-8')}{notice}{source()}\n"
+    comment.write_text(text, "utf-8")
     outputs = {
         "verdict": "error" if stale else verdict(compared, code),
         "exit-code": code,
@@ -79,6 +91,34 @@ def run() -> int:
     }
     append("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in outputs.items()))
     return code
+
+
+def read_from_base(task: str, values: dict[str, str]) -> list[str]:
+    """Restore from the base branch what decides the verdict, and return which of these files the pull request changes.
+
+    Adds to `values` what the base branch's gigamind.toml says. A file that the base branch lacks stays as it is.
+    """
+    base = os.environ.get("GITHUB_BASE_REF")
+    if not base:
+        return []
+    git("fetch", "--quiet", "--depth=1", "origin", f"refs/heads/{base}")
+    config = git("show", f"FETCH_HEAD:{CONFIG}", check=False)
+    table = tomllib.loads(config).get(task, {}) if config else {}
+    for key in DECIDING:
+        values[key] = values[key] or str(table.get(key, ""))
+    changed = list[str]()
+    for path in (values[key] for key in DECIDING if key != "phase" and values[key]):
+        if git("ls-tree", "FETCH_HEAD", "--", path, check=False):
+            found = git("diff", "-z", "--name-only", "--no-renames", "FETCH_HEAD", "--", path)
+            changed += filter(None, found.split("\0"))
+            git("checkout", "--quiet", "FETCH_HEAD", "--", path)
+    return changed
+
+
+def git(*arguments: str, check: bool = True) -> str:
+    """Return what git prints; "" if it fails and `check` is false."""
+    ended = subprocess.run(["git", *arguments], check=check, stdout=subprocess.PIPE)
+    return "" if ended.returncode else ended.stdout.decode()
 
 
 def marker(name: str) -> str:
@@ -174,4 +214,7 @@ def ask(method: Literal["GET", "POST", "PATCH"], path: str, body: str | None = N
 
 
 if __name__ == "__main__":
-    sys.exit({"install": install, "run": run, "comment": comment}[sys.argv[1]]())
+    try:
+        sys.exit({"install": install, "run": run, "comment": comment}[sys.argv[1]]())
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"::error::gigamind: the base branch cannot be read: {error}")
