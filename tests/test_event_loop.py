@@ -24,10 +24,15 @@ QUERIES, VAULT = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
 FEW = {"mode": "keyword", "sample": "8"}
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def dataset(tmp_path, monkeypatch):
+def dataset(tmp_path, monkeypatch, cache):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(cache))
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps(ANSWER) + "\n", "utf-8")
     return path
@@ -177,15 +182,15 @@ def test_each_gives_one_result_in_a_loop_in_threads_and_awaited(dataset, name):
 def test_a_cancelled_twin_keeps_the_paid_replies_and_is_resumed(dataset):
     rows = [json.dumps(ANSWER | {"id": f"a{number}"}) for number in range(4)]
     dataset.write_text("\n".join(rows), "utf-8")
-    out, replied = dataset.parent / "run", threading.Event()
+    out, replied, cancelled = dataset.parent / "run", threading.Event(), threading.Event()
     given = {"model": "openai/judge", "store_mode": "off", "max_in_flight": 1}
     asked = []
 
     def respond(_body):
         asked.append(1)
-        if len(asked) == 3 and not replied.is_set():  # two are paid for, the third never ends
+        if len(asked) == 3 and not replied.is_set():  # two are paid for, the third does not end
             replied.set()
-            time.sleep(20)
+            cancelled.wait(20)
         return answer_reply([supported(PROOF)], PROOF)
 
     with running() as server:
@@ -202,6 +207,7 @@ def test_a_cancelled_twin_keeps_the_paid_replies_and_is_resumed(dataset):
         start = time.monotonic()
         asyncio.run(cell())
         assert time.monotonic() - start < 15
+        cancelled.set()
         assert is_resumable(out)
         rows = (out / "per_item.jsonl").read_text("utf-8").splitlines()
         assert sum(json.loads(row)["evaluation"] is not None for row in rows) == 2

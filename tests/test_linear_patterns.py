@@ -196,6 +196,7 @@ def repeated(kind: str, end: str = "") -> Callable[[int], str]:
     return lambda size: kind * (size // len(kind)) + end
 
 
+@pytest.mark.whole
 @pytest.mark.each("kind", KINDS)
 def test_no_pattern_is_slow_on_the_same_characters_again_and_again(kind):
     assert slow(patterns(), repeated(kind, "\n!"), repeated(kind, "가")) == []

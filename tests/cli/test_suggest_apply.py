@@ -212,6 +212,7 @@ def test_an_answer_may_be_for_all_that_follow(folder, answers, expected):
     assert Path(folder, undo_file(output)).is_file()
 
 
+@pytest.mark.faults
 def test_ctrl_c_leaves_the_notes_that_were_decided_on_and_tells_how_to_undo_them(folder):
     terminal = Terminal(folder, ASK)
     terminal.type("y\ny\n")
@@ -227,6 +228,7 @@ def test_ctrl_c_leaves_the_notes_that_were_decided_on_and_tells_how_to_undo_them
     assert Path(folder, undo_file(output)).is_file()
 
 
+@pytest.mark.faults
 def test_a_process_that_is_killed_leaves_whole_notes_that_can_be_undone(folder, gigamind):
     vault = folder / "vault"
     before_and_after: dict[Path, tuple[str, str]] = {}

@@ -121,6 +121,7 @@ def test_every_answer_passes_its_checklist_as_three_of_four_items_say(honest, la
     assert block["overall"]["pass_rate"] == passed.total() / 40
 
 
+@pytest.mark.whole
 def test_no_claim_of_people_is_let_off_because_the_model_gives_it_another_role(labelled_answers):
     """73 claims, true and false: each is said to state nothing, with its own words for an abstention."""
     hiding = labelled_answers.hiding("abstention")
@@ -144,6 +145,7 @@ def digits_changed(claim):
     return changed if changed != (claim["quote"] or "") else own_words(claim)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("forge", [own_words, digits_changed])
 def test_a_forged_quote_makes_no_claim_supported(labelled_answers, forge):
     out = labelled_answers.run(forge.__name__, labelled_answers.forging(forge), "--format", "json")

@@ -22,6 +22,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import read_vault
 
+pytestmark = pytest.mark.whole
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 SEEDS = range(42, 50)
 EVERY = SuggestOptions(sys.maxsize, min_confidence=0.0, exclude_existing=False, unlikely=True)

@@ -139,6 +139,7 @@ def test_killed_at_any_stage_and_resumed_nothing_is_paid_twice(runner, server, t
         )
 
 
+@pytest.mark.faults
 @pytest.mark.timeout(120)
 def test_killed_at_every_stage_of_one_run_nothing_is_paid_twice(runner, server, tmp_path):
     model = f"anthropic/{MODEL}"

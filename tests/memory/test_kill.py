@@ -87,6 +87,7 @@ def undisturbed(tmp_path_factory):
     return state(path)
 
 
+@pytest.mark.faults
 def test_killed_between_any_two_events_it_goes_on_where_it_stopped(tmp_path, undisturbed):
     path = tmp_path / "memory.db"
     acknowledged = set()

@@ -129,6 +129,7 @@ def test_a_decomposed_answer_is_cut_as_the_composed_one(answer):
         assert raw == twin.span.slice(unicodedata.normalize("NFC", answer))
 
 
+@pytest.mark.whole
 @pytest.mark.each(
     "unit",
     [
