@@ -108,6 +108,24 @@ def table(*, file: Path, corpus: Path | None, **columns: str | None) -> "Importe
     return read_columns(file, chosen, corpus=corpus)
 
 
+@collection.command(
+    examples=("gigamind import otel traces.json --sample 200 --mask --out answers",)
+)
+@click.argument("file", type=_path)
+@click.option("--sample", type=click.IntRange(1), help="number of answers to draw; default: all")
+@click.option("--seed", type=int, default=42, show_default=True, help="seed of the sample")
+@click.option("--mask", is_flag=True, help="replace email addresses and numbers of 9 to 16 digits")
+@_import_command
+def otel(file: Path, sample: int | None, seed: int, *, mask: bool) -> "Imported":
+    """Convert traces of OpenTelemetry (OTLP JSON) into answers.jsonl: one answer for each trace, equal ones once.
+
+    Attributes of OpenInference (Phoenix, Langfuse, LangChain, LlamaIndex) and of gen_ai are known.
+    """
+    from gigamind.interop.traces import read_traces
+
+    return read_traces(file, sample=sample, seed=seed, mask=mask)
+
+
 for _example in ("ragas testset.csv --answer reference", "deepeval goldens.json"):
     _alias = cast("Command", copy(table))
     _alias.examples = (f"gigamind import {_example} --out rows",)

@@ -110,7 +110,9 @@ def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
     section = next((section for section, names in SECTIONS.items() if name in names), None)
     if section is None and issubclass(model, EvalOptions):
         section = str(model.model_fields["task"].default)
-    return {"group": _HEADINGS[section], "first": name in FIRST} if section else {}
+    task = getattr(model.model_fields.get("task"), "default", None)
+    first = name in FIRST[task] if task in FIRST else False
+    return {"group": _HEADINGS[section], "first": first} if section else {}
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything

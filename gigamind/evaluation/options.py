@@ -100,15 +100,15 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Groups of options in the form of a deployment and in help pages."""
 
-FIRST = frozenset(
-    (
-        *("dataset", "notes", "system", "sample", "out", "lang", "dry_run", "resume"),
-        *("mode", "topk", "unanswerable_mode", "answer_model", "min_confidence"),
-        *("model", "api_base", "max_cost_usd", "compare", "changed", "phase"),
-        "fail_on_regression",
-    )
-)
-"""The options that a help page shows first if there are many."""
+FIRST: Mapping[str, frozenset[str]] = {
+    task: frozenset((*own, "dataset", "notes", "system", "out", "compare", "fail_on_regression"))
+    for task, own in {
+        "search": ("mode", "unanswerable_mode"),
+        "answers": ("model", "max_cost_usd"),
+        "links": ("topk", "min_confidence"),
+    }.items()
+}
+"""The options that a help page shows first, by task."""
 
 
 class ReleaseOptions(BaseModel):

@@ -89,6 +89,13 @@ def read_columns(path: Path, chosen: Mapping[str, str], *, corpus: Path | None =
     return reader.answers(table, _JUDGED[by_reference], _JUDGED[not by_reference])
 
 
+def answers_of(path: Path, table: Table) -> Imported:
+    """Return the answers of rows with known columns; InputError if one cannot be used."""
+    judged = Judgements(path)
+    reader = _Reader(_KNOWN, read_documents([], _("the corpus"), judged.problems), judged)
+    return reader.answers(table, *_JUDGED)
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Reads rows by the columns of each value."""

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from gigamind.errors import LlmError
+from gigamind.errors import InputError, LlmError
 from gigamind.i18n import _
 from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import (
@@ -285,7 +285,7 @@ class Completions:
         return "none" if self._keyless else None
 
     def _check_key(self) -> bool:
-        """Return whether the model is called without a key; raise LlmError `auth_failed` if it needs one."""
+        """Return whether the model is called without a key; raise InputError if it needs one."""
         settings = self._settings
         environment = self._litellm.validate_environment(settings.model)
         is_known = environment["keys_in_environment"]
@@ -294,7 +294,7 @@ class Completions:
         needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
         needed = [name for name in needed if not os.environ.get(name)]
         if needed and (own or not self._address):
-            raise LlmError(unset_key(settings.model, " or ".join(needed)), "auth_failed")
+            raise InputError(unset_key(settings.model, " or ".join(needed)))
         return bool(self._address and missing)
 
     def _explained(

@@ -152,8 +152,6 @@ def test_a_judge_that_cannot_be_asked_is_refused_before_anything_is_sent(check, 
     [
         ("judge", True, "openai/judge"),
         ("Qwen/Qwen2.5-7B", True, "openai/Qwen/Qwen2.5-7B"),
-        ("gpt-4o-mini", False, "openai/gpt-4o-mini"),
-        ("claude-sonnet-4", False, "anthropic/claude-sonnet-4"),
         ("judge", False, "openai/judge, anthropic/judge or ollama_chat/judge"),
     ],
 )
@@ -172,7 +170,7 @@ def _fields(body):
 def test_without_a_key_nothing_is_sent(gigamind, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ended = gigamind("llm", "check", "--model", "openai/gpt-4o-mini")
-    assert (ended.code, ended.stdout) == (3, "")
+    assert (ended.code, ended.stdout) == (1, "")
     assert "OPENAI_API_KEY" in ended.stderr
 
 

@@ -112,8 +112,8 @@ CASES = [
     Case(f"{SYSTEM} http://127.0.0.1:{{taken}}/page --system-config system.toml", 1, ("system.toml", "url", "hits")),
     # Models
     Case(MODEL, 1, ("--model openai/gpt-4o-mini",)),
-    Case(f"{MODEL} --model gpt-4o-mini", 3, ("gpt-4o-mini", "export OPENAI_API_KEY=...")),
-    Case(f"{MODEL} --model openai/gpt-4o-mini", 3, ("export OPENAI_API_KEY=...",)),
+    Case(f"{MODEL} --model gpt-4o-mini", 1, ("gpt-4o-mini", "export OPENAI_API_KEY=...")),
+    Case(f"{MODEL} --model openai/gpt-4o-mini", 1, ("export OPENAI_API_KEY=...",)),
     Case(f"{MODEL} --model mine/gpt-9", 3, ("mine/gpt-9", "openai/gpt-9")),
     Case(f"{MODEL} --model openai/m --prices prices.toml", 1, ("prices.toml", '[models."NAME"]')),
     Case(f"{ASKED} --judge none.toml", 1, ("none.toml",)),
@@ -124,7 +124,7 @@ CASES = [
     Case("llm serve model.gguf", 1, ("model.gguf", "GGUF")),
     Case("serve --notes vault --model openai/m --port {taken}", 1, ("--port {taken}", "0")),
     Case("serve --notes none --model openai/m --port 0 --api-base http://127.0.0.1:{closed}/v1 --quiet", 2, ("none",)),
-    Case("serve --notes vault --model openai/m --port 0 --quiet --mode keyword", 3, ("export OPENAI_API_KEY=...",)),
+    Case("serve --notes vault --model openai/m --port 0 --quiet --mode keyword", 1, ("export OPENAI_API_KEY=...",)),
     Case("serve --notes vault --model openai/m --host 0.0.0.0", 1, ("--host 0.0.0.0", "--token")),
     # Comparing
     Case(f"{ASKED} --compare none", 1, ("none", "snapshot.json")),

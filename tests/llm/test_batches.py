@@ -414,7 +414,7 @@ def test_a_provider_without_batches_is_named():
 
 def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    with pytest.raises(LlmError, match="ANTHROPIC_API_KEY"):
+    with pytest.raises(InputError, match="ANTHROPIC_API_KEY"):
         provider_of(ModelSettings("anthropic/claude-sonnet-4-5"))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from e5_platforms import needs_e5
 
-from gigamind.errors import EmbeddingError
+from gigamind.errors import EmbeddingError, InputError
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.retrieval.litellm import LitellmEmbedder
 
@@ -187,7 +187,7 @@ def test_a_zero_vector_stays_zero(embedder, embeddings_server, reply, body_of_ro
 def test_a_missing_key_says_which_to_set(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    with pytest.raises(EmbeddingError, match="OPENAI_API_KEY"):
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):
         LitellmEmbedder("openai/test-embed")
 
 

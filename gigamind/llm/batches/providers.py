@@ -77,7 +77,7 @@ class Provider(ABC):
         keep_secret_of(settings.key_variable)
         variable = settings.key_variable or self.key_variable
         if (self._is_itself or settings.key_variable) and not os.environ.get(variable):
-            raise LlmError(unset_key(settings.model, variable), "auth_failed")
+            raise InputError(unset_key(settings.model, variable))
         self._key = os.environ.get(variable, "").strip() or "none"
         self._transport: Transport | None = None
 

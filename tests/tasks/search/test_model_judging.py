@@ -7,7 +7,7 @@ import pytest
 from blocks import section
 from message_values import values_of
 
-from gigamind.errors import EvaluationError, InputError, LlmError
+from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.reports.document import Banner, Count, Table
@@ -182,7 +182,7 @@ def test_a_key_that_is_refused_stops_the_run_at_once_and_says_so(by_model, serve
 
 def test_a_missing_key_leaves_nothing_behind(by_model, tmp_path):
     options = by_model(key_variable="NO_SUCH_KEY")
-    with pytest.raises(LlmError, match="NO_SUCH_KEY"):
+    with pytest.raises(InputError, match="NO_SUCH_KEY"):
         evaluate(options)
     assert not unfinished_folder(tmp_path / "out").exists()
 

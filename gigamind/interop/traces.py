@@ -1,0 +1,175 @@
+"""Import answers from traces of OpenTelemetry: OTLP JSON with the attributes of OpenInference or of gen_ai.
+
+The id of an answer is TRACE-SPAN (both hexadecimal), so `gigamind export` can attach scores to that span.
+"""
+
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from gigamind.errors import InputError
+from gigamind.i18n import _
+from gigamind.interop.collection import Imported
+from gigamind.interop.column_map import answers_of
+from gigamind.interop.source import Fields
+from gigamind.loading import read_text
+
+SPAN_ID = re.compile(r"(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})")
+_DOCUMENT = re.compile(
+    r"(?:retrieval\.|reranker\.output_)documents\.(\d{1,6})\.document\.(content|id)"
+)
+_PERSONAL = (
+    ("[email]", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}", re.ASCII)),
+    ("[number]", re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,15}(?![\w.]\d)")),
+)
+
+
+def read_traces(path: Path, *, sample: int | None, seed: int, mask: bool) -> Imported:
+    """Read one answer for each trace with a question and an answer; equal ones count once.
+
+    Args:
+        path: one OTLP JSON object, or one on each line, as the file exporter of a collector writes them.
+        sample: number of answers to draw with `seed`; all if None.
+        mask: replace email addresses and numbers of 9 to 16 digits (phones, cards, identity numbers).
+
+    Raises:
+        InputError: the file cannot be read, or no trace has a question and an answer.
+    """
+    traces: dict[str, list[Fields]] = defaultdict(list)
+    for span in _spans(path):
+        traces[str(span.get("traceId", "")).lower()].append(span)
+    rows: dict[tuple[str, ...], Fields] = {}
+    for trace, spans in traces.items():
+        if row := _answer(trace, spans, mask=mask):
+            contexts = cast("list[str]", row["contexts"])
+            rows.setdefault((str(row["question"]), str(row["answer"]), *contexts), row)
+    if not rows:
+        raise InputError(
+            "{file}: no trace has a question and an answer (input.value and output.value, or gen_ai.input.messages and"
+            " gen_ai.output.messages) among {n:,} traces",
+            file=path,
+            n=len(traces),
+        )
+    drawn = list(rows.values())
+    if sample is not None and sample < len(drawn):
+        drawn = random.Random(seed).sample(drawn, sample)  # noqa: S311  no secret
+    return answers_of(path, [(f"{path}: {row['id']}", row) for row in drawn])
+
+
+def _spans(path: Path) -> Iterator[Fields]:
+    text = read_text(path, _("the traces"))
+    try:
+        parts = [json.loads(text)]
+    except ValueError:
+        parts = [_line(path, number, line) for number, line in enumerate(text.split("\n"), 1)]
+    for part in parts:
+        for resource in _listed(part, "resourceSpans"):
+            for scope in _listed(resource, "scopeSpans"):
+                yield from _listed(scope, "spans")
+
+
+def _line(path: Path, number: int, line: str) -> object:
+    try:
+        return json.loads(line) if line.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "{place}: not a JSON object ({reason}). Write one per line.",
+            place=f"{path}:{number}",
+            reason=str(error),
+        ) from error
+
+
+def _listed(value: object, name: str) -> list[Fields]:
+    listed = cast("Fields", value).get(name) if isinstance(value, dict) else None
+    entries = cast("list[object]", listed) if isinstance(listed, list) else []
+    return [cast("Fields", entry) for entry in entries if isinstance(entry, dict)]
+
+
+def _answer(trace: str, spans: list[Fields], *, mask: bool) -> Fields | None:
+    """Return question, answer and contexts of a trace; the first span that has the two is evaluated."""
+    spans = sorted(spans, key=lambda span: int(str(span.get("startTimeUnixNano") or 0)))
+    attributes = [_attributes(span) for span in spans]
+    kinds = [str(own.get("openinference.span.kind", "")) for own in attributes]
+    for span, own, kind in zip(spans, attributes, kinds, strict=True):
+        question, answer = _asked(own)
+        if not (question and answer) or kind in {"RETRIEVER", "RERANKER", "EMBEDDING", "TOOL"}:
+            continue
+        # A reranker's documents are those of the retriever in a better order.
+        found = [_documents(other) for other in attributes]
+        by_kind = dict(zip(kinds, found, strict=True))
+        documents = by_kind.get("RERANKER") or next(filter(None, found), [])
+        hide = _masked if mask else str
+        return {
+            "id": f"{trace}-{str(span.get('spanId', '')).lower()}",
+            "question": hide(question),
+            "answer": hide(answer),
+            "contexts": [hide(text) for _name, text in documents],
+            "retrieved_context_ids": [name for name, _text in documents],
+        }
+    return None
+
+
+def _attributes(span: Fields) -> Fields:
+    return {str(one.get("key")): _value(one.get("value")) for one in _listed(span, "attributes")}
+
+
+def _value(value: object) -> object:
+    """Return a value of OTLP's JSON, such as {"stringValue": "a"}."""
+    if not isinstance(value, Mapping):
+        return value
+    held: Any = next(iter(cast("Mapping[str, object]", value).values()), None)
+    return [_value(one) for one in held.get("values", [])] if isinstance(held, dict) else held
+
+
+def _asked(own: Fields) -> tuple[str, str]:
+    """Return question and answer of a span; "" for what it lacks."""
+    return (
+        _text(own.get("input.value") or own.get("gen_ai.input.messages"), "user"),
+        _text(own.get("output.value") or own.get("gen_ai.output.messages"), "assistant"),
+    )
+
+
+_TEXTS = ("content", "text", "query", "question", "input", "answer", "output", "response")
+
+
+def _text(value: object, role: str) -> str:
+    """Return a text, or the last message of a role in JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value if isinstance(value, str) else ""
+    if isinstance(value, list):
+        messages = cast("list[Any]", value)
+        own = [one for one in messages if isinstance(one, dict) and one.get("role", role) == role]
+        return _text(own[-1], role) if own else ""
+    if isinstance(value, dict):
+        fields = cast("Fields", value)
+        parts = [str(part["content"]) for part in _listed(fields, "parts") if part.get("content")]
+        named = (fields.get(name) for name in ("messages", *_TEXTS))
+        return "\n".join(parts) or next((text for one in named if (text := _text(one, role))), "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _documents(own: Fields) -> list[tuple[str, str]]:
+    """Return names and texts of the documents that a span retrieved, best first."""
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    for name, value in own.items():
+        if match := _DOCUMENT.fullmatch(name):
+            found[int(match[1])][match[2]] = str(value)
+    documents = [found[number] for number in sorted(found)]
+    return [
+        (one.get("id") or f"context {at}", one["content"])
+        for at, one in enumerate(documents, 1)
+        if one.get("content")
+    ]
+
+
+def _masked(text: str) -> str:
+    for name, pattern in _PERSONAL:
+        text = pattern.sub(name, text)
+    return text
