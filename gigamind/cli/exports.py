@@ -1,5 +1,6 @@
 """`gigamind export`: write a finished run as files for other tools."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import _
 
 if TYPE_CHECKING:
+    from gigamind.interop.scores import Scores
     from gigamind.records.schema import Record
     from gigamind.tasks.answers.schema import AnswerItemReport
     from gigamind.tasks.search.schema import ItemReport
@@ -91,6 +93,84 @@ def ragas(run: Path, out: Path) -> None:
     sample = _searched if record.run.task == "search" else _answered
     rows = [{**sample(item), **_row(item)} for item in record.items]
     _write(out, json_lines_text(rows), len(rows))
+
+
+@export.command(examples=("gigamind export mlflow runs/1.5 --experiment search",))
+@_run
+@click.option("--experiment", default="gigamind", show_default=True, help="name of the experiment")
+@click.option("--tracking-uri", help="server or folder; default: MLFLOW_TRACKING_URI, as in MLflow")
+@prints_json
+def mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None:
+    """Write a run of MLflow with metrics, intervals, verdict, judge and files (needs pip install mlflow)."""
+    from gigamind.interop.scores import log_to_mlflow
+
+    scores = _scores(run)
+    name = log_to_mlflow(scores, experiment, tracking_uri)
+    line = _("run {run} of MLflow, experiment {experiment}", run=name, experiment=experiment)
+    show_written(Path(name), {"scores": len(scores.scores)}, line)
+
+
+@export.command(
+    examples=(
+        "gigamind export otel runs/1.5 --out scores.json",
+        "gigamind export otel runs/1.5 --out scores.json --endpoint http://127.0.0.1:4318",
+    )
+)
+@_run
+@click.option("--out", type=_path, required=True, help="file to create (OTLP JSON)")
+@click.option("--endpoint", help="also send the scores to this collector, by OTLP over HTTP")
+@prints_json
+def otel(run: Path, out: Path, endpoint: str | None) -> None:
+    """Write each score as an event gen_ai.evaluation.result of OpenTelemetry, with its interval, verdict and judge."""
+    from gigamind.interop.scores import otel_logs, send_otel
+
+    scores = _scores(run)
+    logs = otel_logs(scores)
+    _write(out, json.dumps(logs, ensure_ascii=False) + "\n", len(scores.scores))
+    if endpoint:
+        send_otel(logs, endpoint)
+
+
+@export.command(examples=("gigamind export langfuse runs/1.5 --out scores.json",))
+@_run
+@click.option("--out", type=_path, required=True, help="file to create")
+@prints_json
+def langfuse(run: Path, out: Path) -> None:
+    """Write the scores of answers from traces for Langfuse: the body of POST /api/public/ingestion."""
+    from gigamind.interop.scores import langfuse_batch
+
+    batch = langfuse_batch(_scores(run))
+    _write(out, json.dumps(batch, ensure_ascii=False) + "\n", len(batch["batch"]))
+
+
+@export.command(examples=("gigamind export phoenix runs/1.5 --out annotations.json",))
+@_run
+@click.option("--out", type=_path, required=True, help="file to create")
+@prints_json
+def phoenix(run: Path, out: Path) -> None:
+    """Write the scores of answers from traces for Phoenix: the body of POST /v1/span_annotations."""
+    from gigamind.interop.scores import phoenix_annotations
+
+    annotations = phoenix_annotations(_scores(run))
+    _write(out, json.dumps(annotations, ensure_ascii=False) + "\n", len(annotations["data"]))
+
+
+def _scores(run: Path) -> "Scores":
+    from gigamind.evaluation.release import read_verdict
+    from gigamind.interop.scores import scores_of
+
+    record, verdict = _read(run), read_verdict(run)
+    about = {
+        "run": record.run.run_id,
+        "created": record.run.created_at,
+        "task": record.run.task,
+        "dataset": record.run.dataset_hash,
+        "verdict": verdict.gate.verdict if verdict else "",
+        "evidence": str(run.absolute()),
+    }
+    items = (item.model_dump(mode="json") for item in record.items)
+    judge = record.run.judge.model_dump(mode="json") if record.run.judge else None
+    return scores_of(about, record.summary.model_dump(mode="json"), items, judge)
 
 
 def _row(item: "ItemReport | AnswerItemReport") -> dict[str, object]:

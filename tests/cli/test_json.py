@@ -116,6 +116,11 @@ ALIKE = {
     "import ragas",
     "import table",
     "import deepeval",
+    "import otel",
+    "export langfuse",
+    "export mlflow",
+    "export otel",
+    "export phoenix",
     "dataset label",
     "gate waive",
 }
