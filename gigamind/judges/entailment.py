@@ -79,15 +79,12 @@ class EntailmentModel:
         return [found[at] for at in range(len(pairs))]
 
     def _run(self, batch: "Sequence[Encoding]") -> list[list[float]]:
-        length = max(map(len, batch))
-
-        def padded(rows: Sequence[list[int]], pad: int = 0) -> list[list[int]]:
-            return [row + [pad] * (length - len(row)) for row in rows]
-
+        for row in batch:
+            row.pad(max(map(len, batch)), pad_id=self._pad)
         known = {
-            "input_ids": padded([row.ids for row in batch], self._pad),
-            "attention_mask": padded([row.attention_mask for row in batch]),
-            "token_type_ids": padded([row.type_ids for row in batch]),
+            "input_ids": [row.ids for row in batch],
+            "attention_mask": [row.attention_mask for row in batch],
+            "token_type_ids": [row.type_ids for row in batch],
         }
         inputs = {
             wanted.name: np.array(known[wanted.name], np.int32 if "32" in wanted.type else np.int64)

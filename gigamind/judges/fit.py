@@ -21,8 +21,9 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.i18n import c_
-from gigamind.judges import calibrated
-from gigamind.judges.calibrated import (
+from gigamind.judges import unanswerable
+from gigamind.judges.spec import JudgeFile
+from gigamind.judges.unanswerable import (
     CalibratedJudgeFile,
     Calibration,
     Coefficient,
@@ -33,7 +34,6 @@ from gigamind.judges.calibrated import (
     VectorCalibration,
     size_of,
 )
-from gigamind.judges.spec import JudgeFile
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
@@ -363,7 +363,7 @@ class LabelledCollection:
     """
 
     rows: tuple[Labelled, ...]
-    source: calibrated.Collection
+    source: unanswerable.Collection
     embedder: str | None
     warnings: tuple[str, ...]
 
@@ -395,7 +395,7 @@ def label_collection(
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
     queries = checked.queries
     answerable = sum(query.item.answerable for query in queries)
-    source = calibrated.Collection(
+    source = unanswerable.Collection(
         dataset=dataset.name,
         dataset_hash=read.sha256,
         notes_hash=vault_hash,

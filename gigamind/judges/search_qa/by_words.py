@@ -109,22 +109,19 @@ class Comparison:
 
     def judgement_of(self, judged: Sequence[JudgedClaim]) -> Judgement:
         """Return the judgement for the verdicts on the claims; what only an LLM can report is None."""
-        reply = SearchQAReply(
-            claims=tuple(self.findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
-            answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
-            correctness=None, summary="",
-        )  # fmt: skip
+        findings = tuple(self.findings.values())
+        reply = SearchQAReply.model_validate(
+            {"claims": findings, "answerable": False, "utility": 0.0}
+        )
         judgement = judgement_of(self.case, self.pieces, self.verifier, reply, judged)
         sentences = (replace(sentence, reported_verdict=None) for sentence in judgement.sentences)
         return replace(
             judgement,
             sentences=tuple(sentences),
-            completeness=None,
             utility=None,
             confidence=None,
             reported_answerable=None,
             reported_utility=None,
-            tells_omissions=False,
         )
 
 

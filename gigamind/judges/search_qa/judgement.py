@@ -233,10 +233,7 @@ def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> Judg
     veto = "proven" if proven else roles.veto(sentence.claim, role)
     if veto is not None:
         return replace(sentence, reported_role=role, veto=veto)
-    return JudgedClaim(
-        sentence.claim, "not_found", "not_found", None, None, None, (),
-        role=role, reported_role=role, untold=role == "abstention",
-    )  # fmt: skip
+    return JudgedClaim(sentence.claim, role=role, reported_role=role, untold=role == "abstention")
 
 
 def _is_answered(

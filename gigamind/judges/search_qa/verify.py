@@ -72,12 +72,12 @@ class JudgedClaim:
     """
 
     claim: Claim
-    reported_verdict: ReportedVerdict | None
-    verdict: ClaimVerdict
-    note: int | None
-    evidence: Alignment | None
-    doubt: Doubt | None
-    new_numbers: tuple[str, ...]
+    reported_verdict: ReportedVerdict | None = "not_found"
+    verdict: ClaimVerdict = "not_found"
+    note: int | None = None
+    evidence: Alignment | None = None
+    doubt: Doubt | None = None
+    new_numbers: tuple[str, ...] = ()
     stated: str = ""
     passage: Passage | None = None
     title: str = ""
@@ -139,14 +139,12 @@ class Verifier:
         self, claim: Claim, finding: ClaimFinding, place: Alignment, alone: Asked | None
     ) -> JudgedClaim:
         if finding.verdict == "not_found":
-            return JudgedClaim(claim, "not_found", "not_found", None, None, None, ())
+            return JudgedClaim(claim)
         text = claim.piece.text
         # A contradicting quote need not share words with the claim.
         supports = finding.verdict == "supported"
         place, doubt = self.proof(place, statement=text if supports else None)
-        judged = JudgedClaim(
-            claim, finding.verdict, finding.verdict, finding.note, place, doubt, ()
-        )
+        judged = JudgedClaim(claim, finding.verdict, finding.verdict, finding.note, place, doubt)
         if doubt is None and supports:
             stated = without_abstention(text, finding.abstention_quote)
             judged = self._compared_with_source(replace(judged, stated=stated), place, alone)
