@@ -97,7 +97,7 @@ PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "question, reported": (("contradiction_of_form", lambda *_: None),),
     "substitution": (
         ("substitution", lambda *_: None),
-        ("substitution_of_row", lambda *_: None),
+        ("is_of_another_row", lambda *_: False),
     ),
 }
 PARTS = {**PARTS, "the whole guard": [row for rows in PARTS.values() for row in rows]}

@@ -26,7 +26,6 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
@@ -228,14 +227,14 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     def _messages(
         self, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
     ) -> list[Message]:
-        fenced, language = fence(case.notes, key), self.language_in(case.language)
+        language = self.language_in(case.language)
         requested = (
             {"id": item.id, "question": item.question(language), "quote_from": item.quote}
             for item in items
         )
-        return self.by_language[language].prompt.render(
-            nonce=fenced.nonce,
-            notes=fenced.text,
+        return self.by_language[language].prompt.with_notes(
+            case.notes,
+            key,
             request=as_json(case.question),
             answer=as_json(case.answer),
             items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),

@@ -26,7 +26,7 @@ from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Ver
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Flag, Source, fence, flags
+from gigamind.prompting.fences import Flag, Source, flags
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import (
     Auxiliary,
@@ -184,9 +184,8 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
         )
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
-        fenced, question = fence(case.notes, key), as_json(case.question)
         prompt = self.judge_in(case.language).prompt
-        return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=question)
+        return prompt.with_notes(case.notes, key, question=as_json(case.question))
 
     async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
         if not case.notes:

@@ -50,7 +50,6 @@ from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifi
 from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
-from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
@@ -100,8 +99,7 @@ class Questions:
         self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
     ) -> None:
         self.claims = claims_of(pieces)
-        self._judge, self._case, self._pieces = judge, case, pieces
-        self._fenced = fence(case.notes, fence_key)
+        self._judge, self._case, self._pieces, self._key = judge, case, pieces, fence_key
 
     def batches(self) -> list[list[int]]:
         """Return the ids of the sentences of each request; the first one also covers the whole answer."""
@@ -110,9 +108,9 @@ class Questions:
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        return self._judge.prompt.render(
-            nonce=self._fenced.nonce,
-            notes=self._fenced.text,
+        return self._judge.prompt.with_notes(
+            self._case.notes,
+            self._key,
             question=as_json(self._case.question),
             answer=self._answer_as_json(),
             ids=", ".join(str(number) for number in ids) or "-",

@@ -203,7 +203,7 @@ class Verifier:
             denied = not _DENYING.isdisjoint(found.contradictions)
             around = len(said - claim.content - row.content) >= _FEWEST_AROUND
             other = substitution(claim, Reading(place.text)) if around and not denied else None
-            if (denied and not missing) or (other and missing <= Reading(other.in_claim).content):
+            if (denied and not missing) or (other and missing <= Reading(other.texts[0]).content):
                 return True
         return False
 
