@@ -30,7 +30,7 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
@@ -138,12 +138,12 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     return comparison.judgement_of(list(map(by_rule, rows, least)))
 
 
-def _finding(claim: Claim, role: ReportedRole) -> ClaimFinding:
+def _finding(claim: Piece, role: ReportedRole) -> ClaimFinding:
     """Return what a model would report of a sentence by its form, without a quote."""
     return ClaimFinding(
         id=claim.id,
         role=role,
-        abstention_quote=claim.piece.text if role == "abstention" else "",
+        abstention_quote=claim.text if role == "abstention" else "",
         verdict="not_found",
         note=None,
         quote="",
@@ -217,19 +217,19 @@ class Lines:
                 answered = question.answered(around) if question else None
                 self._lines.append((number, row, answered or 0.0))
 
-    def nearest(self, claim: Claim) -> tuple[int | None, str]:
+    def nearest(self, claim: Piece) -> tuple[int | None, str]:
         """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
         return next(iter(self.best(claim, 1)), (None, ""))
 
-    def best(self, claim: Claim, count: int) -> list[tuple[int | None, str]]:
+    def best(self, claim: Piece, count: int) -> list[tuple[int | None, str]]:
         """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
-        reading = Reading(without_note_names(claim.piece.text))
-        asks = is_question(claim.piece.text)
+        reading = Reading(without_note_names(claim.text))
+        asks = is_question(claim.text)
 
         def rank(line: tuple[int, NoteSentence, float]) -> tuple[bool, int, float, int, bool]:
             number, row, answered = line
             shared = len(reading.content & row.content)
-            cited = number in claim.piece.cited
+            cited = number in claim.cited
             return row.states or asks, shared, answered, -len(row.content), cited
 
         sharing = (

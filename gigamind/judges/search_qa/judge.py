@@ -119,10 +119,9 @@ class Questions:
 
     def _answer_as_json(self) -> str:
         """Return the pieces in order, sentences with ids, citations apart from the text."""
-        numbers = iter(self.claims)
         shown: list[dict[str, object]] = []
         for one in self._pieces:
-            fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
+            fields: dict[str, object] = {"id": one.id} if one.id else {}
             fields["text"] = one.text
             if one.cited:
                 fields["cites"] = list(one.cited)
@@ -337,7 +336,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             )
         if judge.second and questions.claims:
             doubtful = [
-                statement_of(claim.piece.text, Passage("", claim.piece.text), case)
+                statement_of(claim.text, Passage("", claim.text), case)
                 for claim in questions.claims[: math.ceil(_DOUBTFUL * len(questions.claims))]
             ]
             for rows in judge.second.batches(doubtful):

@@ -28,7 +28,7 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Veto, without_abstention
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Piece, Role
+from gigamind.judges.search_qa.segments.claims import Piece, Role
 from gigamind.judges.search_qa.substitution import substitution
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
@@ -71,7 +71,7 @@ class JudgedClaim:
         untold: it abstains, possibly in addition to a claim.
     """
 
-    claim: Claim
+    claim: Piece
     reported_verdict: ReportedVerdict | None = "not_found"
     verdict: ClaimVerdict = "not_found"
     note: int | None = None
@@ -111,7 +111,7 @@ class Verifier:
         self._rules = rules
 
     def judge(
-        self, claims: Sequence[Claim], findings: Sequence[ClaimFinding]
+        self, claims: Sequence[Piece], findings: Sequence[ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
         places = self.align([(finding.note, finding.quote) for finding in findings])
         alone = self.asked if len(claims) == 1 else None
@@ -136,11 +136,11 @@ class Verifier:
         return strongest(place, text, self._rules.min_quote_chars, statement=statement)
 
     def _judged(
-        self, claim: Claim, finding: ClaimFinding, place: Alignment, alone: Asked | None
+        self, claim: Piece, finding: ClaimFinding, place: Alignment, alone: Asked | None
     ) -> JudgedClaim:
         if finding.verdict == "not_found":
             return JudgedClaim(claim)
-        text = claim.piece.text
+        text = claim.text
         # A contradicting quote need not share words with the claim.
         supports = finding.verdict == "supported"
         place, doubt = self.proof(place, statement=text if supports else None)
@@ -335,7 +335,7 @@ def agreed(
 
 def _cited(row: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
     supported = (
-        claim.claim.piece.text
+        claim.claim.text
         for claim in claims
         if claim.verdict == "supported" and claim.note == row.note_index
     )
