@@ -51,16 +51,12 @@ from gigamind.vault.walk import notes_hash
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
     """Return the probability, ties counting half, that a positive item scores above a negative; None without both."""
-    truth = np.asarray(positive, dtype=bool)
-    positives = int(truth.sum())
-    negatives = len(truth) - positives
-    if not (positives and negatives):
+    scores, truth = np.asarray(probabilities, dtype=float), np.asarray(positive, dtype=bool)
+    above, others = scores[truth], np.sort(scores[~truth])
+    if not (len(above) and len(others)):
         return None
-    _, value_of, times = np.unique(probabilities, return_inverse=True, return_counts=True)
-    # From 1; equal values share the mean of their ranks.
-    ranks = np.cumsum(times) - (times - 1) / 2
-    above = ranks[value_of][truth].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * negatives))
+    lower, upto = (np.searchsorted(others, above, side=side) for side in ("left", "right"))
+    return float((lower + upto).mean() / 2 / len(others))
 
 
 def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
@@ -146,21 +142,17 @@ def count_groups(keys: Sequence[Collection[str]]) -> int:
 
 
 def _groups(keys: Sequence[Collection[str]]) -> list[int]:
-    """Return the first row of each row's group, by union-find over the keys."""
-    parent = list(range(len(keys)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[str, int] = {}
-    for row, own in enumerate(keys):
-        for key in own:
-            low, high = sorted((root(first.setdefault(key, row)), root(row)))
-            parent[high] = low
-    return [root(row) for row in range(len(keys))]
+    """Return the first row of each row's group, by spreading the lowest row along shared keys."""
+    groups, before = list(range(len(keys))), list[int]()
+    while groups != before:
+        before, lowest = groups, dict[str, int]()
+        for group, own in zip(groups, keys, strict=True):
+            lowest |= {key: min(group, lowest.get(key, group)) for key in own}
+        groups = [
+            min((lowest[key] for key in own), default=group)
+            for group, own in zip(groups, keys, strict=True)
+        ]
+    return groups
 
 
 Matrix = npt.NDArray[np.float64]

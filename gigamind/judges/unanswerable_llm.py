@@ -154,10 +154,6 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
     kind = "llm"
     scales: ClassVar[Mapping[str, Scale]] = {"unanswerable": "binary"}
 
-    @property
-    def file(self) -> UnanswerableJudgeFile:
-        return self.judge_in("").file
-
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
             request = counted(self._messages(case, b""), UnanswerableReply.model_json_schema())
@@ -193,11 +189,13 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             return PanelJudgement(nothing, None)
         verdicts: dict[PanelMember, LlmVerdict] = {}
         messages = self._messages(case, asking.fence_key)
-        mark, first = self.judge_in(case.language).fingerprint, asking.first
+        judge, first = self.judge_in(case.language), asking.first
 
         async def ask(member: PanelMember) -> Vote[bool]:
-            reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, member=member)
-            verdict = verdicts[member] = verdict_of(reply, case.notes, self.file)
+            reply = await asking.ask(
+                messages, UnanswerableReply, fingerprint=judge.fingerprint, member=member
+            )
+            verdict = verdicts[member] = verdict_of(reply, case.notes, judge.file)
             return Vote(verdict.unanswerable, proven=verdict.conflict is None)
 
         if not self.file.is_panel:

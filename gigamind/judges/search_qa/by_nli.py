@@ -192,7 +192,7 @@ class _Comparison(Comparison):
             candidates += [self._candidate(claim, hypothesis, *window) for window in windows[:most]]
         return candidates
 
-    def _candidate(self, claim: Piece, hypothesis: str, note: int | None, quote: str) -> _Candidate:
+    def _candidate(self, claim: Piece, hypothesis: str, note: int, quote: str) -> _Candidate:
         finding = with_quote(self.findings[claim.id], note, quote)
         (judged,) = self.verifier.judge([claim], [finding])
         is_foreign = judged.support is not None and judged.support.foreign
@@ -200,7 +200,7 @@ class _Comparison(Comparison):
             judged = by_rule(judged)
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
-        title = self.case.notes[(note or 1) - 1].title
+        title = self.case.notes[note - 1].title
         place = judged.evidence
         if isinstance(place, Aligned):  # without the parts that are not stated
             quote = unwrapped(

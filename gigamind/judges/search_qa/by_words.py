@@ -131,8 +131,8 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     findings = comparison.findings
     for claim in comparison.claims:
         if findings[claim.id].role == "claim":
-            nearest = comparison.lines.nearest(claim)
-            findings[claim.id] = with_quote(findings[claim.id], *nearest)
+            for note, quote in comparison.lines.best(claim, 1):
+                findings[claim.id] = with_quote(findings[claim.id], note, quote)
     rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
     least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
     return comparison.judgement_of(list(map(by_rule, rows, least)))
@@ -150,10 +150,9 @@ def _finding(claim: Piece, role: ReportedRole) -> ClaimFinding:
     )
 
 
-def with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
-    """Return a finding with a quote of a note; "" for none."""
-    verdict = "supported" if quote else "not_found"
-    return finding.model_copy(update={"verdict": verdict, "note": note, "quote": quote})
+def with_quote(finding: ClaimFinding, note: int, quote: str) -> ClaimFinding:
+    """Return a finding with a quote of a note."""
+    return finding.model_copy(update={"verdict": "supported", "note": note, "quote": quote})
 
 
 def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
@@ -217,11 +216,7 @@ class Lines:
                 answered = question.answered(around) if question else None
                 self._lines.append((number, row, answered or 0.0))
 
-    def nearest(self, claim: Piece) -> tuple[int | None, str]:
-        """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
-        return next(iter(self.best(claim, 1)), (None, ""))
-
-    def best(self, claim: Piece, count: int) -> list[tuple[int | None, str]]:
+    def best(self, claim: Piece, count: int) -> list[tuple[int, str]]:
         """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
         reading = Reading(without_note_names(claim.text))
         asks = is_question(claim.text)
