@@ -171,14 +171,11 @@ class _Comparison(Comparison):
         def fits(quote: str) -> bool:
             return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
-        best = self.lines.best(claim, _BEST)
-        quotes = [
-            (note, quote)
-            for note, whole in best
-            if whole
+        candidates = [
+            self._candidate(claim, hypothesis, note, quote)
+            for note, whole in self.lines.best(claim, _BEST)
             for quote in _passages(whole, [Span(0, len(whole))], fits)
         ]
-        candidates = [self._candidate(claim, hypothesis, *quote) for quote in quotes]
         supports = (own.judged.support for own in candidates)
         if all(support is None or support.sparse for support in supports):
             words = set(tokens(hypothesis))

@@ -267,7 +267,7 @@ def _refusal(claim: JudgedClaim) -> Doubt | None:
 
 
 def _is_doubtful(claim: JudgedClaim) -> bool:
-    return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
+    return claim.support is not None and claim.support.doubtful
 
 
 _FEWEST_COMPARED = 3  # content words of a claim; an answer with fewer is part of a sentence
