@@ -40,7 +40,6 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.second_look import (
     SecondLook,
-    Statement,
     load_second_look,
     statement_of,
 )
@@ -119,23 +118,13 @@ class Questions:
 
     def _answer_as_json(self) -> str:
         """Return the pieces in order, sentences with ids, citations apart from the text."""
-        shown: list[dict[str, object]] = []
-        for one in self._pieces:
-            fields: dict[str, object] = {"id": one.id} if one.id else {}
-            fields["text"] = one.text
-            if one.cited:
-                fields["cites"] = list(one.cited)
-            shown.append(fields)
+        shown = [
+            ({"id": one.id} if one.id else {})
+            | {"text": one.text}
+            | ({"cites": one.cited} if one.cited else {})
+            for one in self._pieces
+        ]
         return json.dumps(shown, ensure_ascii=False)
-
-    def second_look(self, claims: Sequence[JudgedClaim]) -> dict[int, Statement]:
-        """Return the statements of these claims for a second check, by the ids of the claims."""
-        stated = ((claim, claim.passage, without_note_names(claim.stated)) for claim in claims)
-        return {
-            claim.claim.id: statement_of(text, passage, self._case)
-            for claim, passage, text in stated
-            if passage
-        }
 
     async def _reply(self, asking: Asking, member: PanelMember) -> SearchQAReply:
         """Return a member's reply about the whole answer, with one finding for each sentence in order."""
@@ -180,7 +169,11 @@ class Questions:
         # Aligning quotes with a long note takes time; a thread lets other requests continue.
         judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
         trial, confirmed = None, dict[int, bool | None]()
-        statements = self.second_look(verifier.for_second_look(judged))
+        statements = {
+            claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
+            for claim in verifier.for_second_look(judged)
+            if second and claim.passage
+        }
         if second and statements:
             trial, answers = await second.look(list(statements.values()), asking, member)
             confirmed = dict(zip(statements, answers, strict=True))

@@ -62,21 +62,19 @@ def _piece(answer: str, span: Span, shape: Shape, text: str | None) -> Piece:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A composed text; `origins` are the offsets in the original of each character and of the end; None if unmoved."""
+    """A composed text; `origins` are the offsets in the original of each character and of the end."""
 
     text: str
-    origins: Sequence[int] | None = None
+    origins: Sequence[int]
 
     def origin(self, span: Span) -> Span:
-        if self.origins is None:
-            return span
         return Span(self.origins[span.start], self.origins[span.end])
 
 
 def composed(text: str) -> Composed:
     """Compose a text character by character."""
     if unicodedata.is_normalized("NFC", text):
-        return Composed(text)
+        return Composed(text, range(len(text) + 1))
     parts: list[str] = []
     origins: list[int] = []
     starts = [0, *(at for at in range(1, len(text)) if not composes_backwards(text[at]))]
