@@ -22,7 +22,7 @@ from gigamind.i18n import _
 from gigamind.loading import parsed
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
 FILES = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 """ONNX files of a model; the first that exists is used."""
@@ -78,7 +78,7 @@ class EntailmentModel:
                 found[at] = dict(zip(self.labels, row, strict=True))
         return [found[at] for at in range(len(pairs))]
 
-    def _run(self, batch: "Sequence[Encoding]") -> list[list[float]]:
+    def _run(self, batch: Sequence[Any]) -> list[list[float]]:  # encodings; `pad` has no types
         for row in batch:
             row.pad(max(map(len, batch)), pad_id=self._pad)
         known = {

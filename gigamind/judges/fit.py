@@ -191,12 +191,11 @@ def fit_logistic(
     standard: Matrix = (features - mean) / scale
 
     rows: Matrix = np.column_stack([np.ones(len(standard)), standard])
-    free = np.zeros(rows.shape[1])
     precision: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
     coefficients = fit_weights(
         rows,
         positive,
-        prior_mean=free,
+        prior_mean=np.zeros(len(precision)),
         prior_precision=precision,
         sample_weight=share,
         offset=offset,

@@ -106,7 +106,7 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip() and self.prompt:
-            request = counted(self._messages(case, KEY), self.reply.model_json_schema())
+            request = counted(self._messages(case, KEY), self.reply)
             yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[None]:

@@ -177,11 +177,9 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
             items = self.checklist.items
-            request = counted(self._messages(case, items, KEY), ChecklistReply.model_json_schema())
-            least = _LEAST_ITEM * len(items)
-            yield PlannedCall(
-                request, least, self.file.max_tokens, what=_("applying the checklist to")
-            )
+            request = counted(self._messages(case, items, KEY), ChecklistReply)
+            least, what = _LEAST_ITEM * len(items), _("applying the checklist to")
+            yield PlannedCall(request, least, self.file.max_tokens, what=what)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """Judge a response; a blank one fulfils no item, without a request.

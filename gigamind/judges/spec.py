@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
@@ -33,10 +33,8 @@ PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
 """A folder in `prompts/`."""
 
 
-class JudgeFile(BaseModel):
+class JudgeFile(BaseModel, extra="forbid", frozen=True):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):

@@ -15,13 +15,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
-from gigamind.judges.panel import (
-    ByPanel,
-    PanelJudgeFile,
-    Vote,
-    collect_votes,
-    decide_binary,
-)
+from gigamind.judges.panel import ByPanel, PanelJudgeFile, Vote, collect_votes, decide_binary
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
@@ -156,7 +150,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
-            request = counted(self._messages(case, b""), UnanswerableReply.model_json_schema())
+            request = counted(self._messages(case, b""), UnanswerableReply)
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:

@@ -11,7 +11,7 @@ from heapq import nlargest
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
@@ -41,14 +41,12 @@ from gigamind.records.judged import Share
 RULES_OF_WORDS = 7
 
 
-class FittedScore(BaseModel):
+class FittedScore(BaseModel, extra="forbid", frozen=True):
     """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
 
     No claim chose the threshold that it measures. `balanced_accuracy` has a 95% interval; precision and recall concern
     "supported" and are None if undefined.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     min_score: Share
     claims: int

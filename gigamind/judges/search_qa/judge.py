@@ -323,7 +323,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         for place, ids in enumerate(questions.batches()):
             messages = questions.messages(ids, "claims" if place else "whole")
             yield PlannedCall(
-                counted(messages, SearchQAReply.model_json_schema()),
+                counted(messages, SearchQAReply),
                 _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids),
                 judge.file.tokens_for(len(ids)),
             )
