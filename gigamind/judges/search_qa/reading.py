@@ -192,7 +192,7 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The words of the claim and those of the source, as written."""
+        """The words of claim and source, as written."""
         in_claim = " ".join(word.whole for word in self.in_claim)
         return in_claim, " ".join(word.whole for word in self.in_source)
 
