@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
@@ -33,8 +33,10 @@ PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
 """A folder in `prompts/`."""
 
 
-class JudgeFile(BaseModel, extra="forbid", frozen=True):
+class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):

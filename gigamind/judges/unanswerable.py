@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
@@ -86,8 +86,8 @@ def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> Answerabi
     return AnswerabilityVerdict(unanswerable=top < min_score, score=top)
 
 
-class _Table(BaseModel, extra="forbid", frozen=True):
-    """A table of a judge file."""
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Coefficient(_Table):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
@@ -19,8 +19,10 @@ MOST_CLAIMS = 200
 """Sentences of one call."""
 
 
-class ProofRules(BaseModel, extra="forbid", frozen=True):
+class ProofRules(BaseModel):
     """What a claim has to pass beside its quote; the models of judge files inherit it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
     second_look: Literal["doubtful", "all", "never"] = "doubtful"
