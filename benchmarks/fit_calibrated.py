@@ -28,7 +28,6 @@ import vaults
 from gigamind.choices import LeaveOut
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
-from gigamind.judges.calibrated import CalibratedJudgeFile
 from gigamind.judges.fit import (
     HEAD,
     LabelledCollection,
@@ -36,6 +35,7 @@ from gigamind.judges.fit import (
     label_collection,
     write_judge_file,
 )
+from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language
 

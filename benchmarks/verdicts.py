@@ -23,10 +23,16 @@ import vaults
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration, load_calibrated_judge
 from gigamind.judges.fit import auc
-from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
-from gigamind.judges.unanswerable import judge_path, load_question_judge
+from gigamind.judges.unanswerable import (
+    CalibratedJudge,
+    ThresholdJudge,
+    judge_by_calibration,
+    judge_by_threshold,
+    judge_path,
+    load_calibrated_judge,
+    load_question_judge,
+)
 from gigamind.metrics.answerability import confusion, sweep
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording

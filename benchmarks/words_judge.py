@@ -67,7 +67,7 @@ def examples() -> Iterator[tuple[str, bool, bool]]:
             for one in row["context_notes"]
         )
         found = judged(row["question"], row["answer"], *context)
-        verdicts = {comparable(one.claim.piece.text): one.verdict for one in found.claims}
+        verdicts = {comparable(one.claim.text): one.verdict for one in found.claims}
         group = "another language" if "cross-lingual" in row["tags"] else row["language"]
         for label in row["labels"]["claims"]:
             verdict = verdicts.get(comparable(label["text"]))
@@ -97,7 +97,7 @@ PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "question, reported": (("contradiction_of_form", lambda *_: None),),
     "substitution": (
         ("substitution", lambda *_: None),
-        ("substitution_of_row", lambda *_: None),
+        ("is_of_another_row", lambda *_: False),
     ),
 }
 PARTS = {**PARTS, "the whole guard": [row for rows in PARTS.values() for row in rows]}

@@ -19,8 +19,8 @@ from gigamind.cli.evaluation_document import EvaluationDocument
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
-from gigamind.judges.calibrated import CalibratedJudgeFile
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
+from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.llm.ledger import Attempt
 from gigamind.memory.pipeline import Entry
 from gigamind.memory.schema import Extraction, Message

@@ -32,7 +32,7 @@ from gigamind.judges.search_qa.reply import (
     ReportedVerdict,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings
@@ -53,7 +53,7 @@ class LabelledAnswer:
 
     id: str
     case: AnswerCase
-    sentences: tuple[Claim, ...]  # sentences that the model is asked about
+    sentences: tuple[Piece, ...]  # sentences that the model is asked about
     claim_labels: Mapping[int, LabelledClaim]  # by sentence id; only for claims
     labels: AnswerLabels
 
@@ -62,7 +62,7 @@ class LabelledAnswer:
         """Return the answer with its sentences matched to the labels by text."""
         sentences = claims_of(pieces_of(case.answer))
         by_text = {comparable(label.text): label for label in reversed(labels.claims)}
-        texts = {claim.id: comparable(claim.piece.text) for claim in sentences}
+        texts = {claim.id: comparable(claim.text) for claim in sentences}
         labelled = {number: by_text[text] for number, text in texts.items() if text in by_text}
         return cls(name, case, sentences, labelled, labels)
 
@@ -128,7 +128,7 @@ def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
 
 
 def _finding(
-    claim: Claim,
+    claim: Piece,
     verdict: ReportedVerdict,
     note: int | None,
     quote: str,
@@ -139,26 +139,26 @@ def _finding(
     )
 
 
-def _not_a_claim(claim: Claim, role: ReportedRole) -> ClaimFinding:
-    words = claim.piece.text if role == "abstention" else ""
+def _not_a_claim(claim: Piece, role: ReportedRole) -> ClaimFinding:
+    words = claim.text if role == "abstention" else ""
     return _finding(claim, "not_found", None, "", role).model_copy(
         update={"abstention_quote": words}
     )
 
 
-def _honest(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+def _honest(answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
     label = answer.claim_labels.get(claim.id)
     if label is not None:
         return _finding(claim, label.verdict, label.note, label.quote or "")
     return _not_a_claim(claim, "abstention" if answer.labels.abstains else "courtesy")
 
 
-def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+def _credulous(answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
     """Follow the human labels, but call doubted claims supported too, by the most similar line."""
     label = answer.claim_labels.get(claim.id)
     if label is None or label.verdict == "supported":
         return _honest(answer, claim)
-    words = set(tokens(claim.piece.text))
+    words = set(tokens(claim.text))
     lines = [
         (number, line.strip())
         for number, note in enumerate(answer.case.notes, start=1)
@@ -183,34 +183,32 @@ def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
                 break
 
 
-def _pastes_a_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+def _pastes_a_line(answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
     lines = answer.case.notes[0].text.splitlines()
     long = [line for line in lines if sum(map(str.isalnum, line)) >= _LETTERS]
     return _finding(claim, "supported", 1, (long or lines or [""])[-1].strip())
 
 
-def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    text, role = claim.piece.text.rstrip(), "courtesy"
-    if claim.piece.shape == "heading":
+def _no_claims(_answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
+    text, role = claim.text.rstrip(), "courtesy"
+    if claim.shape == "heading":
         role = "heading"
     elif text.endswith(("?", "？")):
         role = "question"
     elif text.endswith((":", "：")):
         role = "lead_in"
-    elif claim.piece.cited:
+    elif claim.cited:
         role = "source"
     return _not_a_claim(claim, role)
 
 
-def _swaps_ids(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+def _swaps_ids(answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
     other = answer.sentences[claim.id % len(answer.sentences)]
     return _honest(answer, other).model_copy(update={"id": claim.id})
 
 
-def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
-    return _finding(
-        claim, "supported", 1, answer.case.question if claim.id % 2 else claim.piece.text
-    )
+def _quotes_the_question(answer: LabelledAnswer, claim: Piece) -> ClaimFinding:
+    return _finding(claim, "supported", 1, answer.case.question if claim.id % 2 else claim.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +216,7 @@ class ScriptedJudge:
     """A scripted judge; one that is not honest gives full marks and confirms everything in the second check."""
 
     name: str
-    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]  # about a sentence
+    finding: Callable[[LabelledAnswer, Piece], ClaimFinding]  # about a sentence
     is_honest: bool = False  # follows the human labels, in the second check too
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
@@ -252,7 +250,7 @@ class ScriptedJudge:
             return False  # changed by code
         return any(
             label.verdict == "supported"
-            and comparable(answer.sentences[number - 1].piece.text) == comparable(row["statement"])
+            and comparable(answer.sentences[number - 1].text) == comparable(row["statement"])
             and set(tokens(label.quote or "")) <= set(tokens(text))
             for number, label in answer.claim_labels.items()
         )

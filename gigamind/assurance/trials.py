@@ -195,7 +195,7 @@ def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
     panel = verdict.detail
     if isinstance(panel, PanelOfAnswer) and panel.judgement and counted_chars is not None:
         counted = [
-            claim for claim in panel.judgement.claims if claim.claim.piece.span.end <= counted_chars
+            claim for claim in panel.judgement.claims if claim.claim.span.end <= counted_chars
         ]
         supported = [claim.reported_verdict == "supported" for claim in counted]
         share = sum(supported) / len(supported) if supported else None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
-    from gigamind.judges.calibrated import CalibratedJudgeFile
+    from gigamind.judges.unanswerable import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
 

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _
 from gigamind.llm.client import Asked, Message, Reply, Request
@@ -132,6 +134,6 @@ class PlannedCall:
     certain: bool = True
 
 
-def counted(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> Request:
+def counted(messages: Sequence[Message], reply: type[BaseModel]) -> Request:
     """Return a request that is only counted, never sent."""
-    return Request(tuple(messages), schema, {"max_tokens": 0})
+    return Request(tuple(messages), reply.model_json_schema(), {"max_tokens": 0})

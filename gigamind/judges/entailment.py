@@ -22,7 +22,7 @@ from gigamind.i18n import _
 from gigamind.loading import parsed
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
 FILES = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 """ONNX files of a model; the first that exists is used."""
@@ -78,16 +78,13 @@ class EntailmentModel:
                 found[at] = dict(zip(self.labels, row, strict=True))
         return [found[at] for at in range(len(pairs))]
 
-    def _run(self, batch: "Sequence[Encoding]") -> list[list[float]]:
-        length = max(map(len, batch))
-
-        def padded(rows: Sequence[list[int]], pad: int = 0) -> list[list[int]]:
-            return [row + [pad] * (length - len(row)) for row in rows]
-
+    def _run(self, batch: Sequence[Any]) -> list[list[float]]:  # encodings; `pad` has no types
+        for row in batch:
+            row.pad(max(map(len, batch)), pad_id=self._pad)
         known = {
-            "input_ids": padded([row.ids for row in batch], self._pad),
-            "attention_mask": padded([row.attention_mask for row in batch]),
-            "token_type_ids": padded([row.type_ids for row in batch]),
+            "input_ids": [row.ids for row in batch],
+            "attention_mask": [row.attention_mask for row in batch],
+            "token_type_ids": [row.type_ids for row in batch],
         }
         inputs = {
             wanted.name: np.array(known[wanted.name], np.int32 if "32" in wanted.type else np.int64)

@@ -21,8 +21,9 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.i18n import c_
-from gigamind.judges import calibrated
-from gigamind.judges.calibrated import (
+from gigamind.judges import unanswerable
+from gigamind.judges.spec import JudgeFile
+from gigamind.judges.unanswerable import (
     CalibratedJudgeFile,
     Calibration,
     Coefficient,
@@ -33,7 +34,6 @@ from gigamind.judges.calibrated import (
     VectorCalibration,
     size_of,
 )
-from gigamind.judges.spec import JudgeFile
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
@@ -51,16 +51,12 @@ from gigamind.vault.walk import notes_hash
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
     """Return the probability, ties counting half, that a positive item scores above a negative; None without both."""
-    truth = np.asarray(positive, dtype=bool)
-    positives = int(truth.sum())
-    negatives = len(truth) - positives
-    if not (positives and negatives):
+    scores, truth = np.asarray(probabilities, dtype=float), np.asarray(positive, dtype=bool)
+    above, others = scores[truth], np.sort(scores[~truth])
+    if not (len(above) and len(others)):
         return None
-    _, value_of, times = np.unique(probabilities, return_inverse=True, return_counts=True)
-    # From 1; equal values share the mean of their ranks.
-    ranks = np.cumsum(times) - (times - 1) / 2
-    above = ranks[value_of][truth].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * negatives))
+    lower, upto = (np.searchsorted(others, above, side=side) for side in ("left", "right"))
+    return float((lower + upto).mean() / 2 / len(others))
 
 
 def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
@@ -146,21 +142,17 @@ def count_groups(keys: Sequence[Collection[str]]) -> int:
 
 
 def _groups(keys: Sequence[Collection[str]]) -> list[int]:
-    """Return the first row of each row's group, by union-find over the keys."""
-    parent = list(range(len(keys)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[str, int] = {}
-    for row, own in enumerate(keys):
-        for key in own:
-            low, high = sorted((root(first.setdefault(key, row)), root(row)))
-            parent[high] = low
-    return [root(row) for row in range(len(keys))]
+    """Return the first row of each row's group, by spreading the lowest row along shared keys."""
+    groups, before = list(range(len(keys))), list[int]()
+    while groups != before:
+        before, lowest = groups, dict[str, int]()
+        for group, own in zip(groups, keys, strict=True):
+            lowest |= {key: min(group, lowest.get(key, group)) for key in own}
+        groups = [
+            min((lowest[key] for key in own), default=group)
+            for group, own in zip(groups, keys, strict=True)
+        ]
+    return groups
 
 
 Matrix = npt.NDArray[np.float64]
@@ -199,12 +191,11 @@ def fit_logistic(
     standard: Matrix = (features - mean) / scale
 
     rows: Matrix = np.column_stack([np.ones(len(standard)), standard])
-    free = np.zeros(rows.shape[1])
     precision: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
     coefficients = fit_weights(
         rows,
         positive,
-        prior_mean=free,
+        prior_mean=np.zeros(len(precision)),
         prior_precision=precision,
         sample_weight=share,
         offset=offset,
@@ -363,7 +354,7 @@ class LabelledCollection:
     """
 
     rows: tuple[Labelled, ...]
-    source: calibrated.Collection
+    source: unanswerable.Collection
     embedder: str | None
     warnings: tuple[str, ...]
 
@@ -395,7 +386,7 @@ def label_collection(
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
     queries = checked.queries
     answerable = sum(query.item.answerable for query in queries)
-    source = calibrated.Collection(
+    source = unanswerable.Collection(
         dataset=dataset.name,
         dataset_hash=read.sha256,
         notes_hash=vault_hash,

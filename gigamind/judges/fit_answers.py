@@ -79,7 +79,7 @@ def _labelled(answers: Sequence[CheckedAnswer], file: WordsJudgeFile) -> Iterato
         labels = row.item.labels.claims if row.item.labels else ()
         verdicts = {comparable(label.text): label.verdict == "supported" for label in labels}
         for claim in found.claims:
-            text = claim.claim.piece.text
+            text = claim.claim.text
             verdict = verdicts.get(comparable(text))
             if verdict is not None:
                 language: Language = "ko" if Reading(text).is_korean else "en"

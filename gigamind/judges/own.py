@@ -26,7 +26,6 @@ from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
-from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import Prompt, as_json, prompt_of
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
@@ -107,7 +106,7 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip() and self.prompt:
-            request = counted(self._messages(case, KEY), self.reply.model_json_schema())
+            request = counted(self._messages(case, KEY), self.reply)
             yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[None]:
@@ -130,12 +129,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return replace(Verdict(**record), proof=proof, flags=case.flagged)
 
     def _messages(self, case: AnswerCase, key: bytes) -> list[Message]:
-        fenced = fence(case.notes, key)
         prompts = {str(name): prompt for name, prompt in self._prompts.items()}
         prompt = prompts.get(case.language) or next(iter(prompts.values()))
-        return prompt.render(
-            nonce=fenced.nonce,
-            notes=fenced.text,
-            question=as_json(case.question),
-            answer=as_json(case.answer),
-        )
+        question, answer = as_json(case.question), as_json(case.answer)
+        return prompt.with_notes(case.notes, key, question=question, answer=answer)

@@ -26,7 +26,6 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
@@ -178,11 +177,9 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
             items = self.checklist.items
-            request = counted(self._messages(case, items, KEY), ChecklistReply.model_json_schema())
-            least = _LEAST_ITEM * len(items)
-            yield PlannedCall(
-                request, least, self.file.max_tokens, what=_("applying the checklist to")
-            )
+            request = counted(self._messages(case, items, KEY), ChecklistReply)
+            least, what = _LEAST_ITEM * len(items), _("applying the checklist to")
+            yield PlannedCall(request, least, self.file.max_tokens, what=what)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """Judge a response; a blank one fulfils no item, without a request.
@@ -228,14 +225,14 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     def _messages(
         self, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
     ) -> list[Message]:
-        fenced, language = fence(case.notes, key), self.language_in(case.language)
+        language = self.language_in(case.language)
         requested = (
             {"id": item.id, "question": item.question(language), "quote_from": item.quote}
             for item in items
         )
-        return self.by_language[language].prompt.render(
-            nonce=fenced.nonce,
-            notes=fenced.text,
+        return self.by_language[language].prompt.with_notes(
+            case.notes,
+            key,
             request=as_json(case.question),
             answer=as_json(case.answer),
             items="\n".join(json.dumps(item, ensure_ascii=False) for item in requested),

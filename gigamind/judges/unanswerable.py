@@ -1,16 +1,262 @@
-"""Loads the judge that decides whether a query is unanswerable, from `judges/` or another file, by its kind."""
+"""Judges without a model whether the vault answers a query: free and deterministic.
 
+Kind `threshold` compares the base_score of the top result by final_score, which no link boost changes, with a limit
+(seed 4.1); `answer_score` does so with `Retriever.answer_score`. Kind `calibrated` estimates a probability from search
+signals (see `Signals`):
+
+    log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
+
+The last term is the prior of Bayes' rule: the best of n irrelevant notes looks better the larger n is. In keyword mode,
+n counts the notes that share a word with the query; with vectors, all notes. A near miss looks answerable.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
-from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
-from gigamind.judges.threshold import ThresholdJudge
+from gigamind.errors import InputError
+from gigamind.i18n import _
+from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file, wrong_kind
+from gigamind.loading import read_toml
+from gigamind.records.judged import Finite, Share
+from gigamind.retrieval.hit import Signals
 
 if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges with models
     from gigamind.judges.unanswerable_llm import ModelJudge
+
+# Incremented when the same file would give other verdicts. 1 had no term for the size of the vault. 2 counted only
+# notes that share a word for vectors, too, which favoured queries of few and rare words that the vault does not cover.
+RULES: Literal[3] = 3
+
+KeywordSignalName = Literal["bm25_top", "peak", "note_coverage", "word_coverage"]
+SignalName = Literal[
+    KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
+]
+_Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class ThresholdJudge(JudgeFile):
+    """A judge file of kind `threshold` or `answer_score`; `min_score` in [0, 1] or on the system's own scale."""
+
+    kind: Literal["threshold", "answer_score"]
+    min_score: Finite
+
+    @property
+    def fingerprint(self) -> str:
+        definition = json.dumps({"kind": self.kind, "min_score": self.min_score}, sort_keys=True)
+        return hashlib.sha256(definition.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerabilityVerdict:
+    """Whether a query is unanswerable over this vault; the score is None without a result.
+
+    `across_languages`: the nearest note is in another language, so the verdict is weak; None if not checked.
+    """
+
+    unanswerable: bool
+    score: float | None
+    across_languages: bool | None = None
+
+
+class Scored(Protocol):
+    """A result of any search."""
+
+    @property
+    def base_score(self) -> float | None:
+        """The score; None if the search gives no scores."""
+        ...
+
+
+def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
+    """Judge a query unanswerable with no result, or with a top base_score below `min_score`; ValueError without it."""
+    if not ranking:
+        return AnswerabilityVerdict(unanswerable=True, score=None)
+    top = ranking[0].base_score
+    if top is None:
+        raise ValueError("the first hit has no score to judge by")
+    return AnswerabilityVerdict(unanswerable=top < min_score, score=top)
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Coefficient(_Table):
+    """One signal; adds weight * (value - mean) / scale to the log-odds of being answerable."""
+
+    mean: Finite
+    scale: _Scale
+    weight: Finite
+
+
+class Reliability(_Table):
+    """Cross-validated quality of a fit; unanswerable is the positive class of F1 and FAR.
+
+    `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.
+    """
+
+    queries: Annotated[int, Field(ge=1)]
+    unanswerable: Annotated[int, Field(ge=1)]
+    left_out: Annotated[int, Field(ge=0)]
+    folds: Annotated[int, Field(ge=2)]
+    auc: Share
+    f1: Share
+    far: Share
+    false_refusals: Share
+    brier: Share
+    ece: Share
+
+
+class _Calibration(_Table):
+    """Coefficients for one kind of query; `kappa` per factor of e in size, subtracted from the log-odds."""
+
+    intercept: Finite
+    kappa: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    reliability: Reliability
+
+
+class KeywordCalibration(_Calibration):
+    """Coefficients without vectors."""
+
+    signals: Annotated[dict[KeywordSignalName, Coefficient], Field(min_length=1)]
+
+
+class VectorCalibration(_Calibration):
+    """Coefficients for one embedder; the cosines of other embedders have other ranges."""
+
+    signals: Annotated[dict[SignalName, Coefficient], Field(min_length=1)]
+
+
+Calibration = KeywordCalibration | VectorCalibration
+
+
+class Collection(_Table):
+    """One dataset with its vault that a judge was fitted on; hashes are SHA-256."""
+
+    dataset: str
+    dataset_hash: str
+    notes_hash: str
+    notes: Annotated[int, Field(ge=1)]
+    answerable: Annotated[int, Field(ge=0)]
+    unanswerable: Annotated[int, Field(ge=0)]
+    languages: tuple[str, ...]
+
+
+class CalibratedJudgeFile(JudgeFile):
+    """A judge file of kind `calibrated`; `cosine` and `cross` were fitted for the embedder with this name and version.
+
+    Without `cross`, `cosine` applies to queries in another language than their nearest note, too.
+    """
+
+    kind: Literal["calibrated"]
+    rules: Literal[3] = RULES
+    min_probability: Share
+    embedder: str | None = None
+    keyword: KeywordCalibration
+    cosine: VectorCalibration | None = None
+    cross: VectorCalibration | None = None
+    fitted_on: Annotated[tuple[Collection, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _vectors_have_an_embedder(self) -> Self:
+        if (self.embedder is None) is not (self.cosine is None):
+            raise ValueError(
+                _(
+                    "`embedder` and the table [cosine] belong together: write both in the judge file or omit both"
+                )
+            )
+        if self.cross and not self.cosine:
+            raise ValueError(
+                _("the table [cross] requires the table [cosine] in the same judge file")
+            )
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedJudge:
+    """A judge for runs with one embedder; `warnings` say why the vectors of the run are not used.
+
+    `with_vectors`: whether the coefficients for cosines fit the run.
+    """
+
+    file: CalibratedJudgeFile
+    with_vectors: bool
+    fingerprint: str
+    warnings: tuple[str, ...]
+
+    @property
+    def kind(self) -> Literal["calibrated"]:
+        return self.file.kind
+
+
+def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
+    """Return the judge of a file for an embedder, by its name; None in keyword mode. Raises as `read_judge_file`."""
+    if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
+        raise InputError(
+            "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
+            " size differently. Fit the judge again: {command}",
+            file=path,
+            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
+        )
+    file = read_judge_file(path, CalibratedJudgeFile)
+    fits = embedder is not None and file.embedder == embedder
+    caution = _(
+        "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
+        " a judge for this embedder, run: gigamind judge fit unanswerable.",
+        file=path,
+        fitted_for=file.embedder or _("keyword search"),
+        embedder=embedder,
+    )
+    return CalibratedJudge(
+        file,
+        with_vectors=fits,
+        fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
+        warnings=() if fits or embedder is None else (caution,),
+    )
+
+
+def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> AnswerabilityVerdict:
+    """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
+
+    The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
+    nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
+    """
+    if not signals.matched:
+        return AnswerabilityVerdict(True, 0.0, signals.cross_lingual)  # noqa: FBT003
+    probability = probability_of(signals, judge.file, with_vectors=judge.with_vectors)
+    refused = probability < judge.file.min_probability
+    return AnswerabilityVerdict(refused, probability, signals.cross_lingual)
+
+
+def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
+    """Return the probability of an answer in [0, 1]; raise ValueError if a signal is missing."""
+    if not with_vectors or file.cosine is None:
+        calibration, size = file.keyword, size_of(signals, vectors=False)
+    else:
+        calibration = (file.cross if signals.cross_lingual else None) or file.cosine
+        size = size_of(signals, vectors=True)
+    odds = calibration.intercept - calibration.kappa * size
+    for name, coefficient in calibration.signals.items():
+        value: float | None = getattr(signals, name)
+        if value is None:
+            raise ValueError(f"{name}: not among the signals of keyword mode")
+        odds += coefficient.weight * (value - coefficient.mean) / coefficient.scale
+    return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
+
+
+def size_of(signals: Signals, *, vectors: bool) -> float:
+    """Return ln(size / 100) of all notes; without vectors, of those that share a word with the query."""
+    return math.log((signals.notes if vectors else 1 + signals.candidates) / 100)
+
 
 RuleJudge = ThresholdJudge | CalibratedJudge
 UnanswerableJudge: TypeAlias = "RuleJudge | ModelJudge"

@@ -15,18 +15,12 @@ from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
-from gigamind.judges.panel import (
-    ByPanel,
-    PanelJudgeFile,
-    Vote,
-    collect_votes,
-    decide_binary,
-)
+from gigamind.judges.panel import ByPanel, PanelJudgeFile, Vote, collect_votes, decide_binary
 from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Flag, Source, fence, flags
+from gigamind.prompting.fences import Flag, Source, flags
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import (
     Auxiliary,
@@ -154,13 +148,9 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
     kind = "llm"
     scales: ClassVar[Mapping[str, Scale]] = {"unanswerable": "binary"}
 
-    @property
-    def file(self) -> UnanswerableJudgeFile:
-        return self.judge_in("").file
-
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
-            request = counted(self._messages(case, b""), UnanswerableReply.model_json_schema())
+            request = counted(self._messages(case, b""), UnanswerableReply)
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
@@ -184,9 +174,8 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
         )
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
-        fenced, question = fence(case.notes, key), as_json(case.question)
         prompt = self.judge_in(case.language).prompt
-        return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=question)
+        return prompt.with_notes(case.notes, key, question=as_json(case.question))
 
     async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
         if not case.notes:
@@ -194,11 +183,13 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             return PanelJudgement(nothing, None)
         verdicts: dict[PanelMember, LlmVerdict] = {}
         messages = self._messages(case, asking.fence_key)
-        mark, first = self.judge_in(case.language).fingerprint, asking.first
+        judge, first = self.judge_in(case.language), asking.first
 
         async def ask(member: PanelMember) -> Vote[bool]:
-            reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, member=member)
-            verdict = verdicts[member] = verdict_of(reply, case.notes, self.file)
+            reply = await asking.ask(
+                messages, UnanswerableReply, fingerprint=judge.fingerprint, member=member
+            )
+            verdict = verdicts[member] = verdict_of(reply, case.notes, judge.file)
             return Vote(verdict.unanswerable, proven=verdict.conflict is None)
 
         if not self.file.is_panel:

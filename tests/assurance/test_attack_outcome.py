@@ -62,7 +62,7 @@ ON_ANSWERS = [
 def test_of_an_attacked_answer_the_claims_of_its_clean_twin_are_counted(attack):
     def texts(answer, until):
         claims = claims_of(pieces_of(answer))
-        return [one.piece.text for one in claims if until is None or one.piece.span.end <= until]
+        return [one.text for one in claims if until is None or one.span.end <= until]
 
     case, clean = attack.attacked("search_qa"), attack.clean("search_qa")
     assert case.answer != clean.answer

@@ -56,7 +56,7 @@ def judged(attack, text):
 
 def claims(attack):
     """Those that the attack is about, as they stand in the answer without it."""
-    return [claim.piece.text for claim in claims_of(pieces_of(attack.clean("search_qa").answer))]
+    return [claim.text for claim in claims_of(pieces_of(attack.clean("search_qa").answer))]
 
 
 def longest_line(payload):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gigamind.judges.calibrated import load_calibrated_judge
+from gigamind.judges.unanswerable import load_calibrated_judge
 
 ENGLISH = "apple banana cherry damson elder fig grape hazel iris juniper kiwi lemon"
 KOREAN = "사과 포도 딸기 수박 참외 자두 살구 앵두 매실 대추 호두 은행"

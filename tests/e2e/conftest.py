@@ -14,7 +14,7 @@ from webhook import Webhook, listening
 
 from gigamind.assurance.deceptive_judges import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.judges.search_qa.segments.claims import Claim
+from gigamind.judges.search_qa.segments.claims import Piece
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +66,7 @@ class LabelledAnswers:
     def forging(self, forge: Callable[[dict[str, Any]], str]) -> list[dict[str, Any]]:
         """Every claim is said to be supported; a quote is forged where people found none that supports it."""
 
-        def forged(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
+        def forged(answer: LabelledAnswer, sentence: Piece) -> ClaimFinding:
             honest, label = HONEST.finding(answer, sentence), answer.claim_labels.get(sentence.id)
             if label is None or label.verdict == "supported":
                 return honest
@@ -78,16 +78,16 @@ class LabelledAnswers:
     def hiding(self, role: str) -> list[dict[str, Any]]:
         """Every claim is said to be no claim, and to be backed by no note."""
 
-        def hidden(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
+        def hidden(answer: LabelledAnswer, sentence: Piece) -> ClaimFinding:
             if sentence.id not in answer.claim_labels:
                 return HONEST.finding(answer, sentence)
-            return ClaimFinding.model_validate(aside(role, sentence.piece.text, sentence.id))
+            return ClaimFinding.model_validate(aside(role, sentence.text, sentence.id))
 
         return self._replies(hidden)
 
     @staticmethod
     def _replies(
-        finding: Callable[[LabelledAnswer, Claim], ClaimFinding],
+        finding: Callable[[LabelledAnswer, Piece], ClaimFinding],
     ) -> list[dict[str, Any]]:
         """What a judge says that is honest but for what it finds."""
         liar = replace(HONEST, finding=finding)

@@ -14,7 +14,9 @@ from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
-from gigamind.judges.calibrated import (
+from gigamind.judges.fit import Labelled, auc, label, write_judge_file
+from gigamind.judges.unanswerable import (
+    AnswerabilityVerdict,
     CalibratedJudgeFile,
     Coefficient,
     KeywordCalibration,
@@ -23,8 +25,6 @@ from gigamind.judges.calibrated import (
     judge_by_calibration,
     load_calibrated_judge,
 )
-from gigamind.judges.fit import Labelled, auc, label, write_judge_file
-from gigamind.judges.threshold import AnswerabilityVerdict
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings

@@ -5,8 +5,8 @@ import pytest
 from fitted_on import collection
 
 from gigamind.errors import DatasetError
-from gigamind.judges.calibrated import CalibratedJudgeFile, KeywordCalibration, probability_of
 from gigamind.judges.fit import Labelled, balance, fit_cosine, fit_cross, fit_keyword
+from gigamind.judges.unanswerable import CalibratedJudgeFile, KeywordCalibration, probability_of
 from gigamind.retrieval.hit import Signals
 
 

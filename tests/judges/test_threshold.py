@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.judges.threshold import AnswerabilityVerdict, judge_by_threshold
+from gigamind.judges.unanswerable import AnswerabilityVerdict, judge_by_threshold
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk
 from gigamind.spans import Passage, Span

@@ -237,7 +237,7 @@ import os
 from pathlib import Path
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.judges.threshold import judge_by_threshold
+from gigamind.judges.unanswerable import judge_by_threshold
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 vault = read_vault(Path(os.environ["FOLDER"]))
@@ -248,9 +248,7 @@ print(end="", flush=True)
 
 
 def test_importing_the_package_loads_nothing_heavy(tmp_path):
-    code = (
-        "import gigamind.retrieval.prepare, gigamind.judges.threshold, gigamind.retrieval.litellm\n"
-    )
+    code = "import gigamind.retrieval.prepare, gigamind.judges.unanswerable, gigamind.retrieval.litellm\n"
 
     assert run_without_network(code, tmp_path) == []
 

@@ -1,6 +1,6 @@
 """What a calibrated judge of the tests says that it was fitted on."""
 
-from gigamind.judges.calibrated import Collection
+from gigamind.judges.unanswerable import Collection
 
 
 def collection(notes: int, *languages: str) -> Collection:

@@ -25,7 +25,7 @@ from gigamind.judges.search_qa.question import completed
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Piece, pieces_of
+from gigamind.judges.search_qa.segments.claims import Piece, pieces_of
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.spans import Span
@@ -161,24 +161,21 @@ class _Comparison(Comparison):
         unproven = replace(best.judged, verdict="not_found", note=None, score=score)
         return best.finding, replace(unproven, doubt="not_entailed")
 
-    def _threshold(self, claim: Claim) -> float:
-        is_korean = Reading(claim.piece.text).is_korean
+    def _threshold(self, claim: Piece) -> float:
+        is_korean = Reading(claim.text).is_korean
         return self._thresholds.ko if is_korean else self._thresholds.en
 
-    def _candidates_for(self, claim: Claim, hypothesis: str) -> list[_Candidate]:
+    def _candidates_for(self, claim: Piece, hypothesis: str) -> list[_Candidate]:
         """Return the sentences with most words of a claim; parts of whole notes if these have few of its words."""
 
         def fits(quote: str) -> bool:
             return len(quote) <= DEFAULT.max_quote_chars and self._model.fits(quote, hypothesis)
 
-        best = self.lines.best(claim, _BEST)
-        quotes = [
-            (note, quote)
-            for note, whole in best
-            if whole
+        candidates = [
+            self._candidate(claim, hypothesis, note, quote)
+            for note, whole in self.lines.best(claim, _BEST)
             for quote in _passages(whole, [Span(0, len(whole))], fits)
         ]
-        candidates = [self._candidate(claim, hypothesis, *quote) for quote in quotes]
         supports = (own.judged.support for own in candidates)
         if all(support is None or support.sparse for support in supports):
             words = set(tokens(hypothesis))
@@ -192,7 +189,7 @@ class _Comparison(Comparison):
             candidates += [self._candidate(claim, hypothesis, *window) for window in windows[:most]]
         return candidates
 
-    def _candidate(self, claim: Claim, hypothesis: str, note: int | None, quote: str) -> _Candidate:
+    def _candidate(self, claim: Piece, hypothesis: str, note: int, quote: str) -> _Candidate:
         finding = with_quote(self.findings[claim.id], note, quote)
         (judged,) = self.verifier.judge([claim], [finding])
         is_foreign = judged.support is not None and judged.support.foreign
@@ -200,7 +197,7 @@ class _Comparison(Comparison):
             judged = by_rule(judged)
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
-        title = self.case.notes[(note or 1) - 1].title
+        title = self.case.notes[note - 1].title
         place = judged.evidence
         if isinstance(place, Aligned):  # without the parts that are not stated
             quote = unwrapped(
@@ -211,9 +208,9 @@ class _Comparison(Comparison):
         return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)
 
 
-def _hypothesis(claim: Claim, question: str) -> str:
+def _hypothesis(claim: Piece, question: str) -> str:
     """Return a claim as the model reads it: a short answer with its question."""
-    return completed(without_note_names(claim.piece.text), question)
+    return completed(without_note_names(claim.text), question)
 
 
 def _passages(text: str, spans: Sequence[Span], fits: Callable[[str], bool]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from heapq import nlargest
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
@@ -30,7 +30,7 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of
@@ -41,14 +41,12 @@ from gigamind.records.judged import Share
 RULES_OF_WORDS = 7
 
 
-class FittedScore(BaseModel):
+class FittedScore(BaseModel, extra="forbid", frozen=True):
     """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
 
     No claim chose the threshold that it measures. `balanced_accuracy` has a 95% interval; precision and recall concern
     "supported" and are None if undefined.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     min_score: Share
     claims: int
@@ -109,22 +107,19 @@ class Comparison:
 
     def judgement_of(self, judged: Sequence[JudgedClaim]) -> Judgement:
         """Return the judgement for the verdicts on the claims; what only an LLM can report is None."""
-        reply = SearchQAReply(
-            claims=tuple(self.findings.values()), source_coverage=(), grounding_issues=(), omissions=(),
-            answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
-            correctness=None, summary="",
-        )  # fmt: skip
+        findings = tuple(self.findings.values())
+        reply = SearchQAReply.model_validate(
+            {"claims": findings, "answerable": False, "utility": 0.0}
+        )
         judgement = judgement_of(self.case, self.pieces, self.verifier, reply, judged)
         sentences = (replace(sentence, reported_verdict=None) for sentence in judgement.sentences)
         return replace(
             judgement,
             sentences=tuple(sentences),
-            completeness=None,
             utility=None,
             confidence=None,
             reported_answerable=None,
             reported_utility=None,
-            tells_omissions=False,
         )
 
 
@@ -134,29 +129,28 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     findings = comparison.findings
     for claim in comparison.claims:
         if findings[claim.id].role == "claim":
-            nearest = comparison.lines.nearest(claim)
-            findings[claim.id] = with_quote(findings[claim.id], *nearest)
+            for note, quote in comparison.lines.best(claim, 1):
+                findings[claim.id] = with_quote(findings[claim.id], note, quote)
     rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
     least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
     return comparison.judgement_of(list(map(by_rule, rows, least)))
 
 
-def _finding(claim: Claim, role: ReportedRole) -> ClaimFinding:
+def _finding(claim: Piece, role: ReportedRole) -> ClaimFinding:
     """Return what a model would report of a sentence by its form, without a quote."""
     return ClaimFinding(
         id=claim.id,
         role=role,
-        abstention_quote=claim.piece.text if role == "abstention" else "",
+        abstention_quote=claim.text if role == "abstention" else "",
         verdict="not_found",
         note=None,
         quote="",
     )
 
 
-def with_quote(finding: ClaimFinding, note: int | None, quote: str) -> ClaimFinding:
-    """Return a finding with a quote of a note; "" for none."""
-    verdict = "supported" if quote else "not_found"
-    return finding.model_copy(update={"verdict": verdict, "note": note, "quote": quote})
+def with_quote(finding: ClaimFinding, note: int, quote: str) -> ClaimFinding:
+    """Return a finding with a quote of a note."""
+    return finding.model_copy(update={"verdict": "supported", "note": note, "quote": quote})
 
 
 def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:
@@ -220,19 +214,15 @@ class Lines:
                 answered = question.answered(around) if question else None
                 self._lines.append((number, row, answered or 0.0))
 
-    def nearest(self, claim: Claim) -> tuple[int | None, str]:
-        """Return the note and the sentence that shares most words with a claim; None and "" if none shares a word."""
-        return next(iter(self.best(claim, 1)), (None, ""))
-
-    def best(self, claim: Claim, count: int) -> list[tuple[int | None, str]]:
+    def best(self, claim: Piece, count: int) -> list[tuple[int, str]]:
         """Return up to `count` notes and sentences of the claim's language that share words with it, best first."""
-        reading = Reading(without_note_names(claim.piece.text))
-        asks = is_question(claim.piece.text)
+        reading = Reading(without_note_names(claim.text))
+        asks = is_question(claim.text)
 
         def rank(line: tuple[int, NoteSentence, float]) -> tuple[bool, int, float, int, bool]:
             number, row, answered = line
             shared = len(reading.content & row.content)
-            cited = number in claim.piece.cited
+            cited = number in claim.cited
             return row.states or asks, shared, answered, -len(row.content), cited
 
         sharing = (

@@ -40,7 +40,6 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.second_look import (
     SecondLook,
-    Statement,
     load_second_look,
     statement_of,
 )
@@ -50,7 +49,6 @@ from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifi
 from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
-from gigamind.prompting.fences import fence
 from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
@@ -100,8 +98,7 @@ class Questions:
         self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
     ) -> None:
         self.claims = claims_of(pieces)
-        self._judge, self._case, self._pieces = judge, case, pieces
-        self._fenced = fence(case.notes, fence_key)
+        self._judge, self._case, self._pieces, self._key = judge, case, pieces, fence_key
 
     def batches(self) -> list[list[int]]:
         """Return the ids of the sentences of each request; the first one also covers the whole answer."""
@@ -110,9 +107,9 @@ class Questions:
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        return self._judge.prompt.render(
-            nonce=self._fenced.nonce,
-            notes=self._fenced.text,
+        return self._judge.prompt.with_notes(
+            self._case.notes,
+            self._key,
             question=as_json(self._case.question),
             answer=self._answer_as_json(),
             ids=", ".join(str(number) for number in ids) or "-",
@@ -121,24 +118,13 @@ class Questions:
 
     def _answer_as_json(self) -> str:
         """Return the pieces in order, sentences with ids, citations apart from the text."""
-        numbers = iter(self.claims)
-        shown: list[dict[str, object]] = []
-        for one in self._pieces:
-            fields: dict[str, object] = {"id": next(numbers).id} if one.role != "other" else {}
-            fields["text"] = one.text
-            if one.cited:
-                fields["cites"] = list(one.cited)
-            shown.append(fields)
+        shown = [
+            ({"id": one.id} if one.id else {})
+            | {"text": one.text}
+            | ({"cites": one.cited} if one.cited else {})
+            for one in self._pieces
+        ]
         return json.dumps(shown, ensure_ascii=False)
-
-    def second_look(self, claims: Sequence[JudgedClaim]) -> dict[int, Statement]:
-        """Return the statements of these claims for a second check, by the ids of the claims."""
-        stated = ((claim, claim.passage, without_note_names(claim.stated)) for claim in claims)
-        return {
-            claim.claim.id: statement_of(text, passage, self._case)
-            for claim, passage, text in stated
-            if passage
-        }
 
     async def _reply(self, asking: Asking, member: PanelMember) -> SearchQAReply:
         """Return a member's reply about the whole answer, with one finding for each sentence in order."""
@@ -183,7 +169,11 @@ class Questions:
         # Aligning quotes with a long note takes time; a thread lets other requests continue.
         judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
         trial, confirmed = None, dict[int, bool | None]()
-        statements = self.second_look(verifier.for_second_look(judged))
+        statements = {
+            claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
+            for claim in verifier.for_second_look(judged)
+            if second and claim.passage
+        }
         if second and statements:
             trial, answers = await second.look(list(statements.values()), asking, member)
             confirmed = dict(zip(statements, answers, strict=True))
@@ -333,13 +323,13 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         for place, ids in enumerate(questions.batches()):
             messages = questions.messages(ids, "claims" if place else "whole")
             yield PlannedCall(
-                counted(messages, SearchQAReply.model_json_schema()),
+                counted(messages, SearchQAReply),
                 _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids),
                 judge.file.tokens_for(len(ids)),
             )
         if judge.second and questions.claims:
             doubtful = [
-                statement_of(claim.piece.text, Passage("", claim.piece.text), case)
+                statement_of(claim.text, Passage("", claim.text), case)
                 for claim in questions.claims[: math.ceil(_DOUBTFUL * len(questions.claims))]
             ]
             for rows in judge.second.batches(doubtful):

@@ -226,17 +226,14 @@ def with_roles(
 
 
 def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
-    role, text = finding.role, sentence.claim.piece.text
+    role, text = finding.role, sentence.claim.text
     if role == "claim":
         return replace(sentence, untold=is_abstention(finding.abstention_quote, text))
     proven = sentence.verdict == "supported"  # it makes a statement, because a note does
     veto = "proven" if proven else roles.veto(sentence.claim, role)
     if veto is not None:
         return replace(sentence, reported_role=role, veto=veto)
-    return JudgedClaim(
-        sentence.claim, "not_found", "not_found", None, None, None, (),
-        role=role, reported_role=role, untold=role == "abstention",
-    )  # fmt: skip
+    return JudgedClaim(sentence.claim, role=role, reported_role=role, untold=role == "abstention")
 
 
 def _is_answered(
@@ -245,12 +242,12 @@ def _is_answered(
     """Return whether a claim next to an abstention uses the very words that answer the question, and has its topic."""
     if not isinstance(answer, Aligned):
         return False
-    topic = stems(abstention.claim.piece.text) - OF_ITSELF
+    topic = stems(abstention.claim.text) - OF_ITSELF
     return any(
         claim.verdict == "supported"
         and isinstance(place := claim.evidence, Aligned)
         and is_same_place(place, answer)
-        and topic <= stems(f"{claim.claim.piece.text} {place.quote.text}")
+        and topic <= stems(f"{claim.claim.text} {place.quote.text}")
         for claim in judged
     )
 

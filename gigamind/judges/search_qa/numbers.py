@@ -213,8 +213,7 @@ def known_numbers(text: str) -> frozenset[Number]:
 
 def numbers_of(text: str) -> tuple[Number, ...]:
     """Return the numbers in digits of a text, in order."""
-    numbers = sorted(_numbers(text), key=lambda pair: pair[0])
-    return tuple(number for _, number in numbers)
+    return tuple(number for _, number in _numbers(text))
 
 
 def numbers_in_words(text: str) -> tuple[Number, ...]:
@@ -241,12 +240,8 @@ def is_known(number: Number, known: Collection[Number]) -> bool:
 
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
     """Return the numbers in digits of a claim that are not known, as written in the claim, each once."""
-    new = (
-        span.slice(claim).strip()
-        for span, number in sorted(_numbers(claim), key=lambda pair: pair[0])
-        if not is_known(number, known)
-    )
-    return tuple(dict.fromkeys(new))
+    new = (span for span, number in _numbers(claim) if not is_known(number, known))
+    return tuple(dict.fromkeys(span.slice(claim).strip() for span in new))
 
 
 # Units of one quantity, in the smallest of them: two weeks are 14 days.
@@ -284,22 +279,20 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
         in_source = [(span, Number(value, unit, within)) for span, value, within in read(folded)]
         folded = blanked(folded, [span for span, _ in in_source])
         numbers += in_source
-    return numbers + list(_amounts(folded))
+    return sorted([*numbers, *_amounts(folded)], key=lambda pair: pair[0])
 
 
-def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
-    """Yield the amounts of a text; "1 hour 30 minutes" is one amount, 90 minutes."""
-    last: tuple[Span, Number] | None = None
+def _amounts(text: str) -> list[tuple[Span, Number]]:
+    """Return the amounts of a text; "1 hour 30 minutes" is one amount, 90 minutes."""
+    found: list[tuple[Span, Number]] = []
     for span, number in _single_amounts(text):
-        both = _sum_of_units(last[1], number) if last else None
-        if last and both and not text[last[0].end : span.start].strip():
-            last = Span(last[0].start, span.end), both
-            continue
-        if last:
-            yield last
-        last = span, number
-    if last:
-        yield last
+        last, before = found[-1] if found else (None, None)
+        both = _sum_of_units(before, number) if before else None
+        if last and both and not text[last.end : span.start].strip():
+            found[-1] = Span(last.start, span.end), both
+        else:
+            found.append((span, number))
+    return found
 
 
 def _sum_of_units(number: Number, behind: Number) -> Number | None:

@@ -87,7 +87,9 @@ def passage_of(span: Span, text: str) -> Passage:
     line, above = text[start : around.end] + rest, text[:start].split("\n")[-2::-1]
     said, lead, beside = around.slice(text), "", list[str]()
     if is_row(line):
-        rows = [list(takewhile(_has_cells, lines[:_MAX_LINES])) for lines in (above, below)]
+        rows = [
+            list(takewhile(lambda row: "|" in row, lines[:_MAX_LINES])) for lines in (above, below)
+        ]
         said, lead = line, rows[0].pop() if rows[0] else ""
         beside = [*rows[0], *rows[1]]
     elif item := _ITEM.match(line):
@@ -100,10 +102,6 @@ def passage_of(span: Span, text: str) -> Passage:
     heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
     near = "" if lead or beside else _paragraph(text, around)
     return Passage(heading, said, lead, tuple(beside), near)
-
-
-def _has_cells(line: str) -> bool:
-    return "|" in line
 
 
 _REACH = 600  # characters of a paragraph on each side of a sentence

@@ -192,16 +192,9 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
+        """The words of claim and source, as written."""
         in_claim = " ".join(word.whole for word in self.in_claim)
         return in_claim, " ".join(word.whole for word in self.in_source)
-
-
-@dataclass(frozen=True, slots=True)
-class Substitution:
-    """Words of a claim, as written, and the words of its source in their place."""
-
-    in_claim: str
-    in_source: str
 
 
 def changes_of(claim: Reading, source: Reading) -> Iterator[Change]:

@@ -81,9 +81,6 @@ class ClaimsReply(ModelReply, frozen=True):
     )
 
 
-_OMISSIONS = "omissions"
-
-
 class SearchQAReply(ClaimsReply, frozen=True):
     """A reply about sentences and the whole answer."""
 
@@ -117,4 +114,4 @@ class SearchQAReply(ClaimsReply, frozen=True):
     @property
     def tells_omissions(self) -> bool:
         """Whether its list of omissions was readable; otherwise completeness is unknown."""
-        return bool(self.omissions) or _OMISSIONS not in self.unread_fields
+        return bool(self.omissions) or "omissions" not in self.unread_fields

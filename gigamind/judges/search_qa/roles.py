@@ -15,7 +15,7 @@ from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ReportedRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Role
+from gigamind.judges.search_qa.segments.claims import Piece, Role
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,
@@ -67,7 +67,7 @@ _SET_PHRASES = re.compile(r"\bfeel free\b", re.IGNORECASE)
 class Roles:
     """The roles that the sentences of one answer may have, given its question and notes."""
 
-    def __init__(self, question: str, notes: Sequence[Source], claims: Sequence[Claim]) -> None:
+    def __init__(self, question: str, notes: Sequence[Source], claims: Sequence[Piece]) -> None:
         self._claims = claims
         self._is_open = bool(_OPEN.search(question))
         self._question = stems(question)
@@ -79,22 +79,21 @@ class Roles:
         sentences_of = ((note.text, span) for note in notes for span in sentences(note.text))
         self._said = [stems(span.slice(text)) - known for text, span in sentences_of]
 
-    def by_form(self, claim: Claim) -> ReportedRole:
+    def by_form(self, claim: Piece) -> ReportedRole:
         """Return the role of a sentence by its form and words alone: a claim, unless all of it fits another role."""
         for role in _BY_FORM:
             if self.veto(claim, role) is None:
                 return role
         return "claim"
 
-    def veto(self, claim: Claim, role: Role) -> Veto | None:
+    def veto(self, claim: Piece, role: Role) -> Veto | None:
         """Return why a sentence is a claim although the model reports another role; None if it is no claim."""
-        piece = claim.piece
         if not self._has_form(claim, role):
             return "form"
         # The note that an abstention cites may show that something is missing.
-        if piece.cited and role not in {"source", "abstention"}:
+        if claim.cited and role not in {"source", "abstention"}:
             return "citation"
-        text = _SET_PHRASES.sub(" ", without_note_names(piece.text))
+        text = _SET_PHRASES.sub(" ", without_note_names(claim.text))
         if new_numbers(text, self._numbers_of_titles if role == "source" else self._numbers):
             return "number"
         if role == "abstention":
@@ -131,7 +130,7 @@ class Roles:
         retold = (len(one & said) >= max(_FEWEST_RETOLD, _RETOLD * len(one)) for one in self._said)
         return "word_of_a_note" if len(said & self._notes) > _MOST_NAMED or any(retold) else None
 
-    def _veto_of_words(self, claim: Claim, role: Role, text: str) -> Veto | None:
+    def _veto_of_words(self, claim: Piece, role: Role, text: str) -> Veto | None:
         if role in _OVER_OTHERS and NEGATION.search(text.casefold()):
             return "states"
         left = self._beyond(text, role, claim)
@@ -140,32 +139,31 @@ class Roles:
         alone = role == "courtesy" and COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
         return "form" if alone else None
 
-    def _has_form(self, claim: Claim, role: Role) -> bool:
-        piece = claim.piece
-        if piece.shape in {"row", "code"}:
+    def _has_form(self, claim: Piece, role: Role) -> bool:
+        if claim.shape in {"row", "code"}:
             return False
         match role:
             case "heading":
-                return piece.shape == "heading"
+                return claim.shape == "heading"
             case "question":
-                return bool(_ASKS.search(piece.text[-_END:]))
+                return bool(_ASKS.search(claim.text[-_END:]))
             case "lead_in":
                 # It introduces what follows: by a word for it, or by a colon after "include" and the like.
-                words, last = stems(piece.text), _LAST_WORD.search(piece.text.rstrip("*_ ")[-_END:])
+                words, last = stems(claim.text), _LAST_WORD.search(claim.text.rstrip("*_ ")[-_END:])
                 is_grammar = last is not None and stem(last[1].casefold()) in GRAMMAR
                 by_word = not words.isdisjoint(POINTING | TELLING if last else POINTING)
                 return (is_grammar or by_word) and claim.id < self._claims[-1].id
             case _:
                 return True
 
-    def _beyond(self, text: str, role: Role, claim: Claim) -> frozenset[str]:
+    def _beyond(self, text: str, role: Role, claim: Piece) -> frozenset[str]:
         if role == "source":
             return stems(text) - OF_SOURCES - self._titles
         allowed = OF_ITSELF | POLITE
         if role != "courtesy":
             allowed |= self._question | ASKED_FOR
         if role in _OVER_OTHERS:
-            later = (other.piece.text for other in self._claims if other.id > claim.id)
+            later = (other.text for other in self._claims if other.id > claim.id)
             allowed |= self._titles | stems(" ".join(later))
         return stems(text) - allowed
 

@@ -183,7 +183,7 @@ class SecondLook:
 
     def planned(self, rows: Sequence[Statement]) -> PlannedCall:
         return PlannedCall(
-            counted(self.messages(rows), LooksReply.model_json_schema()),
+            counted(self.messages(rows), LooksReply),
             _LEAST_TOKENS * len(rows),
             _tokens_for(len(rows)),
             what=_("second check of doubtful claims in"),

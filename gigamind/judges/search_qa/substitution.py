@@ -14,7 +14,6 @@ from gigamind.judges.search_qa.passage import label_of
 from gigamind.judges.search_qa.reading import (
     Change,
     Reading,
-    Substitution,
     bounds_differ,
     is_content,
     is_other_word,
@@ -27,7 +26,7 @@ _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
 _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그리고"))
 
 
-def substitution(claim: Reading, source: Reading) -> Substitution | None:
+def substitution(claim: Reading, source: Reading) -> Change | None:
     """Return the first replaced word of an otherwise copied sentence; None if there is none."""
     gaps = list(_gaps(claim, source))
     equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
@@ -35,15 +34,14 @@ def substitution(claim: Reading, source: Reading) -> Substitution | None:
     lone = [gap for gap in gaps if gap.pair]
     turned = _exchanged(lone, claim)
     if len(turned) > 1:  # two words are swapped, regardless of other differences
-        first = next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned)
-        return Substitution(*first.texts)
+        return next(gap for gap in lone if key_of(gap.in_claim[0].text) in turned)
     # A word in Latin letters, in Korean usually a name, that replaces another.
     here, there = ({word.text for word in reading.words} for reading in (claim, source))
     for gap in gaps if claim.is_korean else ():
         new = (word.text for word in gap.in_claim if word.text not in there)
         old = (word.text for word in gap.in_source if word.text not in here)
         if any(map(_TERM.fullmatch, new)) and any(map(_TERM.fullmatch, old)):
-            return Substitution(*gap.texts)
+            return gap
     # All words but one are equal, however few: "담당자는 김민수입니다".
     alone = len(gaps) == 1 and len(claim.keys) == len(source.keys)
     is_same_sentence = claim.is_korean and alone and equal > 0
@@ -51,8 +49,7 @@ def substitution(claim: Reading, source: Reading) -> Substitution | None:
         return None
     exchanged = _exchanged(gaps, claim)
     replaced = (gap for gap in gaps if gap.in_claim and gap.in_source)
-    others = (gap for gap in replaced if _is_other(gap, claim, source, exchanged))
-    return next((Substitution(*gap.texts) for gap in others), None)
+    return next((gap for gap in replaced if _is_other(gap, claim, source, exchanged)), None)
 
 
 _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
@@ -127,10 +124,10 @@ _UNIT = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
 _HANGUL = re.compile("[가-힣]+")
 
 
-def substitution_of_row(
+def is_of_another_row(
     claim: Reading, own: str, beside: Sequence[str], known: Collection[str]
-) -> Substitution | None:
-    """Return what the claim has of another row or list item in place of the words of its own.
+) -> bool:
+    """Return whether the claim has words of another row or list item in place of the words of its own.
 
     Compares the labels first: a claim about "P1" may share all its other words with the row of "P2", or a value of it.
     """
@@ -142,21 +139,16 @@ def substitution_of_row(
             named = any(map(str.isalpha, other)) and _is_named(units, claim_units)
             ends = (at + len(units) for at in range(len(there)))
             if named and not any(units == there[end - len(units) : end] for end in ends):
-                return Substitution(other, label_of(own))
-    in_source = _without(Reading(own), claim.keys)
-    in_claim = _without(claim, known) if in_source else {}
-    others = {key for row in beside for key in Reading(row).content} if in_claim else ()
-    taken = next((word for key, word in in_claim.items() if key in others), "")
-    return Substitution(taken, next(iter(in_source.values()))) if taken else None
+                return True
+    new = _beyond(claim, known) if _beyond(Reading(own), claim.keys) else set[str]()
+    return bool(new) and any(not new.isdisjoint(Reading(row).content) for row in beside)
 
 
-def _without(reading: Reading, known: Collection[str]) -> dict[str, str]:
-    """The content words whose keys are not known, by these, but for numbers, which are compared apart."""
+def _beyond(reading: Reading, known: Collection[str]) -> set[str]:
+    """Return the content words that are not known, except numbers, which `numbers` compares."""
     words = zip(reading.words, reading.keys, strict=True)
     return {
-        key: word.text
-        for word, key in words
-        if is_content(key) and key not in known and not word.is_number
+        key for word, key in words if is_content(key) and key not in known and not word.is_number
     }
 
 

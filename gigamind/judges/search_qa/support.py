@@ -36,7 +36,7 @@ from gigamind.judges.search_qa.reading import (
     key_of,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.substitution import substitution, substitution_of_row
+from gigamind.judges.search_qa.substitution import is_of_another_row, substitution
 from gigamind.text import is_particle, sentences
 
 SAME_MATTER = 0.6
@@ -306,9 +306,9 @@ def support(
         }
         contradictions.extend(name for name, found in rules.items() if found)
     keys = {*source.keys, *context.keys, *Reading(question).keys}
-    replaced = substitution(claim, source)
-    if passage.is_terse and not replaced:
-        replaced = substitution_of_row(claim, passage.said, passage.beside, keys)
+    replaced = substitution(claim, source) or (
+        passage.is_terse and is_of_another_row(claim, passage.said, passage.beside, keys)
+    )
     refusals: dict[Refusal, object] = {
         "new_name": has_new_name(claim, around, note),
         "new_number": by_number == "new_number",

@@ -28,7 +28,7 @@ from gigamind.judges.search_qa.reply import (
 )
 from gigamind.judges.search_qa.roles import Veto, without_abstention
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Claim, Piece, Role
+from gigamind.judges.search_qa.segments.claims import Piece, Role
 from gigamind.judges.search_qa.substitution import substitution
 from gigamind.judges.search_qa.support import support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
@@ -71,13 +71,13 @@ class JudgedClaim:
         untold: it abstains, possibly in addition to a claim.
     """
 
-    claim: Claim
-    reported_verdict: ReportedVerdict | None
-    verdict: ClaimVerdict
-    note: int | None
-    evidence: Alignment | None
-    doubt: Doubt | None
-    new_numbers: tuple[str, ...]
+    claim: Piece
+    reported_verdict: ReportedVerdict | None = "not_found"
+    verdict: ClaimVerdict = "not_found"
+    note: int | None = None
+    evidence: Alignment | None = None
+    doubt: Doubt | None = None
+    new_numbers: tuple[str, ...] = ()
     stated: str = ""
     passage: Passage | None = None
     title: str = ""
@@ -111,7 +111,7 @@ class Verifier:
         self._rules = rules
 
     def judge(
-        self, claims: Sequence[Claim], findings: Sequence[ClaimFinding]
+        self, claims: Sequence[Piece], findings: Sequence[ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
         places = self.align([(finding.note, finding.quote) for finding in findings])
         alone = self.asked if len(claims) == 1 else None
@@ -136,17 +136,15 @@ class Verifier:
         return strongest(place, text, self._rules.min_quote_chars, statement=statement)
 
     def _judged(
-        self, claim: Claim, finding: ClaimFinding, place: Alignment, alone: Asked | None
+        self, claim: Piece, finding: ClaimFinding, place: Alignment, alone: Asked | None
     ) -> JudgedClaim:
         if finding.verdict == "not_found":
-            return JudgedClaim(claim, "not_found", "not_found", None, None, None, ())
-        text = claim.piece.text
+            return JudgedClaim(claim)
+        text = claim.text
         # A contradicting quote need not share words with the claim.
         supports = finding.verdict == "supported"
         place, doubt = self.proof(place, statement=text if supports else None)
-        judged = JudgedClaim(
-            claim, finding.verdict, finding.verdict, finding.note, place, doubt, ()
-        )
+        judged = JudgedClaim(claim, finding.verdict, finding.verdict, finding.note, place, doubt)
         if doubt is None and supports:
             stated = without_abstention(text, finding.abstention_quote)
             judged = self._compared_with_source(replace(judged, stated=stated), place, alone)
@@ -205,7 +203,7 @@ class Verifier:
             denied = not _DENYING.isdisjoint(found.contradictions)
             around = len(said - claim.content - row.content) >= _FEWEST_AROUND
             other = substitution(claim, Reading(place.text)) if around and not denied else None
-            if (denied and not missing) or (other and missing <= Reading(other.in_claim).content):
+            if (denied and not missing) or (other and missing <= Reading(other.texts[0]).content):
                 return True
         return False
 
@@ -269,7 +267,7 @@ def _refusal(claim: JudgedClaim) -> Doubt | None:
 
 
 def _is_doubtful(claim: JudgedClaim) -> bool:
-    return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
+    return claim.support is not None and claim.support.doubtful
 
 
 _FEWEST_COMPARED = 3  # content words of a claim; an answer with fewer is part of a sentence
@@ -337,7 +335,7 @@ def agreed(
 
 def _cited(row: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
     supported = (
-        claim.claim.piece.text
+        claim.claim.text
         for claim in claims
         if claim.verdict == "supported" and claim.note == row.note_index
     )

@@ -7,7 +7,7 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.i18n import Language
 from gigamind.llm.client import Asked, Message
-from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.fences import Source
 from gigamind.prompting.prompts import Prompt, as_json, load_prompt
 from gigamind.prompting.replies import ModelReply, Most
 
@@ -55,5 +55,4 @@ def answer_messages(
     prompt: Prompt, question: str, notes: list[Source], fence_key: bytes
 ) -> list[Message]:
     """Return the messages of the request."""
-    fenced = fence(notes, fence_key)
-    return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=as_json(question))
+    return prompt.with_notes(notes, fence_key, question=as_json(question))

@@ -63,5 +63,5 @@ def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCal
     if case.notes:
         prompt = load_answer_prompt(case.prompt_language)
         messages = answer_messages(prompt, case.question, list(case.sources), KEY)
-        request = counted(messages, AnswerReply.model_json_schema())
+        request = counted(messages, AnswerReply)
         yield PlannedCall(request, _MIN_ANSWER, prepared.options.answer_max_tokens)

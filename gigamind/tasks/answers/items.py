@@ -72,7 +72,7 @@ def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
 
 
 def _issue(judged: JudgedClaim) -> Message:
-    claim = judged.claim.piece.text
+    claim = judged.claim.text
     if judged.verdict == "contradicted":
         return _("“{claim}” — the notes contradict this claim.", claim=claim)
     if judged.verdict != "not_found":
@@ -90,7 +90,7 @@ def _issue(judged: JudgedClaim) -> Message:
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.EvaluatedClaim:
-    piece = judged.claim.piece
+    piece = judged.claim
     return schema.EvaluatedClaim.like(
         judged,
         **_place(judged, answer),
@@ -104,7 +104,7 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.Eva
 
 def _place(judged: JudgedClaim, answer: Utf16) -> dict[str, Any]:
     """Return the fields that all sentences share."""
-    piece = judged.claim.piece
+    piece = judged.claim
     start, end = answer.span_from_code_points(piece.span)
     return {
         "id": judged.claim.id,

@@ -31,7 +31,7 @@ def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
     """Return the labelled claims that the answer lacks."""
     if labels is None:
         return []
-    known = {comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
+    known = {comparable(claim.text) for claim in claims_of(pieces_of(answer))}
     return [claim.text for claim in labels.claims if comparable(claim.text) not in known]
 
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import get_args
 
 from gigamind.choices import FreeJudge
-from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration
 from gigamind.judges.spec import Chosen
-from gigamind.judges.threshold import Scored, ThresholdJudge, judge_by_threshold
 from gigamind.judges.unanswerable import (
+    CalibratedJudge,
     RuleJudge,
+    Scored,
+    ThresholdJudge,
     UnanswerableJudge,
+    judge_by_calibration,
+    judge_by_threshold,
     judge_path,
     load_question_judge,
 )

@@ -9,11 +9,11 @@ from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evidence.again import find_again
 from gigamind.i18n import Text, _
-from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.spec import Chosen, short_name
-from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable import (
+    CalibratedJudge,
     RuleJudge,
+    ThresholdJudge,
     UnanswerableJudge,
     judge_path,
     load_question_judge,

@@ -11,8 +11,7 @@ from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.calibrated import CalibratedJudge
-from gigamind.judges.threshold import ThresholdJudge
+from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
 from gigamind.metrics.aggregate import Measured, SliceSummary
 from gigamind.metrics.aggregate import summarise as aggregate
 from gigamind.metrics.answerability import confusion, near_misses

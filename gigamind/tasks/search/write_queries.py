@@ -25,7 +25,7 @@ from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.outcome import Failure
-from gigamind.prompting.fences import Source, fence
+from gigamind.prompting.fences import Source
 from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.prompting.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.spans import Span, Utf16
@@ -106,11 +106,10 @@ async def ask_about(
             chars=len(text),
             limit=MAX_CHARS,
         )
-    fenced = fence([Source(note.title, text)], key)
     return await model.ask(
-        prompt.render(
-            nonce=fenced.nonce,
-            notes=fenced.text,
+        prompt.with_notes(
+            [Source(note.title, text)],
+            key,
             answerable=str(limits.answerable),
             unanswerable=str(limits.unanswerable),
         ),

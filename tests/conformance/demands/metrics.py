@@ -3,7 +3,7 @@
 import numpy as np
 
 from demands.model import Departure, Equal, Field, Option, Section, Test, Written, row
-from gigamind.judges.threshold import judge_by_threshold
+from gigamind.judges.unanswerable import judge_by_threshold
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion, f1, far, precision, recall, share
 from gigamind.metrics.spans import Unplaced, matches

@@ -31,7 +31,7 @@ KEEP = "The hub keeps the events of thirty days in the inner memory."
 def test_a_word_in_the_place_of_another_is_found_in_a_copied_sentence(source, claim, ours, theirs):
     found = substitution(Reading(claim), Reading(source))
     assert found is not None
-    assert (found.in_claim, found.in_source) == (ours, theirs)
+    assert found.texts == (ours, theirs)
 
 
 @pytest.mark.each(

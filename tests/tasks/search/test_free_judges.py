@@ -7,7 +7,7 @@ import pytest
 from blocks import section
 
 from gigamind.errors import InputError
-from gigamind.judges.threshold import ThresholdJudge
+from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.judge_advice import advice

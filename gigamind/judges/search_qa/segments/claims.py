@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Literal
 
 from gigamind.evidence.normalize import composes_backwards
@@ -39,6 +40,7 @@ class Piece:
         text: composed, without list markers and citations; a table row with its column names.
         role: `claim` until a model reports another role; `other` without a word, or with only numbers of notes.
         cited: numbers of the notes that it names, from 1, in order, each once; not checked.
+        id: number of a sentence, from 1; 0 for `other`.
     """
 
     span: Span
@@ -46,9 +48,10 @@ class Piece:
     role: Role
     cited: tuple[int, ...]
     shape: Shape = "prose"
+    id: int = 0
 
 
-def piece(answer: str, span: Span, shape: Shape = "prose", text: str | None = None) -> Piece:
+def _piece(answer: str, span: Span, shape: Shape, text: str | None) -> Piece:
     """Return the piece of a span; `text` if it differs from the answer."""
     raw = span.slice(answer)
     shown = without_citations(raw) if text is None else text
@@ -59,21 +62,19 @@ def piece(answer: str, span: Span, shape: Shape = "prose", text: str | None = No
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A composed text; `origins` are the offsets in the original of each character and of the end; None if unmoved."""
+    """A composed text; `origins` are the offsets in the original of each character and of the end."""
 
     text: str
-    origins: Sequence[int] | None = None
+    origins: Sequence[int]
 
     def origin(self, span: Span) -> Span:
-        if self.origins is None:
-            return span
         return Span(self.origins[span.start], self.origins[span.end])
 
 
 def composed(text: str) -> Composed:
     """Compose a text character by character."""
     if unicodedata.is_normalized("NFC", text):
-        return Composed(text)
+        return Composed(text, range(len(text) + 1))
     parts: list[str] = []
     origins: list[int] = []
     starts = [0, *(at for at in range(1, len(text)) if not composes_backwards(text[at]))]
@@ -305,27 +306,20 @@ _GOES_ON = re.compile(
 _AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence of an answer, numbered from 1; a claim unless it gets another role."""
-
-    id: int
-    piece: Piece
-
-
-def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
-    """Return the sentences among the pieces of an answer, numbered in order, regardless of their roles."""
-    sentence_pieces = (sentence for sentence in pieces if sentence.role != "other")
-    return tuple(
-        Claim(number, sentence) for number, sentence in enumerate(sentence_pieces, start=1)
-    )
+def claims_of(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return the sentences among the pieces of an answer: each is a claim unless it gets another role."""
+    return tuple(piece for piece in pieces if piece.id)
 
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
     """Return the pieces of an answer in order; without overlap, they cover all but white space and markers."""
     whole = composed(answer)
     pieces = (part for line in lines_of(whole.text) for part in _pieces_of_line(whole.text, line))
-    return tuple(replace(part, span=whole.origin(part.span)) for part in pieces)
+    numbers = count(1)
+    return tuple(
+        replace(part, span=whole.origin(part.span), id=next(numbers) if part.role != "other" else 0)
+        for part in pieces
+    )
 
 
 def comparable(text: str) -> str:
@@ -335,15 +329,10 @@ def comparable(text: str) -> str:
 
 
 def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
-    if line.shape == "code":
-        yield piece(answer, line.span, line.shape, line.span.slice(answer).strip())
-    elif line.shape == "row":
-        yield piece(answer, line.span, line.shape, without_citations(line.text))
-    elif line.shape == "heading":
-        yield piece(answer, line.span, line.shape)
-    else:
-        for span in _sentences_in(answer, line.span):
-            yield piece(answer, span, line.shape)
+    texts = {"code": line.span.slice(answer).strip(), "row": without_citations(line.text)}
+    is_whole = line.shape in {"code", "row", "heading"}
+    for span in [line.span] if is_whole else _sentences_in(answer, line.span):
+        yield _piece(answer, span, line.shape, texts.get(line.shape))
 
 
 def _sentences_in(answer: str, span: Span) -> list[Span]:

@@ -84,7 +84,7 @@ def test_a_citation_stays_with_the_sentence_it_follows(answer, cited):
 
 def test_sentences_are_numbered_from_one_and_lines_that_only_name_notes_are_not():
     claims = claims_of(pieces_of("# 휴가\n출처: 노트 1\n연차는 15일이다. 궁금한가요?"))
-    assert [(claim.id, claim.piece.text) for claim in claims] == [
+    assert [(claim.id, claim.text) for claim in claims] == [
         (1, "휴가"),
         (2, "연차는 15일이다."),
         (3, "궁금한가요?"),
