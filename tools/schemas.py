@@ -118,8 +118,16 @@ OUTPUTS: Mapping[str, str] = {
         (
             *("eval generate-links", "eval generate-queries", "dataset label"),
             *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
-            "import table",
-            *("import deepeval", "export trec", "export csv", "export ragas", "init", "gate waive"),
+            *("import table", "import otel", "export langfuse", "export mlflow", "export otel"),
+            *(
+                "export phoenix",
+                "import deepeval",
+                "export trec",
+                "export csv",
+                "export ragas",
+                "init",
+                "gate waive",
+            ),
         ),
         "output/written",
     ),
