@@ -10,7 +10,9 @@ import sys
 import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +36,14 @@ class ConfigReport(BaseModel, extra="forbid", frozen=True):
 
     file: str
     options: tuple[str, ...]
+
+
+def require(package: str) -> None:
+    """Raise ModuleNotFoundError if a package of an extra is not installed; does not import it."""
+    with suppress(ValueError):  # sys.modules has None for it
+        if find_spec(package):
+            return
+    raise ModuleNotFoundError(package, name=package)
 
 
 def imported(module: str, attribute: str) -> object:

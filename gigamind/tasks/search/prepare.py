@@ -18,6 +18,7 @@ from gigamind.judges.unanswerable import (
     judge_path,
     load_question_judge,
 )
+from gigamind.loading import require
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SystemReport
@@ -100,6 +101,7 @@ def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
 
 
 def _check_model(options: SearchEvalOptions, *, has_panel: bool) -> tuple[Text, ...]:
+    require("litellm")
     if has_panel is (options.model is None):
         return ()
     if not has_panel:
