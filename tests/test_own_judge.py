@@ -249,6 +249,22 @@ def test_a_judge_that_calls_exit_gives_no_verdict_and_ends_no_process(gigamind, 
     asked = "eval answers --dataset answers.jsonl --notes vault --judge leaving:Leaving --model openai/m"
     said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
     assert "SystemExit: 0" in said
+    assert "Traceback" not in said
+
+
+def test_a_judge_that_fails_is_told_in_a_line_with_the_question(gigamind, fake, team):
+    (team / "failing.py").write_text(
+        "from examples.own_judge.directness import Directness\n"
+        "class Failing(Directness):\n"
+        "    def verdict(self, case, reply):\n"
+        "        return {}['missing']\n",
+        "utf-8",
+    )
+    answered(fake, [True] * 12)
+    asked = "eval answers --dataset answers.jsonl --notes vault --judge failing:Failing --model openai/m"
+    said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
+    assert "KeyError: 'missing'" in said
+    assert "Traceback" not in said
 
 
 def test_an_installed_metric_that_fails_is_told_in_a_line(monkeypatch):

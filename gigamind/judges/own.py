@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from gigamind.choices import PromptLanguage
+from gigamind.errors import OWN_FAULTS, EvaluationError, GigamindError, fault_of
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
 from gigamind.i18n import Language, _
@@ -118,11 +119,24 @@ class OwnJudge(Judge[AnswerCase, None]):
             return await self._free_verdict(case, asking, mark)
         messages = self._messages(case, asking.fence_key)
         reply = await asking.ask(messages, self.reply, fingerprint=mark)
-        return replace(self.verdict(case, reply), flags=case.flagged)
+        return replace(self._checked_verdict(case, reply), flags=case.flagged)
+
+    def _checked_verdict(self, case: AnswerCase, reply: Any) -> Verdict[None]:  # noqa: ANN401  of the class `reply`
+        try:
+            return self.verdict(case, reply)
+        except GigamindError:
+            raise
+        except OWN_FAULTS as error:  # user code may raise anything
+            raise EvaluationError(
+                "The judge {kind} failed at the question {question!r}: {fault}",
+                kind=self.kind,
+                question=case.question,
+                fault=fault_of(error),
+            ) from error
 
     async def _free_verdict(self, case: AnswerCase, asking: Asking, mark: str) -> Verdict[None]:
         async def make() -> Mapping[str, Any]:
-            return asdict(replace(self.verdict(case, None), flags={}, errors=()))
+            return asdict(replace(self._checked_verdict(case, None), flags={}, errors=()))
 
         record = await asking.stored({"judge": mark, "case": asdict(case)}, make)
         proof = tuple(Proof(**own) for own in record["proof"])

@@ -24,11 +24,10 @@ from gigamind.errors import (
     OtherRunError,
     Outcome,
     UnwrittenError,
-    fault_of,
     reason_of,
     text_of,
 )
-from gigamind.i18n import Message, Text, _, from_json
+from gigamind.i18n import Message, Text, from_json
 
 _NEWLINE = b"\n"
 
@@ -365,10 +364,6 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ended(outcome_of(code), code, error.message)
-    # A user-supplied judge may call it, which would end the run, perhaps with exit code 0.
-    except SystemExit as error:
-        problem = _("the code of the judge called sys.exit ({reason})", reason=fault_of(error))
-        return ended("error", type(error).__name__, problem)
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)
