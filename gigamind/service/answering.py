@@ -21,6 +21,7 @@ _MAX_ANSWERS = 500  # kept for feedback and `why`
 _BUFFERED = 32  # chunks between a model and a client
 _OFF = "off"
 _HASH_BITS = 64
+_MAIN = ("correctness", "utility", "confidence", "source_coverage", "grounding_issues", "summary")
 
 
 class Event(NamedTuple):
@@ -115,7 +116,11 @@ class Answering:
         yield DONE
         judged = answered.judged = Judged(None, None, {})
         async for name, value in self._judged(answered, judged):
-            yield _event(name, value)
+            if name == "qa_evaluation" and value:
+                main = {key: value[key] for key in _MAIN}
+                yield _event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
+            else:
+                yield _event(name, value)
 
     async def _pieces(self, answered: Answered) -> AsyncIterator[str]:
         queue: asyncio.Queue[str | None] = asyncio.Queue(_BUFFERED)

@@ -326,11 +326,11 @@ def _add_asking(
         "/api/ai/answers/{answer_id}", tags=["asking"], responses={404: {"description": "unknown"}}
     )
     async def state(answer_id: str, request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """Return whether an answer is judged, and why it has no evaluation."""
-        answered = _known(_answering(request), answer_id)
-        judged = answered.judged
+        """Return whether an answer is judged, its whole evaluation, and why it has none."""
+        judged = _known(_answering(request), answer_id).judged
         state, why = ("done", judged.why or None) if judged else ("running", None)
-        return {"answer_id": answer_id, "state": state, "why": why}
+        evaluation = judged.evaluation if judged else None
+        return {"answer_id": answer_id, "state": state, "why": why, "evaluation": evaluation}
 
 
 def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:

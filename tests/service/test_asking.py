@@ -25,7 +25,8 @@ ORDER = ["metadata", "chunk", "[DONE]", "quality", "qa_evaluation"]
 
 
 def test_a_search_answer_streams_in_the_order_of_the_seed_and_is_evaluated(serve):
-    found = serve("chat;piece=5").stream(QUESTION, options={"mode": "search"})
+    service = serve("chat;piece=5")
+    found = service.stream(QUESTION, options={"mode": "search"})
     assert names(found) == ORDER
     metadata = found[0][1]
     note = metadata["matched_notes"][0]
@@ -39,13 +40,21 @@ def test_a_search_answer_streams_in_the_order_of_the_seed_and_is_evaluated(serve
     assert evaluation["correctness"] == 1.0
     assert evaluation["source_coverage"][0]["cited"] is True
     assert evaluation["source_coverage"][0]["note_id"] == "휴가.md"
-    evidence = evaluation["claims"][0]["evidence"]
-    assert evidence["status"] == "aligned"
+    assert set(evaluation) == {
+        *("correctness", "utility", "confidence", "source_coverage", "grounding_issues", "summary"),
+        "details",
+    }
+    whole = service.get(f"/{evaluation['details']}")[1]["evaluation"]
+    assert {name: whole[name] for name in evaluation if name != "details"} == {
+        name: value for name, value in evaluation.items() if name != "details"
+    }
+    assert whole["claims"][0]["evidence"]["status"] == "aligned"
 
 
 def test_a_quote_stands_in_the_note_at_its_offsets(serve):
     service = serve()
-    evaluation = service.stream(QUESTION)[-1][1]
+    details = service.stream(QUESTION)[-1][1]["details"]
+    evaluation = service.get(f"/{details}")[1]["evaluation"]
     claim, use = evaluation["claims"][0], evaluation["source_coverage"][0]
     _, note = service.get("/api/notes/%ED%9C%B4%EA%B0%80.md")
     shift, evidence = use["utf16_shift"], claim["evidence"]

@@ -105,7 +105,9 @@ def test_feedback_becomes_labels_and_rows_that_evaluations_read(serve, tmp_path)
 
     service = serve(feedback=tmp_path / "said")
     found = service.stream("연차는 며칠?")
-    answer_id, claim = found[0][1]["answer_id"], found[-1][1]["claims"][0]["id"]
+    answer_id = found[0][1]["answer_id"]
+    evaluation = service.get(f"/{found[-1][1]['details']}")[1]["evaluation"]
+    claim = evaluation["claims"][0]["id"]
     assert service.post("/api/feedback", {"answer_id": answer_id, "good": True})[0] == 204
     wrong = {"answer_id": answer_id, "kind": "claim", "claim_id": claim, "good": False}
     assert service.post("/api/feedback", wrong)[0] == 204

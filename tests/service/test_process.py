@@ -119,7 +119,7 @@ def test_the_fake_server_in_another_process_quotes_a_note_or_abstains(tmp_path):
         assert dict(found[:1])["metadata"]["scripted"] is True
     assert fact.rstrip(".") in text_of(answered)
     evaluation = dict(answered)["qa_evaluation"]
-    assert (evaluation["abstains"], evaluation["correctness"]) == (False, 1.0)
+    assert (evaluation["confidence"], evaluation["correctness"]) == ("high", 1.0)
     assert text_of(abstained) == NO_NOTES["en"]
 
 

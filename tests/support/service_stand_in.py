@@ -275,7 +275,8 @@ class StandIn:
     async def _why(self, request: web.Request) -> web.Response:
         answer_id = request.match_info["id"]
         scene = self.scenes[self.asked[int(answer_id)]["content"]]
-        return web.json_response({"answer_id": answer_id, "state": "done", "why": scene.why})
+        told = {"state": "done", "why": scene.why, "evaluation": scene.evaluation}
+        return web.json_response({"answer_id": answer_id, **told})
 
     async def _record(self, request: web.Request) -> web.Response:
         if not self.feedback:
@@ -326,7 +327,8 @@ class StandIn:
         await send(None, "[DONE]")
         await self._wait(response, "evaluation", scene)
         await send("quality", scene.quality)
-        await send("qa_evaluation", scene.evaluation)
+        details = {"details": f"api/ai/answers/{about['answer_id']}"}
+        await send("qa_evaluation", scene.evaluation and details)
 
     async def _wait(self, response: web.StreamResponse, place: str, scene: Scene) -> None:
         """Heartbeats until the test goes on; who has left is noticed by them."""

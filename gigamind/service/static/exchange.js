@@ -90,8 +90,8 @@ export class Exchange {
     } else if (event === "error") this.fail(JSON.parse(data));
     else if (event === "quality") this.show({ quality: JSON.parse(data) });
     else if (event === "qa_evaluation") {
-      const evaluation = JSON.parse(data);
-      this.show({ evaluation: evaluation && inNotes(evaluation) });
+      const { details } = JSON.parse(data) ?? {};
+      this.details = details && read(details).then(({ evaluation }) => this.show({ evaluation: inNotes(evaluation) }));
     }
   }
 
@@ -203,6 +203,7 @@ export class Exchange {
   /** After the stream: show why there is no evaluation, and offer feedback. */
   async assess() {
     if (this.answerId === null) return;
+    await Promise.resolve(this.details).catch(() => null); // told below as missing
     const lacks = { quality: this.quality ?? null, qa_evaluation: this.evaluation ?? null };
     if (this.view.config.quality_gate && this.state === "done" && Object.values(lacks).includes(null)) {
       const reasons = await read(`api/ai/answers/${encodeURIComponent(this.answerId)}`).then((known) => known.why ?? {}, (error) => error);
