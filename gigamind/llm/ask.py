@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from gigamind.errors import GigamindError, InputError, LlmError
-from gigamind.i18n import _
+from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.client import Answer, Client, Message, Request, sent_schema
@@ -163,6 +163,7 @@ class Conversation:
     fields: frozenset[str] = frozenset()  # of the reply
     on_text: Callable[[str], Awaitable[None]] | None = None
     _longer: bool = False
+    _answer: Answer | None = None  # the last one
 
     async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return a completion in OpenAI's form; a truncated answer is requested again, with twice the tokens."""
@@ -225,13 +226,15 @@ class Conversation:
                 max_retries=settings.reasks,
             )
         except InstructorRetryException as error:
-            raise _reason(error) from None  # the exception chain contains the whole conversation
+            # The exception chain contains the whole conversation.
+            raise _reason(error, self._answer) from None
         self.sender.close_row(self.call, "ok")
         return response
 
     async def _send(self, messages: tuple[Message, ...], form: Mapping[str, Any] | None) -> Answer:
         request = Request(messages, form, dict(self.parameters), on_text=self.on_text)
-        return await self.sender.send(request, self.call)
+        self._answer = await self.sender.send(request, self.call)
+        return self._answer
 
     def _completion(self, answer: Answer, form: Mapping[str, Any]) -> Any:  # noqa: ANN401
         from openai.types.chat import ChatCompletion
@@ -290,21 +293,31 @@ def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
     return model
 
 
-def _reason(error: BaseException) -> BaseException:
-    """Return the cause of instructor's error: an error of ours, the validation problem without the answer, or a bug."""
+def _reason(error: BaseException, answer: Answer | None) -> BaseException:
+    """Return the cause: an error of ours, the problem and the shape of the answer, but never its text, or a bug."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
         if isinstance(cause, GigamindError):
             return cause
         if isinstance(cause, ValidationError):
-            reason = scrub(first_problem(cause))
-            text = _("the model's reply is invalid: {reason}", reason=reason)
-            return LlmError(text, "invalid_output")
+            return _unusable(_("the model's reply is invalid"), first_problem(cause), answer)
     if isinstance(cause, ValueError):  # raised by instructor for an answer without JSON
-        text = _("the model's reply cannot be read: {reason}", reason=scrub(str(cause)))
-        return LlmError(text, "invalid_output")
+        return _unusable(_("the model's reply cannot be read"), str(cause), answer)
     return cause
+
+
+def _unusable(problem: Text, reason: str, answer: Answer | None) -> LlmError:
+    text = _("{problem}: {reason}", problem=problem, reason=scrub(reason))
+    if answer:
+        text = _(
+            "{problem} (finish reason {finish}, {n:,} characters, from {model})",
+            problem=text,
+            finish=answer.finish,
+            n=len(answer.text or ""),
+            model=answer.model or _("an unnamed model"),
+        )
+    return LlmError(text, "invalid_output")
 
 
 class LanguageModel:
