@@ -20,7 +20,7 @@ from gigamind.records.folder import served_at
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
-from gigamind.reports.verdict import release_verdict
+from gigamind.reports.verdict import release_verdict, state_of
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -95,18 +95,21 @@ def tag_run(options: EvalOptions) -> None:
 _LAST_RUN = "\n\n---\n\n"
 
 
-def show_end(verdict: Text, sentence: str | None) -> None:
+def show_end(state: Any, verdict: Text) -> None:  # noqa: ANN401  Prefect's State
     """Name the flow run after its deployment and verdict, and add both to the deployment's description.
 
-    Without a deployment, the run keeps its name. A failure is logged as a warning.
+    A run without a verdict changes the description only if a schedule started it: a failed trial is no news. Without a
+    deployment, the run keeps its name. A failure is logged as a warning.
     """
-    name, word = deployment_name(), in_run_language(verdict)
+    name, word = deployment_name(), in_run_language(verdict or state.name)
 
     def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
         from prefect.client.schemas.actions import DeploymentUpdate
         from prefect.runtime import deployment
 
         client.update_flow_run(run.id, name=f"{name} · {word}")
+        if not verdict and not client.read_flow_run(run.id).auto_scheduled:
+            return
         found = client.read_deployment(cast("str", deployment.id))
         about = (found.description or "").partition(_LAST_RUN)[0]
         text = in_run_language(
@@ -114,7 +117,7 @@ def show_end(verdict: Text, sentence: str | None) -> None:
                 "Last run, {time} UTC: **{verdict}**. {sentence}",
                 time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
                 verdict=word,
-                sentence=sentence or "",
+                sentence=state.message or "",
             )
         )
         update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
@@ -198,7 +201,7 @@ def completed_name(verdict: Release) -> str:
     soft = [rule for rule in gate.rules if "soft" in rule.remarks]
     if worse or soft or gate.failed:
         return "RegressedSoft"
-    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(gate.verdict, "")
+    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(state_of(verdict), "")
 
 
 def publish_card(written: Mapping[str, Any]) -> None:

@@ -83,7 +83,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     set_run_language(options.language)
     tag_run(options)
     state, verdict = _ended(options, runner, gate=gate)
-    show_end(verdict or state.name, state.message)
+    show_end(state, verdict)
     return state
 
 
@@ -153,8 +153,7 @@ def _evaluated_in(
     from gigamind.tasks import KINDS
 
     if home and not options.compare:
-        compare = last_reference(options, home, KINDS)
-        options = options.model_copy(update={"compare": compare})
+        options = options.informed_by(last_reference(options, home, KINDS))
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
         return out, _evaluated(options, out, started, pool)
