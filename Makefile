@@ -190,7 +190,7 @@ deploy: $(READY)
 	@$(PROFILE) $(CHECK) server && GIGAMIND_COMMIT="$$($(COMMIT))" exec $(BIN)/python deployments/deploy.py
 
 run: $(READY)
-	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
+	@$(PROFILE) exec $(CHECK) run '$(DEPLOYMENT)'
 
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet

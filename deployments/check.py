@@ -3,21 +3,43 @@
 reports HOST PORT  the reports of runs can be served there
 server             a server answers and accepts the credentials
 worker POOL TYPE   results can be stored, and an existing work pool takes workers of that type
-deployment NAME    the deployment exists, and a worker polls its work pool
+run NAME           the deployment exists, and a worker polls its work pool; then runs it, and prints how it ended
 
-A failed check prints one line and ends with exit code 3.
+A failed check prints one line and ends with exit code 3, a failed run with exit code 1.
 """
 
+import asyncio
 import sys
+from typing import TYPE_CHECKING, cast
 
 from gigamind.errors import ServerError
 from gigamind.i18n import _, language_of, translator
 from gigamind.publish import server
 
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import FlowRun, State
+
+
+def run(name: str) -> None:
+    """Run a deployment and print how it ended, with its reason."""
+    server.check_deployment(name)
+    from prefect.deployments import run_deployment
+    from prefect.flow_runs import wait_for_flow_run
+    from prefect.settings import get_current_settings
+
+    started = cast("FlowRun", run_deployment(name, timeout=0, as_subflow=False))
+    print(f"{get_current_settings().ui_url}/runs/flow-run/{started.id}", flush=True)
+    ended = asyncio.run(wait_for_flow_run(started.id, timeout=None))
+    state = cast("State", ended.state)
+    print(f"{ended.name}: {state.name}. {state.message or ''}")
+    if not state.is_completed():
+        sys.exit(1)
+
+
 CHECKS = {
     "reports": server.check_reports_port,
     "worker": server.check_worker_can_start,
-    "deployment": server.check_deployment,
+    "run": run,
 }
 
 
