@@ -1,6 +1,5 @@
 """End states of flow runs, named like the exit codes, with one sentence and at most one of our errors."""
 
-import logging
 import re
 import signal
 import threading
@@ -60,12 +59,9 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
     from prefect.states import Failed
 
     default = next((name for kind, name in ENDS if isinstance(error, kind)), "EvaluationFailed")
-    return Failed(name=name or default, message=_end_of(error), data=error)
-
-
-def _end_of(error: GigamindError) -> str:
     message = in_form_words(in_run_language(error.message))
-    return in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
+    text = in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
+    return Failed(name=name or default, message=text, data=error)
 
 
 _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")
@@ -74,35 +70,6 @@ _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")
 def in_form_words(text: str) -> str:
     """Return a text with options named as fields of the form, except in commands: --min-score is min_score."""
     return _OPTION.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
-
-
-class _ExpectedEnd(logging.Filter):
-    """Logs an expected end in one line; Prefect logs every Failed state as a crash with a traceback."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._logged: frozenset[str] = frozenset()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, GigamindError):
-            message = in_run_language(error.message)
-            self._logged = frozenset((str(error), message, in_form_words(message)))
-            record.msg, record.args = _end_of(error), ()
-            record.exc_info = record.exc_text = None
-        line = record.getMessage()
-        # Prefect logs the repr of a state, which writes a line break as two characters.
-        repeated = any(message in line or repr(message)[1:-1] in line for message in self._logged)
-        if repeated and record.levelno > logging.WARNING:
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
-        return True
-
-
-_EXPECTED = _ExpectedEnd()
-# On the page of a run and on the worker's terminal.
-_LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
-for _name in _LOGGERS:  # installed by importing this module
-    logging.getLogger(_name).addFilter(_EXPECTED)
 
 
 _own_sigterm = ContextVar[Any]("own_sigterm", default=None)

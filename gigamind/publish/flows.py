@@ -103,7 +103,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
             if options.dry_run:
                 checked = in_run_language(STEPS.check_input(options))
                 return Completed(name="Checked", message=checked), ""
-            with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
+            with with_own_sigterm(), Pool[Any](runner) if runner else nullcontext() as pool:
                 name = deployment_name()
                 home = (options.out or Path("eval", "out", name)) if name else None
                 with shared_state(options, home):
@@ -141,7 +141,7 @@ def _failed(refused: Refused, out: Path, headline: str) -> Any:  # noqa: ANN401 
 
 
 def _evaluated_in(
-    home: Path | None, options: EvalOptions, started: datetime, pool: Pool | None
+    home: Path | None, options: EvalOptions, started: datetime, pool: Pool[Any] | None
 ) -> tuple[Path, FlowResult]:
     """Evaluate, or resume the last interrupted run in `home` if it has the same settings; return folder and result.
 
@@ -194,7 +194,9 @@ def _with_advice(refused: Refused) -> Text:
     return joined((refused["message"], advice), ". ")
 
 
-def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
+def _evaluated(
+    options: EvalOptions, out: Path, started: datetime, pool: Pool[Any] | None
+) -> FlowResult:
     from prefect import tags
     from prefect.utilities.annotations import quote
 
@@ -206,7 +208,7 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
     run = str(uuid4()) if pool else ""
 
     prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
-    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
+    score = step("score", STEPS.run_batch, "score {first} to {end}")
 
     def run_batch(first: int, end: int) -> Batch:
         return score(options, first, end)
@@ -227,7 +229,7 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
 
 
 def _judged(
-    options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool | None, run: str
+    options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool[Any] | None, run: str
 ) -> Verdicts | None:
     from gigamind.publish import scaleout
     from gigamind.tasks.steps import STEPS

@@ -5,7 +5,7 @@ The flow's process builds the index first and combines the results, which are in
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,11 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
-from gigamind.evaluation.shards import (
-    Range,
-    Shard,
-    ShardEnd,
-    Shards,
-    shard_folders,
-    unfinished_folder,
-)
+from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, unfinished_folder
 from gigamind.i18n import _, translator
-from gigamind.llm.settings import DEFAULT_TIMEOUT_S
-from gigamind.publish.pool import Job, Pool
+from gigamind.publish.pool import Pool
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks.steps import STEPS
-
-_OPENING_S = 1800.0  # limit for opening a large vault, in addition to the first request
-_LONGEST_S = 3600.0  # limit for a request to a local server, whose timeout may grow
 
 
 def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
@@ -69,115 +58,31 @@ def for_workers(options: EvalOptions) -> EvalOptions:
     return options
 
 
-class _Scoring:
-    """The batches of a plan as jobs."""
-
-    def __init__(self, options: EvalOptions, plan: Plan, run: str) -> None:
-        self._options = options
-        self._run = run
-        self._waiting = deque(plan["batches"])
-        self._done: dict[int, Batch] = {}
-
-    @property
-    def batches(self) -> list[Batch]:
-        return [self._done[first] for first in sorted(self._done)]
-
-    def following(self) -> Job | None:
-        if not self._waiting:
-            return None
-        first, end = self._waiting.popleft()
-        parameters = {"options": self._options, "first": first, "end": end, "run": self._run}
-        return Job(f"score {first} to {end}", score_batch, parameters)
-
-    def ended(self, job: Job, result: Batch) -> None:
-        self._done[job.parameters["first"]] = result
-
-    def broke_off(self, job: Job, *, may_live: bool) -> None:
-        del may_live  # scoring costs nothing
-        self._waiting.append((job.parameters["first"], job.parameters["end"]))
-
-
-class _Judging:
-    """The shards of a run as jobs."""
-
-    def __init__(
-        self,
-        options: EvalOptions,
-        batches: Sequence[Batch],
-        out: Path,
-        run: str,
-        *,
-        shards: Shards,
-        progress: Callable[[int], None],
-    ) -> None:
-        self._progress = progress
-        self._options = options
-        self._results = [result for batch in batches for result in batch["results"]]
-        self._out = out.absolute()
-        self._run = run
-        self._shards = shards
-        self._silence_s = _OPENING_S + _longest_s(options)
-
-    def following(self) -> Job | None:
-        shard = self._shards.next()
-        if shard is None:
-            return None
-        begun = time.time()
-        return Job(
-            f"judge {shard.items.first} to {shard.items.end}",
-            judge_shard,
-            self.parameters(shard),
-            lambda: time.time() - self._last_sign(shard.items, begun) > self._silence_s,
-            _("Finished judgements are kept; resume with --resume {folder}", folder=self._out),
-        )
-
-    def parameters(self, shard: Shard) -> Mapping[str, Any]:
-        return {
-            "options": self._options,
-            "results": self._results[slice(*shard.items)],
-            "out": self._out,
-            "shard": shard,
-            "run": self._run,
-        }
-
-    def ended(self, job: Job, result: ShardEnd) -> None:
-        shard: Shard = job.parameters["shard"]
-        self._shards.ended(shard, result)
-        self._progress(shard.items.end - shard.items.first)
-
-    def broke_off(self, job: Job, *, may_live: bool) -> None:
-        self._shards.broke_off(job.parameters["shard"], may_live=may_live)
-
-    def _last_sign(self, items: Range, begun: float) -> float:
-        files = (
-            path
-            for folder in shard_folders(unfinished_folder(self._out), items)
-            for path in folder.iterdir()
-        )
-        return max([begun, *(path.stat().st_mtime for path in files)])
-
-
-def _longest_s(options: EvalOptions) -> float:
-    """Return the seconds without a sign while a shard waits for one request."""
-    if not isinstance(options, ModelRunOptions):
-        return 0.0
-    waits = _LONGEST_S if options.api_base else DEFAULT_TIMEOUT_S
-    return options.max_wait + (options.model_timeout_s or waits)
-
-
-def score(pool: Pool, options: EvalOptions, plan: Plan, run: str) -> tuple[list[Batch], bool]:
+def score(
+    pool: Pool[Range], options: EvalOptions, plan: Plan, run: str
+) -> tuple[list[Batch], bool]:
     """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
-    jobs = _Scoring(for_workers(options), plan, run)
+    waiting, done = deque(Range(*ends) for ends in plan["batches"]), dict[Range, Batch]()
+    options = for_workers(options)
+
+    def parameters(items: Range) -> Mapping[str, Any]:
+        return {"options": options, "first": items.first, "end": items.end, "run": run}
+
+    def following() -> tuple[str, Range] | None:
+        items = waiting.popleft() if waiting else None
+        return items and (f"score {items.first} to {items.end}", items)
+
+    interrupted = False
     try:
-        pool.run(jobs)
+        done.update(pool.run(score_batch, parameters, following=following, again=waiting.append))
     except KeyboardInterrupt:
-        pool.drain(jobs)
-        return jobs.batches, True
-    return jobs.batches, False
+        done.update(pool.drain())
+        interrupted = True
+    return [done[items] for items in sorted(done)], interrupted
 
 
 def judge(
-    pool: Pool,
+    pool: Pool[Shard],
     options: EvalOptions,
     batches: Sequence[Batch],
     out: Path,
@@ -189,26 +94,37 @@ def judge(
     if not isinstance(options, ModelRunOptions):
         raise TypeError(f"{type(options).__name__} uses no model")
     start = time.perf_counter()
-    folder = unfinished_folder(out)
+    folder, placed = unfinished_folder(out), for_workers(options)
+    results = [result for batch in batches for result in batch["results"]]
     ranges = STEPS.begin_shards(options, out, pool.places, run)
     shards = Shards(ranges, options, folder, pool.places)
-    ended, items = 0, sum(items.end - items.first for items in ranges)
+    ended, count = 0, sum(items.end - items.first for items in ranges)
+    advice = _("Finished judgements are kept; resume with --resume {folder}", folder=out.absolute())
 
-    def advance(count: int) -> None:
-        nonlocal ended
-        ended += count
-        progress.stage(_("Judging"), ended, items)
+    def parameters(shard: Shard) -> Mapping[str, Any]:
+        given = {"options": placed, "out": out.absolute(), "shard": shard, "run": run}
+        return {"results": results[slice(*shard.items)], **given}
 
-    jobs = _Judging(for_workers(options), batches, out, run, shards=shards, progress=advance)
+    def following() -> tuple[str, Shard] | None:
+        shard = shards.next()
+        return shard and (f"judge {shard.items.first} to {shard.items.end}", shard)
+
+    jobs = pool.run(
+        judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
+    )
     interrupted = False
     try:
         # Shards stop when this journal is closed or its process is killed.
         with Journal(folder / ITEMS_FILE):
-            pool.run(jobs)
+            for shard, end in jobs:
+                shards.ended(shard, end)
+                ended += shard.items.end - shard.items.first
+                progress.stage(_("Judging"), ended, count)
             for shard in shards.unasked():
-                judge_shard(**jobs.parameters(shard))
+                judge_shard(**parameters(shard))
     except KeyboardInterrupt:
-        pool.drain(jobs)
+        for _shard, _end in pool.drain():  # what they found is in the run's folder
+            pass
         interrupted = True
     runtime_ms = 1000 * (time.perf_counter() - start)
     return STEPS.gather_shards(
