@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import httpx
@@ -24,12 +25,18 @@ from gigamind.errors import ServerError
 from gigamind.publish.server import check_worker
 
 HERE = Path(__file__).parent
-POOL = "local"
+POOL = os.environ.setdefault("GIGAMIND_POOL", "local")  # or docker, kubernetes
+FLOWS = "/srv/gigamind"  # where the image has them
 PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
 # Marks automations from this folder; others are not touched.
 TAG = "gigamind"
 ATTEMPTS = 5
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return the content of a YAML file of this folder."""
+    return yaml.safe_load((HERE / name).read_text("utf-8"))
 
 
 class IncompleteError(Exception):
@@ -53,9 +60,21 @@ def make_pool(client: SyncPrefectClient) -> None:
     Whoever starts a run cannot change its command or environment. A run does not write to its worker's output,
     so it goes on when the worker ends.
     """
-    template = json.loads((HERE / "pool.json").read_text("utf-8"))
-    pool = WorkPoolCreate(name=POOL, type="process", base_job_template=template)
+    kind, folder = ("process", HERE) if POOL == "local" else (POOL, HERE / POOL)
+    template = json.loads((folder / "pool.json").read_text("utf-8"))
+    pool = WorkPoolCreate(name=POOL, type=kind, base_job_template=template)
     client.create_work_pool(pool, overwrite=True)
+
+
+def pull_steps() -> list[dict[str, Any]] | None:
+    """Return how a run gets its flows: from $GIGAMIND_GIT (URL#BRANCH), from the image, or None for this clone."""
+    if git := os.environ.get("GIGAMIND_GIT"):
+        repository, _hash, branch = git.partition("#")
+        given = {"repository": repository, "branch": branch or None}
+        return [{"prefect.deployments.steps.git_clone": given}]
+    if POOL == "local":
+        return None
+    return [{"prefect.deployments.steps.set_working_directory": {"directory": FLOWS}}]
 
 
 def deploy(client: SyncPrefectClient) -> None:
@@ -64,7 +83,10 @@ def deploy(client: SyncPrefectClient) -> None:
         paused = client.read_deployment_by_name(PROMOTE).paused
     except ObjectNotFound:
         paused = False
-    prefect("deploy", "--all", "--prefect-file", str(HERE / "prefect.yaml"))
+    with NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(read("prefect.yaml") | {"pull": pull_steps()}, file)
+        file.flush()
+        prefect("deploy", "--all", "--prefect-file", file.name)
     if paused:
         found = client.read_deployment_by_name(PROMOTE)
         client.pause_deployment(found.id)
@@ -99,7 +121,7 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
             return given | {"deployment_id": client.read_deployment_by_name(name).id}
         return given
 
-    listed = yaml.safe_load((HERE / "automations.yaml").read_text("utf-8"))["automations"]
+    listed = read("automations.yaml")["automations"]
     return [
         AutomationCore.model_validate(
             one | {"actions": [action(given) for given in one["actions"]], "tags": [TAG]}
@@ -130,7 +152,7 @@ def check(client: SyncPrefectClient, automations: list[AutomationCore]) -> str:
         IncompleteError: it lacks an automation, or has one twice.
         ObjectNotFound: it lacks a deployment.
     """
-    listed = yaml.safe_load((HERE / "prefect.yaml").read_text("utf-8"))["deployments"]
+    listed = read("prefect.yaml")["deployments"]
     deployments = [
         one["entrypoint"].split(":")[-1].replace("_", "-") + "/" + one["name"] for one in listed
     ]
