@@ -25,7 +25,13 @@ from pydantic_core import CoreSchema, core_schema
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
 from gigamind.evaluation.finish import FlowResult, Refused
-from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
+from gigamind.evaluation.options import (
+    OWN_SECTION,
+    SECTIONS,
+    EvalOptions,
+    ModelRunOptions,
+    validated,
+)
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.release import announcing_failure, last_reference
 from gigamind.evaluation.run import Batch, Verdicts
@@ -43,6 +49,7 @@ from gigamind.publish.artifacts import (
     show_end,
     tag_run,
     tags_of,
+    through_restart,
 )
 from gigamind.publish.ends import (
     ENDS,
@@ -87,6 +94,23 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     return state
 
 
+def _adjusted(options: EvalOptions) -> EvalOptions:
+    """Return options changed by the Prefect Variable of the deployment, such as search_nightly for search-nightly.
+
+    Raises:
+        InputError: its value is no mapping of options, or an option is wrong.
+    """
+    from prefect.variables import Variable
+
+    name = (deployment_name() or "").replace("-", "_")
+    given: Any = through_restart(lambda: Variable.get(name)) if name else None
+    if given is None:
+        return options
+    if not isinstance(given, dict):
+        raise InputError("The Prefect Variable {name} must be a JSON object of options.", name=name)
+    return validated(type(options), {**dict(options), **cast("dict[str, object]", flat(given))})
+
+
 def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any, Text]:
     """Run and publish an evaluation; return its end state and the word for its verdict, "" without one."""
     from prefect.states import Completed
@@ -96,6 +120,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
     started, keys = datetime.now(UTC), artifact_keys(options)
     try:
         with announcing_failure(options):
+            options = _adjusted(options)
             check_allowed(options)
             load_secrets()
             if gate and options.compare is None:
