@@ -24,8 +24,7 @@ from prefect import flow
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.run import Batch
-from gigamind.publish import scaleout
-from gigamind.publish.pool import Pool
+from gigamind.publish.pool import Pool, judge_shards, score_batches
 from gigamind.tasks import steps  # Dask takes the flow along by value, and a module by its name
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -54,11 +53,11 @@ def measure(options: SearchEvalOptions, repeat: int, folder: Path, *, scoring: b
     def scored(pool: Pool[Any], times: int = 1) -> list[Batch]:
         step = -(-count // _BATCHES)
         batches = [(first, min(first + step, count)) for first in range(0, count, step)] * times
-        return scaleout.score(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[0]
+        return score_batches(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[0]
 
     def judged(pool: Pool[Any]) -> None:
         out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-        verdicts = scaleout.judge(pool, options, batches, out, run=RUN, progress=Quiet())
+        verdicts = judge_shards(pool, options, batches, out, run=RUN, progress=Quiet())
         if any(result["outcome"] != "scored" for result in verdicts["results"]):
             raise RuntimeError("a query has no verdict")
 

@@ -43,17 +43,6 @@ class IncompleteError(Exception):
     """Says which automations the server has, if they are not those of the file."""
 
 
-def prefect(*command: str) -> None:
-    """Run a command of Prefect."""
-    subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def make_pool(client: SyncPrefectClient) -> None:
     """Create or update the work pool.
 
@@ -86,7 +75,9 @@ def deploy(client: SyncPrefectClient) -> None:
     with NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(read("prefect.yaml") | {"pull": pull_steps()}, file)
         file.flush()
-        prefect("deploy", "--all", "--prefect-file", file.name)
+        command = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", file.name]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        subprocess.run([sys.executable, "-m", *command], check=True, **output)
     if paused:
         found = client.read_deployment_by_name(PROMOTE)
         client.pause_deployment(found.id)

@@ -17,7 +17,7 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
-from gigamind.i18n import Language, Text, _, language_of, translator
+from gigamind.i18n import Language, Message, Text, _, language_of, translator
 
 _language = ContextVar[Language | None]("language", default=None)
 
@@ -62,6 +62,22 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
     message = in_form_words(in_run_language(error.message))
     text = in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
     return Failed(name=name or default, message=text, data=error)
+
+
+@contextmanager
+def only_logged(problem: str, **values: object) -> Generator[None]:
+    """Log an error inside the block as a warning: a failure to publish may not fail a run.
+
+    `problem` is a marked message with `reason`.
+    """
+    from prefect.logging import get_run_logger
+
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  of Prefect or the network
+        reason = f"{type(error).__name__}: {error}"
+        warning = Message(problem, {**values, "reason": reason})
+        get_run_logger().warning(in_run_language(warning))
 
 
 _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")

@@ -25,7 +25,6 @@ from gigamind.i18n import _
 from gigamind.prompting.fences import fence_key
 from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Pool
-from gigamind.publish.scaleout import score_batch
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
@@ -312,9 +311,12 @@ def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
     assert server.seen.total <= 50 + 4  # what was in flight is paid for twice
 
 
-def test_an_error_leaves_a_worker_without_what_led_to_it(options):
+def test_an_error_leaves_a_worker_without_what_led_to_it():
+    def call(number):
+        raise InputError("missing") from OSError(number)
+
     with pytest.raises(InputError) as raised:
-        score_batch(options(dataset="missing.jsonl"), 0, 1, "")
+        run_in_flow(call, 1)
     assert (raised.value.__cause__, raised.value.__context__) == (None, None)
 
 
