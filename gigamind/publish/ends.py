@@ -1,5 +1,6 @@
 """End states of flow runs, named like the exit codes, with one sentence and at most one of our errors."""
 
+import logging
 import re
 import signal
 import threading
@@ -86,6 +87,20 @@ _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")
 def in_form_words(text: str) -> str:
     """Return a text with options named as fields of the form, except in commands: --min-score is min_score."""
     return _OPTION.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
+
+
+def _log_expected(record: logging.LogRecord) -> bool:
+    """Log an error of ours in one line; Prefect's engine logs every flow that ends as Failed with a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, GigamindError):
+        record.msg, record.args = in_form_words(in_run_language(error.message)), ()
+    if error is None or isinstance(error, GigamindError):
+        record.exc_info = record.exc_text = None
+    return True
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
+    logging.getLogger(_name).addFilter(_log_expected)
 
 
 _own_sigterm = ContextVar[Any]("own_sigterm", default=None)

@@ -96,9 +96,9 @@ class Pool(Generic[Job]):
         while True:
             while not broken and len(self._running) < self.places and (found := following()):
                 self._start(*found, call, parameters(found[1]))
-            if not self._running and not broken:
-                return
             if not self._running:
+                if not broken:
+                    return
                 self.__exit__()
                 self.__enter__()
                 while broken:
@@ -110,15 +110,14 @@ class Pool(Generic[Job]):
                 yield job, future.result()
             except GigamindError:
                 raise
-            except (
-                Exception
-            ) as error:  # a bug, or no worker is left; each engine has its own errors
+            # A bug, or no worker is left: each engine has its own errors, and has tried again.
+            except Exception as error:
                 if name in broken_before or not isinstance(error, BrokenExecutor):
                     problem = _("{job} failed twice: {reason}", job=name, reason=repr(error))
                     told = joined((problem, advice), ". ") if advice else problem
                     raise EvaluationError(told) from error
-                broken_before.add(name)  # ends all jobs; nothing more can be submitted
-                broken[name] = job
+                broken_before.add(name)
+                broken[name] = job  # ends all jobs; nothing more can be submitted
 
     def drain(self) -> Iterator[tuple[Job, Any]]:
         """Wait for the running jobs and yield those with a result."""
@@ -160,9 +159,8 @@ def _task(name: str, call: Callable[..., Any], named: str, retries: int = 0) -> 
         try:
             return call(*given, **more)
         except GigamindError as error:
-            error.__cause__ = error.__context__ = (
-                None  # Dask sends them, and not all can be unpickled
-            )
+            # Dask sends what led to an error, and not all of it can be unpickled.
+            error.__cause__ = error.__context__ = None
             return failed(error)
 
     return task(
