@@ -14,6 +14,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
+from gigamind.datasets.write import write_text
 from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import read_batches
@@ -182,9 +183,7 @@ def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Ra
     pieces = min(items, max(processes, min(_SHARDS_EACH * processes, items // least)))
     ends = [items * piece // pieces for piece in range(pieces + 1)] if pieces else []
     ranges = [Range(first, end) for first, end in pairwise(ends)]
-    aside = cuts.with_name(f".{cuts.name}")
-    aside.write_text(json.dumps(ranges), "utf-8")
-    aside.replace(cuts)
+    write_text(cuts, json.dumps(ranges))
     return ranges
 
 

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,7 +40,7 @@ def prepare_flows() -> Callable[[], None]:
     A start takes ten to thirty seconds, in which the caller can do other work.
     """
     _set_up()
-    errors: list[Exception] = []
+    started = Future[None]()
 
     def start() -> None:
         try:
@@ -48,18 +49,12 @@ def prepare_flows() -> Callable[[], None]:
 
                 with get_client(sync_client=True):
                     pass
+            started.set_result(None)
         except Exception as error:  # noqa: BLE001  raised where the caller waits
-            errors.append(error)
+            started.set_exception(error)
 
-    thread = threading.Thread(target=start, daemon=True)
-    thread.start()
-
-    def wait() -> None:
-        thread.join()
-        if errors:
-            raise errors[0]
-
-    return wait
+    threading.Thread(target=start, daemon=True).start()
+    return started.result
 
 
 def _set_up() -> None:
