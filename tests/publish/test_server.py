@@ -89,6 +89,17 @@ def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
     assert f"http://127.0.0.1:{closed_port}/api" in line
 
 
+@pytest.mark.whole
+def test_a_temporary_server_that_is_too_slow_is_one_line(tmp_path: Path, configure: Configure):
+    configure(PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="1")
+    given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
+    command = [sys.executable, "-m", "gigamind", "eval", "search", *map(str, given), "--flow"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ended.returncode == 3
+    assert "Traceback" not in ended.stderr
+    assert "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS" in ended.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("target", ["worker", "deploy", "run"])
 def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: int, tmp_path: Path):
     ended = Stack(ROOT, tmp_path, closed_port, closed_port).make(target)
