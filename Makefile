@@ -175,22 +175,27 @@ server: $(READY)
 	  $(BIN)/python -m http.server --bind "$$PREFECT_SERVER_API_HOST" --directory "$$GIGAMIND_REPORTS" \
 	    "$$GIGAMIND_REPORTS_PORT" >/dev/null 2>&1 & reports=$$!; \
 	  $(BIN)/prefect server start & api=$$!; \
-	  trap 'kill $$api $$reports 2>/dev/null' EXIT INT TERM HUP; \
+	  $(CHECK) database 60 & watch=$$!; \
+	  trap 'kill $$api $$reports $$watch 2>/dev/null' EXIT INT TERM HUP; \
 	  echo "Reports of runs: $$GIGAMIND_REPORTS_URL"; \
 	  wait $$api; code=$$?; wait $$api; exit $$code
 
+# POOL=docker or POOL=kubernetes: deployments/README.md; GIT=URL#BRANCH: runs clone it.
+POOL ?= local
+KIND := $(if $(filter local,$(POOL)),process,$(POOL))
 worker: $(READY)
-	@$(PROFILE) $(CHECK) worker local process && exec $(BIN)/prefect worker start --pool local --type process
+	@$(PROFILE) $(CHECK) worker $(POOL) $(KIND) && exec $(BIN)/prefect worker start --pool $(POOL) --type $(KIND)
 
 # The commit of this clone, marked where files differ from it; what is no clone has the version of the package.
 COMMIT := git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null \
   || $(BIN)/python -c 'import gigamind.version; print(gigamind.version.__version__)'
 
 deploy: $(READY)
-	@$(PROFILE) $(CHECK) server && GIGAMIND_COMMIT="$$($(COMMIT))" exec $(BIN)/python deployments/deploy.py
+	@$(PROFILE) $(CHECK) server && GIGAMIND_COMMIT="$$($(COMMIT))" GIGAMIND_POOL=$(POOL) GIGAMIND_GIT='$(GIT)' \
+	  exec $(BIN)/python deployments/deploy.py
 
 run: $(READY)
-	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
+	@$(PROFILE) exec $(CHECK) run '$(DEPLOYMENT)'
 
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet

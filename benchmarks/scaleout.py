@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
@@ -23,8 +24,7 @@ from prefect import flow
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.run import Batch
-from gigamind.publish import scaleout
-from gigamind.publish.pool import Pool
+from gigamind.publish.pool import Pool, judge_shards, score_batches
 from gigamind.tasks import steps  # Dask takes the flow along by value, and a module by its name
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -50,14 +50,14 @@ def compared(name: str, works: dict[int, Callable[[], object]], repeat: int) -> 
 
 @flow(name="benchmark-scaleout", persist_result=False)
 def measure(options: SearchEvalOptions, repeat: int, folder: Path, *, scoring: bool) -> None:
-    def scored(pool: Pool, times: int = 1) -> list[Batch]:
+    def scored(pool: Pool[Any], times: int = 1) -> list[Batch]:
         step = -(-count // _BATCHES)
         batches = [(first, min(first + step, count)) for first in range(0, count, step)] * times
-        return scaleout.score(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[0]
+        return score_batches(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[0]
 
-    def judged(pool: Pool) -> None:
+    def judged(pool: Pool[Any]) -> None:
         out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-        verdicts = scaleout.judge(pool, options, batches, out, run=RUN, progress=Quiet())
+        verdicts = judge_shards(pool, options, batches, out, run=RUN, progress=Quiet())
         if any(result["outcome"] != "scored" for result in verdicts["results"]):
             raise RuntimeError("a query has no verdict")
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import httpx
@@ -25,8 +26,9 @@ from gigamind.errors import ServerError
 from gigamind.publish.server import check_worker
 
 HERE = Path(__file__).parent
-FILE = Path(sys.argv[1]) if sys.argv[1:] else HERE / "prefect.yaml"
-POOL = "local"
+FILE = Path(sys.argv[1]).absolute() if sys.argv[1:] else HERE / "prefect.yaml"
+POOL = os.environ.setdefault("GIGAMIND_POOL", "local")  # or docker, kubernetes
+FLOWS = "/srv/gigamind"  # where the image has them
 PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
 # Marks automations from this folder; others are not touched.
@@ -34,19 +36,13 @@ TAG = "gigamind"
 ATTEMPTS = 5
 
 
+def read(name: str | Path) -> dict[str, Any]:
+    """Return the content of a YAML file, by default of this folder."""
+    return yaml.safe_load((HERE / name).read_text("utf-8"))
+
+
 class IncompleteError(Exception):
     """Says which automations the server has, if they are not those of the file."""
-
-
-def prefect(*command: str) -> None:
-    """Run a command of Prefect."""
-    subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 def make_pool(client: SyncPrefectClient) -> None:
@@ -55,9 +51,21 @@ def make_pool(client: SyncPrefectClient) -> None:
     Whoever starts a run cannot change its command or environment. A run does not write to its worker's output,
     so it goes on when the worker ends.
     """
-    template = json.loads((HERE / "pool.json").read_text("utf-8"))
-    pool = WorkPoolCreate(name=POOL, type="process", base_job_template=template)
+    kind, folder = ("process", HERE) if POOL == "local" else (POOL, HERE / POOL)
+    template = json.loads((folder / "pool.json").read_text("utf-8"))
+    pool = WorkPoolCreate(name=POOL, type=kind, base_job_template=template)
     client.create_work_pool(pool, overwrite=True)
+
+
+def pull_steps() -> list[dict[str, Any]] | None:
+    """Return how a run gets its flows: from $GIGAMIND_GIT (URL#BRANCH), from the image, or None for this clone."""
+    if git := os.environ.get("GIGAMIND_GIT"):
+        repository, _hash, branch = git.partition("#")
+        given = {"repository": repository, "branch": branch or None}
+        return [{"prefect.deployments.steps.git_clone": given}]
+    if POOL == "local":
+        return None
+    return [{"prefect.deployments.steps.set_working_directory": {"directory": FLOWS}}]
 
 
 def deploy(client: SyncPrefectClient) -> None:
@@ -66,7 +74,12 @@ def deploy(client: SyncPrefectClient) -> None:
         paused = client.read_deployment_by_name(PROMOTE).paused
     except ObjectNotFound:
         paused = False
-    prefect("deploy", "--all", "--prefect-file", str(FILE))
+    with NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(read(FILE) | {"pull": pull_steps()}, file)
+        file.flush()
+        command = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", file.name]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        subprocess.run([sys.executable, "-m", *command], check=True, **output)
     if paused:
         found = client.read_deployment_by_name(PROMOTE)
         client.pause_deployment(found.id)
@@ -85,7 +98,7 @@ def webhook_id(client: SyncPrefectClient) -> str | None:
 
 def deployment_names() -> list[str]:
     """Return the deployments of the file, such as `promote/promote`."""
-    listed = yaml.safe_load(FILE.read_text("utf-8"))["deployments"]
+    listed = read(FILE)["deployments"]
     flows = [re.split("[:.]", one["entrypoint"])[-1].replace("_", "-") for one in listed]
     return [f"{flow}/{one['name']}" for flow, one in zip(flows, listed, strict=True)]
 
@@ -112,7 +125,7 @@ def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[Aut
             return given | {"deployment_id": client.read_deployment_by_name(name).id}
         return given
 
-    listed = yaml.safe_load((HERE / "automations.yaml").read_text("utf-8"))["automations"]
+    listed = read("automations.yaml")["automations"]
     for one in listed:
         one["actions"] = [
             given for given in one["actions"] if given.get("deployment", known[0]) in known

@@ -37,6 +37,7 @@ class CompareFile(Report):
 
     comparison: Comparison | None = None
     gate: GateResult | None = None
+    informational: bool = False
     waiver: Waiver | None = None
     attempts: tuple[Attempt, ...] = ()
     messages: dict[str, dict[str, Any]] = Field(default={})

@@ -17,7 +17,15 @@ from typing import (
     runtime_checkable,
 )
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import to_jsonable_python
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
@@ -143,6 +151,18 @@ class ReleaseOptions(BaseModel):
         None,
         description="write a short summary for a pull request to this file: verdict, metrics and items that got worse",
     )
+    _informational: bool = PrivateAttr(default=False)
+
+    @property
+    def is_informational(self) -> bool:
+        """Return whether the comparison decides on no release."""
+        return self._informational
+
+    def informed_by(self, baseline: Path | None) -> Self:
+        """Return a copy that is compared with a baseline for information, as the options name none."""
+        changed = self.model_copy(update={"compare": baseline})
+        changed._informational = True  # noqa: SLF001  a copy of itself
+        return changed
 
 
 class EvalOptions(ReleaseOptions, Determinism):

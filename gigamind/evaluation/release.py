@@ -147,7 +147,9 @@ class Reference:
             card=self.card,
             languages=judged_languages(current.metrics),
         )
-        return Release(comparison=comparison, gate=gate)
+        return Release(
+            comparison=comparison, gate=gate, informational=self.options.is_informational
+        )
 
 
 def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:

@@ -1,7 +1,7 @@
 """Use models in shards: ranges of a run's items, each handled by one process with a lease on the run's limits.
 
 Each start of a shard writes to a new folder in OUT.unfinished. Finished costs plus open leases never exceed the limits
-of the run. A process that may still be alive keeps its lease, so a kill costs at most one lease.
+of the run. A shard that a cluster moves to another worker keeps its lease, so a kill costs at most one lease.
 """
 
 import json
@@ -14,6 +14,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
+from gigamind.datasets.write import write_text
 from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import read_batches
@@ -182,9 +183,7 @@ def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Ra
     pieces = min(items, max(processes, min(_SHARDS_EACH * processes, items // least)))
     ends = [items * piece // pieces for piece in range(pieces + 1)] if pieces else []
     ranges = [Range(first, end) for first, end in pairwise(ends)]
-    aside = cuts.with_name(f".{cuts.name}")
-    aside.write_text(json.dumps(ranges), "utf-8")
-    aside.replace(cuts)
+    write_text(cuts, json.dumps(ranges))
     return ranges
 
 
@@ -222,12 +221,8 @@ class Leases:
         """Book the costs of a finished shard and release the rest of its lease."""
         del self._leased[items]
         before, now = self._before.pop(items), spent_in(shard_folders(self._run, items))
-        self._book(Spent(now.pico_usd - before.pico_usd, now.calls - before.calls))
-
-    def lose(self, items: Range) -> None:
-        """Book the whole lease of a lost shard, which may still spend it."""
-        del self._before[items]
-        self._book(self._leased.pop(items))
+        usd, calls = self._spent
+        self._spent = Spent(usd + now.pico_usd - before.pico_usd, calls + now.calls - before.calls)
 
     @property
     def used_up(self) -> bool:
@@ -236,9 +231,6 @@ class Leases:
             cap is not None and cap <= spent
             for cap, spent in zip(self._caps, self._spent, strict=True)
         )
-
-    def _book(self, spent: Spent) -> None:
-        self._spent = Spent(self._spent.pico_usd + spent.pico_usd, self._spent.calls + spent.calls)
 
 
 class Shards:
@@ -311,11 +303,11 @@ class Shards:
             self._tried_again.add(items)
             self._waiting.append(items)
 
-    def broke_off(self, shard: Shard, *, may_live: bool) -> None:
-        """Queue a shard again whose process died or is not heard of."""
+    def broke_off(self, shard: Shard) -> None:
+        """Queue a shard again whose process died."""
         self._running.discard(shard.items)
         self._waiting.appendleft(shard.items)
-        (self._leases.lose if may_live else self._leases.give_back)(shard.items)
+        self._leases.give_back(shard.items)
 
     def unasked(self) -> list[Shard]:
         """Return the shards that were never started because nothing can be requested any more."""

@@ -49,22 +49,24 @@ def check_allowed(options: BaseModel) -> None:
     The variable holds patterns such as `api_base=http://localhost:*`, separated by semicolons.
 
     Raises:
-        InputError: an option is not allowed; the message shows what to add to the variable.
+        InputError: an option is not allowed; the message names the variable, not the value as a pattern.
     """
     if deployment_name() is None:
         return
     given: dict[str, object] = dict(options)
-    patterns = [entry.strip() for entry in os.environ.get(ALLOWS, "").split(";")]
+    allows = os.environ.get(ALLOWS, "")
+    patterns = [entry.strip() for entry in allows.split(";")]
     for name, value in given.items():
         if not _is_guarded(name, str(value)) or value is None:
             continue
         if not any(fnmatchcase(f"{name}={value}", pattern) for pattern in patterns):
             raise InputError(
-                "{option} {value}: this worker does not allow it, because it could send keys to another server or"
-                " run a program. If you trust everyone who may start runs, start the worker with {setting}.",
+                "{option} {value}: this worker does not allow this value, because it could send keys to another server"
+                " or run a program. To allow values that you trust, append a pattern after a semicolon where the worker"
+                " starts: {setting}",
                 option=name,
                 value=shown_system(str(value)),
-                setting=f"{ALLOWS}='{name}={shown_system(str(value))}'",
+                setting=f"{ALLOWS}='{shown_system(allows)};{name}=PATTERN'",
             )
 
 

@@ -15,12 +15,20 @@ from gigamind.evaluation.options import EvalOptions
 from gigamind.formats import between, share
 from gigamind.i18n import Text, _, translator
 from gigamind.metrics.table import label_text
-from gigamind.publish.ends import NoVerdict, ReleaseStopped, failed, in_form_words, in_run_language
+from gigamind.publish.ends import (
+    NoVerdict,
+    ReleaseStopped,
+    failed,
+    in_form_words,
+    in_run_language,
+    only_logged,
+)
 from gigamind.records.folder import served_at
+from gigamind.release.policy import N_
 from gigamind.release.waiver import Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
-from gigamind.reports.verdict import release_verdict
+from gigamind.reports.verdict import release_verdict, state_of
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -95,18 +103,21 @@ def tag_run(options: EvalOptions) -> None:
 _LAST_RUN = "\n\n---\n\n"
 
 
-def show_end(verdict: Text, sentence: str | None) -> None:
+def show_end(state: Any, verdict: Text) -> None:  # noqa: ANN401  Prefect's State
     """Name the flow run after its deployment and verdict, and add both to the deployment's description.
 
-    Without a deployment, the run keeps its name. A failure is logged as a warning.
+    A run without a verdict changes the description only if a schedule started it: a failed trial is no news. Without a
+    deployment, the run keeps its name. A failure is logged as a warning.
     """
-    name, word = deployment_name(), in_run_language(verdict)
+    name, word = deployment_name(), in_run_language(verdict or state.name)
 
     def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
         from prefect.client.schemas.actions import DeploymentUpdate
         from prefect.runtime import deployment
 
         client.update_flow_run(run.id, name=f"{name} · {word}")
+        if not verdict and not client.read_flow_run(run.id).auto_scheduled:
+            return
         found = client.read_deployment(cast("str", deployment.id))
         about = (found.description or "").partition(_LAST_RUN)[0]
         text = in_run_language(
@@ -114,7 +125,7 @@ def show_end(verdict: Text, sentence: str | None) -> None:
                 "Last run, {time} UTC: **{verdict}**. {sentence}",
                 time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
                 verdict=word,
-                sentence=sentence or "",
+                sentence=state.message or "",
             )
         )
         update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
@@ -126,18 +137,14 @@ def show_end(verdict: Text, sentence: str | None) -> None:
 
 def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
     from prefect import get_client
-    from prefect.logging import get_run_logger
     from prefect.runtime import flow_run
 
     def apply() -> None:
         with get_client(sync_client=True) as client:
             change(client, flow_run)
 
-    try:
+    with only_logged(N_("The run was not labelled in Prefect: {reason}")):
         through_restart(apply)
-    except Exception as error:  # noqa: BLE001  no failure here may fail the run
-        warning = _("The run was not labelled in Prefect: {reason}", reason=str(error))
-        get_run_logger().warning(in_run_language(warning))
 
 
 def publish_run(finished: FlowResult, keys: Keys) -> None:
@@ -198,7 +205,7 @@ def completed_name(verdict: Release) -> str:
     soft = [rule for rule in gate.rules if "soft" in rule.remarks]
     if worse or soft or gate.failed:
         return "RegressedSoft"
-    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(gate.verdict, "")
+    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(state_of(verdict), "")
 
 
 def publish_card(written: Mapping[str, Any]) -> None:
@@ -212,10 +219,9 @@ def publish_card(written: Mapping[str, Any]) -> None:
 
 def _emit_verdict(verdict: Release, out: Path) -> None:
     from prefect.events import emit_event
-    from prefect.logging import get_run_logger
 
     gate, comparison = verdict.gate, verdict.comparison
-    try:
+    with only_logged(N_("The Prefect event with the gate's verdict was not sent: {reason}")):
         emit_event(
             event=f"gigamind.gate.{'waived' if verdict.waiver else gate.verdict}",
             resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
@@ -229,32 +235,19 @@ def _emit_verdict(verdict: Release, out: Path) -> None:
                 "lost": len(comparison.lost),
             },
         )
-    except Exception as error:  # noqa: BLE001  no failure here may change the verdict
-        warning = _(
-            "The Prefect event with the gate's verdict was not sent: {reason}", reason=str(error)
-        )
-        get_run_logger().warning(in_run_language(warning))
 
 
 def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) -> None:  # noqa: ANN401  text or rows
     from prefect.logging import get_run_logger
     from prefect.settings import get_current_settings
 
-    logger = get_run_logger()
-    try:
+    with only_logged(N_("The Prefect artifact {key} was not published: {reason}"), key=key):
         description = in_form_words(in_run_language(about))
         artifact = through_restart(lambda: create(key=key, description=description, **content))
-    except Exception as error:  # noqa: BLE001  no failure here may fail the evaluation
-        reason = f"{type(error).__name__}: {error}"
-        warning = _(
-            "The Prefect artifact {key} was not published: {reason}", key=key, reason=reason
-        )
-        logger.warning(in_run_language(warning))
-        return
-    # The UI has no menu entry for artifacts.  A short-lived server ends with the run and has no UI.
-    if ui := get_current_settings().ui_url:
-        url = f"{ui}/v2/artifacts/artifact/{artifact}"
-        logger.info(in_run_language(_("Artifact {key}: {url}", key=key, url=url)))
+        # The UI has no menu entry for artifacts.  A short-lived server ends with the run and has no UI.
+        if ui := get_current_settings().ui_url:
+            url = f"{ui}/v2/artifacts/artifact/{artifact}"
+            get_run_logger().info(in_run_language(_("Artifact {key}: {url}", key=key, url=url)))
 
 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:

@@ -18,7 +18,7 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
-from gigamind.i18n import Language, Text, _, language_of, translator
+from gigamind.i18n import Language, Message, Text, _, language_of, translator
 
 _language = ContextVar[Language | None]("language", default=None)
 
@@ -60,12 +60,25 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
     from prefect.states import Failed
 
     default = next((name for kind, name in ENDS if isinstance(error, kind)), "EvaluationFailed")
-    return Failed(name=name or default, message=_end_of(error), data=error)
-
-
-def _end_of(error: GigamindError) -> str:
     message = in_form_words(in_run_language(error.message))
-    return in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
+    text = in_run_language(_("{message} (exit code {code})", message=message, code=error.exit_code))
+    return Failed(name=name or default, message=text, data=error)
+
+
+@contextmanager
+def only_logged(problem: str, **values: object) -> Generator[None]:
+    """Log an error inside the block as a warning: a failure to publish may not fail a run.
+
+    `problem` is a marked message with `reason`.
+    """
+    from prefect.logging import get_run_logger
+
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  of Prefect or the network
+        reason = f"{type(error).__name__}: {error}"
+        warning = Message(problem, {**values, "reason": reason})
+        get_run_logger().warning(in_run_language(warning))
 
 
 _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")
@@ -76,33 +89,18 @@ def in_form_words(text: str) -> str:
     return _OPTION.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], text)
 
 
-class _ExpectedEnd(logging.Filter):
-    """Logs an expected end in one line; Prefect logs every Failed state as a crash with a traceback."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._logged: frozenset[str] = frozenset()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, GigamindError):
-            message = in_run_language(error.message)
-            self._logged = frozenset((str(error), message, in_form_words(message)))
-            record.msg, record.args = _end_of(error), ()
-            record.exc_info = record.exc_text = None
-        line = record.getMessage()
-        # Prefect logs the repr of a state, which writes a line break as two characters.
-        repeated = any(message in line or repr(message)[1:-1] in line for message in self._logged)
-        if repeated and record.levelno > logging.WARNING:
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
-        return True
+def _log_expected(record: logging.LogRecord) -> bool:
+    """Log an error of ours in one line; Prefect's engine logs every flow that ends as Failed with a traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, GigamindError):
+        record.msg, record.args = in_form_words(in_run_language(error.message)), ()
+    if error is None or isinstance(error, GigamindError):
+        record.exc_info = record.exc_text = None
+    return True
 
 
-_EXPECTED = _ExpectedEnd()
-# On the page of a run and on the worker's terminal.
-_LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
-for _name in _LOGGERS:  # installed by importing this module
-    logging.getLogger(_name).addFilter(_EXPECTED)
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
+    logging.getLogger(_name).addFilter(_log_expected)
 
 
 _own_sigterm = ContextVar[Any]("own_sigterm", default=None)

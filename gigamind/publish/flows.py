@@ -25,10 +25,16 @@ from pydantic_core import CoreSchema, core_schema
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
 from gigamind.evaluation.finish import FlowResult, Refused
-from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
+from gigamind.evaluation.options import (
+    OWN_SECTION,
+    SECTIONS,
+    EvalOptions,
+    ModelRunOptions,
+    validated,
+)
 from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.release import announcing_failure, last_reference
-from gigamind.evaluation.run import Batch, Verdicts
+from gigamind.evaluation.run import Batch, Verdicts, free_folder, out_folder, run_batches
 from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.i18n import Text, _, joined
 from gigamind.publish.allowed import check_allowed, load_secrets
@@ -43,19 +49,24 @@ from gigamind.publish.artifacts import (
     show_end,
     tag_run,
     tags_of,
+    through_restart,
 )
 from gigamind.publish.ends import (
     ENDS,
     failed,
     in_form_words,
     in_run_language,
+    only_logged,
     set_run_language,
     with_own_sigterm,
 )
 from gigamind.publish.home import shared_state
-from gigamind.publish.pool import Pool, step
+from gigamind.publish.pool import Pool, judge_shards, score_batches, step
+from gigamind.release.policy import N_
 from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
 from gigamind.systems.settings import BUILTIN, shown_system
+from gigamind.tasks import KINDS
+from gigamind.tasks.steps import STEPS
 
 
 def run_name() -> str:
@@ -83,19 +94,35 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     set_run_language(options.language)
     tag_run(options)
     state, verdict = _ended(options, runner, gate=gate)
-    show_end(verdict or state.name, state.message)
+    show_end(state, verdict)
     return state
+
+
+def _adjusted(options: EvalOptions) -> EvalOptions:
+    """Return options changed by the Prefect Variable of the deployment, such as search_nightly for search-nightly.
+
+    Raises:
+        InputError: its value is no mapping of options, or an option is wrong.
+    """
+    from prefect.variables import Variable
+
+    name = (deployment_name() or "").replace("-", "_")
+    changes = flat(through_restart(lambda: Variable.get(name)) if name else None)
+    if changes is None:
+        return options
+    if not isinstance(changes, dict):
+        raise InputError("The Prefect Variable {name} must be a JSON object of options.", name=name)
+    return validated(type(options), {**dict(options), **cast("dict[str, object]", changes)})
 
 
 def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any, Text]:
     """Run and publish an evaluation; return its end state and the word for its verdict, "" without one."""
     from prefect.states import Completed
 
-    from gigamind.tasks.steps import STEPS
-
     started, keys = datetime.now(UTC), artifact_keys(options)
     try:
         with announcing_failure(options):
+            options = _adjusted(options)
             check_allowed(options)
             load_secrets()
             if gate and options.compare is None:
@@ -103,7 +130,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
             if options.dry_run:
                 checked = in_run_language(STEPS.check_input(options))
                 return Completed(name="Checked", message=checked), ""
-            with with_own_sigterm(), Pool(runner) if runner else nullcontext() as pool:
+            with with_own_sigterm(), Pool[Any](runner) if runner else nullcontext() as pool:
                 name = deployment_name()
                 home = (options.out or Path("eval", "out", name)) if name else None
                 with shared_state(options, home):
@@ -124,24 +151,22 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
         elif name := completed_name(release):
             ended = Completed(name=name, message=finished["headline"], data=result)
     if refused:
-        return _failed(refused, out, finished["headline"]), ""
+        is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
+        error = _error_of(refused, finished["headline"] if is_verdict else _with_advice(refused))
+        error.run = out
+        return failed(error), verdict if is_verdict else ""
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", message=finished["headline"], data=result), ""
     return ended or Completed(message=finished["headline"], data=result), verdict
 
 
-def _failed(refused: Refused, out: Path, headline: str) -> Any:  # noqa: ANN401  Prefect's State
-    """Return the Failed state of a run that counts as failed."""
+def _error_of(refused: Refused, message: Text) -> GigamindError:
     kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
-    kind = BudgetError if refused["over_budget"] else kinds[-1]
-    is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
-    error = kind(headline if is_verdict else _with_advice(refused))
-    error.run = out
-    return failed(error)
+    return (BudgetError if refused["over_budget"] else kinds[-1])(message)
 
 
 def _evaluated_in(
-    home: Path | None, options: EvalOptions, started: datetime, pool: Pool | None
+    home: Path | None, options: EvalOptions, started: datetime, pool: Pool[Any] | None
 ) -> tuple[Path, FlowResult]:
     """Evaluate, or resume the last interrupted run in `home` if it has the same settings; return folder and result.
 
@@ -149,12 +174,8 @@ def _evaluated_in(
     """
     from prefect.logging import get_run_logger
 
-    from gigamind.evaluation.run import free_folder, out_folder
-    from gigamind.tasks import KINDS
-
     if home and not options.compare:
-        compare = last_reference(options, home, KINDS)
-        options = options.model_copy(update={"compare": compare})
+        options = options.informed_by(last_reference(options, home, KINDS))
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
         return out, _evaluated(options, out, started, pool)
@@ -195,19 +216,17 @@ def _with_advice(refused: Refused) -> Text:
     return joined((refused["message"], advice), ". ")
 
 
-def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
+def _evaluated(
+    options: EvalOptions, out: Path, started: datetime, pool: Pool[Any] | None
+) -> FlowResult:
     from prefect import tags
     from prefect.utilities.annotations import quote
-
-    from gigamind.evaluation.run import run_batches
-    from gigamind.publish import scaleout
-    from gigamind.tasks.steps import STEPS
 
     # The id separates what workers keep open from an earlier run with the same options.
     run = str(uuid4()) if pool else ""
 
     prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
-    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
+    score = step("score", STEPS.run_batch, "score {first} to {end}")
 
     def run_batch(first: int, end: int) -> Batch:
         return score(options, first, end)
@@ -216,7 +235,7 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
         with tags(*tags_of(options)):
             plan = prepare(options, out, run)
             batches, interrupted = (
-                scaleout.score(pool, options, plan, run) if pool else run_batches(plan, run_batch)
+                score_batches(pool, options, plan, run) if pool else run_batches(plan, run_batch)
             )
             asks = plan["asks_a_model"] and not interrupted
             verdicts = _judged(options, batches, out, pool, run) if asks else None
@@ -228,16 +247,14 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
 
 
 def _judged(
-    options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool | None, run: str
+    options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool[Any] | None, run: str
 ) -> Verdicts | None:
-    from gigamind.publish import scaleout
-    from gigamind.tasks.steps import STEPS
 
     # The provider computes batch files, so waiting for them needs no workers.
     uses_files = isinstance(options, ModelRunOptions) and options.batch
     with RunProgress(artifact_keys(options).progress) as progress:
         if pool and not uses_files:
-            return scaleout.judge(pool, options, batches, out, run=run, progress=progress)
+            return judge_shards(pool, options, batches, out, run=run, progress=progress)
 
         def judge() -> Verdicts | None:
             return STEPS.judge_run(options, batches, out, run, progress)
@@ -283,15 +300,12 @@ class RunProgress(Lines):
     def _show(self, share: float, line: str) -> None:
         from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-        try:
+        with only_logged(N_("The progress was not published in Prefect: {reason}")):
             if self._artifact:
                 update_progress_artifact(self._artifact, share, line)
             else:
                 artifact = create_progress_artifact(share, self._key, line)
                 self._artifact = artifact if isinstance(artifact, UUID) else None
-        except Exception as error:  # noqa: BLE001  no failure here may fail the run
-            warning = _("The progress was not published in Prefect: {reason}", reason=str(error))
-            self._logger.warning(in_run_language(warning))
 
 
 _COMMAND_OPTIONS = {"config"}

@@ -3,10 +3,12 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gigamind.assets import asset
+from gigamind.errors import ServerError
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
 from gigamind.publish.ends import ReleaseStopped, own_process
@@ -39,27 +41,38 @@ def prepare_flows() -> Callable[[], None]:
     A start takes ten to thirty seconds, in which the caller can do other work.
     """
     _set_up()
-    errors: list[Exception] = []
+    started = Future[None]()
 
     def start() -> None:
         try:
-            if check_server() is None:
-                from prefect import get_client
-
-                with get_client(sync_client=True):
-                    pass
+            _start_server()
+            started.set_result(None)
         except Exception as error:  # noqa: BLE001  raised where the caller waits
-            errors.append(error)
+            started.set_exception(error)
 
-    thread = threading.Thread(target=start, daemon=True)
-    thread.start()
+    threading.Thread(target=start, daemon=True).start()
+    return started.result
 
-    def wait() -> None:
-        thread.join()
-        if errors:
-            raise errors[0]
 
-    return wait
+def _start_server() -> str | None:
+    """Return the address of the configured server after checking it; without one, start the short-lived one.
+
+    Raises:
+        ServerError: the server cannot be used, or did not start in time.
+    """
+    if url := check_server():
+        return url
+    from prefect import get_client
+
+    try:
+        with get_client(sync_client=True):
+            return None
+    except RuntimeError as error:
+        raise ServerError(
+            "The temporary Prefect server did not start ({reason}). Start one with make server, or allow more time"
+            " with PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS.",
+            reason=str(error),
+        ) from error
 
 
 def _set_up() -> None:
@@ -80,7 +93,7 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
         GigamindError: the evaluation failed.
     """
     _set_up()
-    server = check_server()
+    server = _start_server()
     import prefect.settings
     from prefect.flows import load_flow_from_entrypoint
     from prefect.settings import temporary_settings

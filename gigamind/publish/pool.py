@@ -1,6 +1,10 @@
 """Run the tasks of a flow in threads or processes, or on the workers of a Dask or Ray cluster.
 
-A task that is called directly runs in the flow's process; so a pool has its own runner, and a task for each slot.
+An evaluation is scored in batches of items, then judged by models in shards. The flow's process builds the index first
+and combines the results, which are in the run's folder in any case.
+
+A task that is called directly runs in the flow's process; so a pool has its own runner. The runner starts the tasks,
+repeats them after an error and, on a cluster, moves them from a lost worker to another one.
 """
 
 import multiprocessing
@@ -8,21 +12,34 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from queue import Empty, Queue
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from pathlib import Path
+from queue import Queue
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from gigamind.errors import EvaluationError, GigamindError, InputError
-from gigamind.i18n import Message, Text, _, joined
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions
+from gigamind.evaluation.progress import Lines, Progress
+from gigamind.evaluation.run import Batch, Plan, Verdicts
+from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, unfinished_folder
+from gigamind.i18n import Text, _, joined, translator
+from gigamind.publish.ends import failed
 from gigamind.publish.server import flow_timeout_s
+from gigamind.runs.store import ITEMS_FILE, Journal
+from gigamind.tasks.steps import STEPS
 
 if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+    from prefect.futures import PrefectFuture
     from prefect.task_runners import TaskRunner
 
+Job = TypeVar("Job")
 _RUNNER = re.compile(
     r"(?P<here>threads|processes):(?P<places>[1-9]\d*)"
     r"|(?P<cluster>dask|ray):(?:local(?::(?P<local>[1-9]\d*))?|(?P<address>(?!local(?::|$)).+))"
@@ -31,44 +48,9 @@ _EXAMPLES = (
     "threads:4, processes:2, dask:tcp://HOST:8786, dask:local:2, ray:ray://HOST:10001, ray:local:2"
 )
 _CONNECT_S = 5  # limit for the first reply of a scheduler
-_POLL_S = 1.0
 
 
-@dataclass(eq=False)
-class Job:
-    """One task to run in a pool.
-
-    Attributes:
-        label: unique name on the page of the run.
-        call: function of a module, because workers import it by name.
-        is_lost: returns whether the job has given no sign for too long; polled.
-        advice: how to continue if the job fails for good.
-    """
-
-    label: str
-    call: Callable[..., Any]
-    parameters: Mapping[str, Any]
-    is_lost: Callable[[], bool] = lambda: False
-    advice: Message | None = None
-
-
-class Jobs(Protocol):
-    """The jobs of a pool."""
-
-    def following(self) -> Job | None:
-        """Return the next job; None if there is none at the moment."""
-        ...
-
-    def ended(self, job: Job, result: Any) -> None:  # noqa: ANN401  what its call gave
-        """Handle the result of a job."""
-        ...
-
-    def broke_off(self, job: Job, *, may_live: bool) -> None:
-        """Handle a job whose process died or is lost; `following` returns it again."""
-        ...
-
-
-class Pool:
+class Pool(Generic[Job]):
     """Runs jobs on the workers of a runner such as `processes:2`, `places` at a time.  Use it as a context manager.
 
     Raises:
@@ -77,10 +59,8 @@ class Pool:
 
     def __init__(self, runner: str) -> None:
         self._open = _opener(runner)
-        self._running: dict[Job, Any] = {}
-        self._ended: Queue[Job] = Queue()
-        self._broken: list[Job] = []
-        self._broken_once: set[str] = set()
+        self._running: dict[str, tuple[Job, PrefectFuture[Any]]] = {}
+        self._ended: Queue[str] = Queue()
         self.places = 0
 
     def __enter__(self) -> Self:
@@ -90,93 +70,111 @@ class Pool:
     def __exit__(self, *error: object) -> None:
         self._runner.__exit__(None, None, None)
 
-    def run(self, jobs: Jobs) -> None:
-        """Run all jobs; a job whose process dies runs a second time.
+    def run(
+        self,
+        call: Callable[..., Any],
+        parameters: Callable[[Job], Mapping[str, Any]],
+        *,
+        following: Callable[[], tuple[str, Job] | None],
+        again: Callable[[Job], None],
+        advice: Text = "",
+    ) -> Iterator[tuple[Job, Any]]:
+        """Yield each job with its result; the jobs of processes that died run a second time.
+
+        Args:
+            call: function of a module, because workers import it by name.
+            following: returns the next job with its name on the page of the run; None if there is none at the moment.
+            again: takes back a job whose process died.
+            advice: how to continue if a job fails for good.
 
         Raises:
-            GigamindError: a job failed, or its process died twice.
+            GigamindError: a job failed twice.
             KeyboardInterrupt: Ctrl-C; see `drain`.
         """
+        broken: dict[str, Job] = {}
+        broken_before: set[str] = set()
         while True:
-            if self._broken and not self._running:
+            while not broken and len(self._running) < self.places and (found := following()):
+                self._start(*found, call, parameters(found[1]))
+            if not self._running:
+                if not broken:
+                    return
                 self.__exit__()
                 self.__enter__()
-                while self._broken:
-                    jobs.broke_off(self._broken.pop(), may_live=False)
-            while (
-                not self._broken and len(self._running) < self.places and (job := jobs.following())
-            ):
-                self._start(job)
-            if not self._running:
-                return
-            if job := self._next_ended():
-                self._take(job, jobs)
-            else:
-                self._look_for_lost(jobs)
+                while broken:
+                    again(broken.popitem()[1])
+                continue
+            name = self._ended.get()
+            job, future = self._running.pop(name)
+            try:
+                yield job, future.result()
+            except GigamindError:
+                raise
+            # A bug, or no worker is left: each engine has its own errors, and has tried again.
+            except Exception as error:
+                if name in broken_before or not isinstance(error, BrokenExecutor):
+                    problem = _("{job} failed twice: {reason}", job=name, reason=repr(error))
+                    told = joined((problem, advice), ". ") if advice else problem
+                    raise EvaluationError(told) from error
+                broken_before.add(name)
+                broken[name] = job  # ends all jobs; nothing more can be submitted
 
-    def drain(self, jobs: Jobs) -> None:
-        """Wait for running jobs and take their results; failed ones are left."""
+    def drain(self) -> Iterator[tuple[Job, Any]]:
+        """Wait for the running jobs and yield those with a result."""
         while self._running:
-            if job := self._next_ended():
-                with suppress(Exception, KeyboardInterrupt):
-                    jobs.ended(job, self._running.pop(job).result())
+            job, future = self._running.pop(self._ended.get())
+            with suppress(Exception, KeyboardInterrupt):
+                yield job, future.result()
 
-    def _start(self, job: Job) -> None:
+    def _start(
+        self, name: str, job: Job, call: Callable[..., Any], given: Mapping[str, Any]
+    ) -> None:
         # Not quoted, unlike in the flow's own process: Dask would take the annotation for a tuple of tasks.
-        task = step(job.label.split()[0], job.call, job.label, retries=1)
-        future = self._running[job] = self._runner.submit(task, dict(job.parameters))
+        task = _task(name.split(maxsplit=1)[0], call, name, retries=1)
+        future: Any = self._runner.submit(task, dict(given))
+        self._running[name] = job, future
 
         def finish(_future: object) -> None:
-            self._ended.put(job)
+            self._ended.put(name)
 
         future.add_done_callback(finish)
 
-    def _next_ended(self) -> Job | None:
-        try:
-            job = self._ended.get(timeout=_POLL_S)
-        except Empty:
-            return None
-        return job if job in self._running else None  # None: it was lost and has been replaced
 
-    def _take(self, job: Job, jobs: Jobs) -> None:
-        try:
-            result = self._running.pop(job).result()
-        except GigamindError:
-            raise
-        except BrokenExecutor as error:  # ends all jobs; nothing more can be submitted
-            self._refuse_second(job, repr(error))
-            self._broken.append(job)
-        except Exception as error:  # noqa: BLE001  a bug or a lost worker; each engine has its own errors
-            self._refuse_second(job, repr(error))
-            jobs.broke_off(job, may_live=True)
-        else:
-            jobs.ended(job, result)
-
-    def _look_for_lost(self, jobs: Jobs) -> None:
-        for job in [job for job in self._running if job.is_lost()]:
-            del self._running[job]
-            self._refuse_second(job, _("the job reported no progress for too long"))
-            jobs.broke_off(job, may_live=True)
-
-    def _refuse_second(self, job: Job, reason: Text) -> None:
-        if job.label in self._broken_once:
-            problem = _("{job} failed twice: {reason}", job=job.label, reason=reason)
-            raise EvaluationError(joined((problem, job.advice), ". ") if job.advice else problem)
-        self._broken_once.add(job.label)
+def step(name: str, call: Callable[..., Any], named: str | None = None) -> Callable[..., Any]:
+    """Return a function that runs `call` as a Prefect task in the flow's process."""
+    task = _task(name, call, named or name)
+    return lambda *given, **more: task(*given, **more, return_state=True).result()
 
 
-def step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
-    """Return a function as a Prefect task; cached results of an earlier run would not be a measurement."""
+def _task(name: str, call: Callable[..., Any], named: str, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
+    """Return a function as a Prefect task; cached results of an earlier run would not be a measurement.
+
+    An error of ours ends it as Failed, with one line in the log and without a retry.
+    """
     from prefect import task
     from prefect.cache_policies import NO_CACHE
 
+    @wraps(call)
+    def run(*given: Any, **more: Any) -> Any:  # noqa: ANN401
+        try:
+            return call(*given, **more)
+        except GigamindError as error:
+            # Dask sends what led to an error, and not all of it can be unpickled.
+            error.__cause__ = error.__context__ = None
+            return failed(error)
+
     return task(
         name=name,
-        task_run_name=named or name,
+        task_run_name=named,
         retries=retries,
+        retry_condition_fn=_is_unexpected,
         cache_policy=NO_CACHE,
         timeout_seconds=flow_timeout_s(),
-    )(call)
+    )(run)
+
+
+def _is_unexpected(_task: object, _run: object, state: "State[Any]") -> bool:
+    return not isinstance(state.data, GigamindError)
 
 
 Opened = tuple["TaskRunner[Any]", int]
@@ -259,3 +257,102 @@ def _opened_ray(address: str | None, local: int) -> Opened:
             "No Ray cluster answers at {address}: {reason}", address=address, reason=str(error)
         ) from error
     return runner, int(import_module("ray").cluster_resources().get("CPU", 1))
+
+
+def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
+    """Run a batch; see `Steps.run_batch`.  Workers import this function by name."""
+    return STEPS.run_batch(options, first, end, run)
+
+
+def judge_shard(
+    options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
+) -> ShardEnd:
+    """Judge a shard; see `Steps.judge_shard`.  Progress goes to the log of the run."""
+    from prefect.logging import get_run_logger
+
+    logger = get_run_logger()
+    say = translator(options.language)
+    progress = Lines(lambda line: logger.info(say(line)))
+    return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
+
+
+def for_workers(options: EvalOptions) -> EvalOptions:
+    """Return the options with absolute paths and the flow's cache folder."""
+    options = options.in_any_folder()
+    if isinstance(options, ModelRunOptions):
+        return options.model_copy(update={"cache_dir": options.cache.absolute()})
+    return options
+
+
+def score_batches(
+    pool: Pool[Range], options: EvalOptions, plan: Plan, run: str
+) -> tuple[list[Batch], bool]:
+    """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
+    waiting, done = deque(Range(*ends) for ends in plan["batches"]), dict[Range, Batch]()
+    options = for_workers(options)
+
+    def parameters(items: Range) -> Mapping[str, Any]:
+        return {"options": options, "first": items.first, "end": items.end, "run": run}
+
+    def following() -> tuple[str, Range] | None:
+        items = waiting.popleft() if waiting else None
+        return items and (f"score {items.first} to {items.end}", items)
+
+    interrupted = False
+    try:
+        done.update(pool.run(score_batch, parameters, following=following, again=waiting.append))
+    except KeyboardInterrupt:
+        done.update(pool.drain())
+        interrupted = True
+    return [done[items] for items in sorted(done)], interrupted
+
+
+def judge_shards(
+    pool: Pool[Shard],
+    options: EvalOptions,
+    batches: Sequence[Batch],
+    out: Path,
+    *,
+    run: str,
+    progress: Progress,
+) -> Verdicts:
+    """Judge the items shard by shard; after Ctrl-C, the finished verdicts are kept."""
+    if not isinstance(options, ModelRunOptions):
+        raise TypeError(f"{type(options).__name__} uses no model")
+    start = time.perf_counter()
+    folder, placed = unfinished_folder(out), for_workers(options)
+    results = [result for batch in batches for result in batch["results"]]
+    ranges = STEPS.begin_shards(options, out, pool.places, run)
+    shards = Shards(ranges, options, folder, pool.places)
+    ended, count = 0, sum(items.end - items.first for items in ranges)
+    advice = _("Finished judgements are kept; resume with --resume {folder}", folder=out.absolute())
+
+    def parameters(shard: Shard) -> Mapping[str, Any]:
+        given = {"options": placed, "out": out.absolute(), "shard": shard, "run": run}
+        return {"results": results[slice(*shard.items)], **given}
+
+    def following() -> tuple[str, Shard] | None:
+        shard = shards.next()
+        return shard and (f"judge {shard.items.first} to {shard.items.end}", shard)
+
+    jobs = pool.run(
+        judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
+    )
+    interrupted = False
+    try:
+        # Shards stop when this journal is closed or its process is killed.
+        with Journal(folder / ITEMS_FILE):
+            for shard, end in jobs:
+                shards.ended(shard, end)
+                ended += shard.items.end - shard.items.first
+                progress.stage(_("Judging"), ended, count)
+            for shard in shards.unasked():
+                judge_shard(**parameters(shard))
+    except KeyboardInterrupt:
+        for _shard, _end in pool.drain():  # what they found is in the run's folder
+            pass
+        interrupted = True
+    runtime_ms = 1000 * (time.perf_counter() - start)
+    return STEPS.gather_shards(
+        options, batches, out, run=run, runtime_ms=runtime_ms, interrupted=interrupted
+    )

@@ -1,17 +1,12 @@
 """Check quickly whether Prefect can be used: its server, the credentials, the result storage and a worker.
 
-Prefect itself retries for 15 seconds and ends in a traceback, or waits forever. Plain HTTP avoids two seconds of
-loading it.
+Prefect itself retries for 15 seconds and ends in a traceback, or waits forever.
 """
 
 import base64
-import http.client
 import os
 import socket
-import ssl
 import sys
-import urllib.error
-import urllib.request
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -36,13 +31,17 @@ def check_server() -> str | None:
     Raises:
         ServerError: the server does not answer or rejects the credentials.
     """
-    url = os.environ.get("PREFECT_API_URL")
-    if not url:
-        from prefect.settings import get_current_settings  # a profile may name it
+    from prefect.settings import get_current_settings
 
-        url = get_current_settings().api.url
-    if url and _status(url) in _REFUSED:  # a profile may hold other credentials
-        _check_credentials(url)
+    url = get_current_settings().api.url
+    if url and (status := _status(url)) in _REFUSED:
+        raise ServerError(
+            "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
+            " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
+            " PREFECT_API_AUTH_STRING.",
+            url=_shown(url),
+            status=status,
+        )
     return url or None
 
 
@@ -174,10 +173,6 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
         raise ServerError(problem)
 
 
-class _BusyError(Exception):
-    """The server exists, but does not answer in time or answers with an error of its own."""
-
-
 def _status(url: str) -> int:
     """Return the status of a small request with credentials.
 
@@ -186,23 +181,44 @@ def _status(url: str) -> int:
     Raises:
         ServerError: nothing listens at the address, or the server stays busy.
     """
-    wait_s = _seconds("GIGAMIND_SERVER_WAIT_S", _PATIENCE_S)
+    import httpx
+
+    wait_s, shown = _seconds("GIGAMIND_SERVER_WAIT_S", _PATIENCE_S), _shown(url)
+    target, timeout_s = f"{shown.rstrip('/')}/flows/count", min(_TIMEOUT_S, wait_s)
+
+    def ask() -> int:
+        answer = httpx.post(target, json={}, headers=_credentials(), timeout=timeout_s)
+        if answer.is_server_error:
+            answer.raise_for_status()
+        return answer.status_code
+
+    # It exists, but does not answer in time or answers with an error of its own.
+    busy = httpx.TimeoutException, httpx.ReadError, httpx.ProtocolError, httpx.HTTPStatusError
     attempts = Retrying(
-        retry=retry_if_exception_type(_BusyError),
+        retry=retry_if_exception_type(busy),
         stop=stop_after_delay(wait_s),
         wait=wait_fixed(2),
         before_sleep=lambda state: _tell_wait(url, wait_s) if state.attempt_number == 1 else None,
         reraise=True,
     )
     try:
-        return attempts(_asked, url, min(_TIMEOUT_S, wait_s))
-    except _BusyError as error:
+        return attempts(ask)
+    except busy as error:
         raise ServerError(
             "The Prefect server at {url} did not answer within {seconds:g} seconds ({reason}). Look at its log, or"
             " wait longer with GIGAMIND_SERVER_WAIT_S.",
-            url=_shown(url),
+            url=shown,
             seconds=wait_s,
-            reason=str(error),
+            reason=_reason(error),
+        ) from error
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return HTTPStatus.OK  # Prefect has its own settings for certificates
+        raise ServerError(
+            "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
+            " PREFECT_API_URL.",
+            url=shown,
+            reason=_reason(error),
         ) from error
 
 
@@ -231,66 +247,28 @@ def _tell_wait(url: str, wait_s: float) -> None:
     sys.stderr.write(f"{say(text)}\n")
 
 
-def _asked(url: str, timeout_s: float) -> int:
-    request = urllib.request.Request(  # noqa: S310  the configured address
-        f"{_shown(url).rstrip('/')}/flows/count",
-        data=b"{}",
-        headers={"Content-Type": "application/json", **_credentials()},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as answer:  # noqa: S310
-            return answer.status
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise _BusyError(f"HTTP {error.code}") from error
-            return error.code
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            return HTTPStatus.OK  # Prefect has its own settings for certificates
-        if isinstance(reason, TimeoutError | ConnectionResetError | http.client.HTTPException):
-            raise _BusyError(_reason(reason)) from error
-        raise ServerError(
-            "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
-            " PREFECT_API_URL.",
-            url=_shown(url),
-            reason=_reason(reason),
-        ) from error
-
-
 def _credentials() -> dict[str, str]:
-    if key := os.environ.get("PREFECT_API_KEY"):
-        return {"Authorization": f"Bearer {key}"}
-    if pair := os.environ.get("PREFECT_API_AUTH_STRING"):
-        return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
-    return {}
+    from prefect.settings import get_current_settings
 
-
-def _check_credentials(url: str) -> None:
-    import httpx
-    from prefect.client.orchestration import get_client
-
-    try:
-        with get_client(sync_client=True) as client:
-            client.read_flows(limit=1)
-    except httpx.HTTPStatusError as error:
-        status = error.response.status_code
-        if status in _REFUSED:
-            raise ServerError(
-                "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
-                " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
-                " PREFECT_API_AUTH_STRING.",
-                url=_shown(url),
-                status=status,
-            ) from None
+    settings = get_current_settings()
+    headers = dict(settings.client.custom_headers)
+    if key := settings.api.key:
+        return headers | {"Authorization": f"Bearer {key.get_secret_value()}"}
+    if pair := settings.api.auth_string:
+        encoded = base64.b64encode(pair.get_secret_value().encode()).decode()
+        return headers | {"Authorization": f"Basic {encoded}"}
+    return headers
 
 
 def _shown(url: str) -> str:
     return urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
 
 
-def _reason(error: object) -> Text:
-    if isinstance(error, OSError) and error.errno:
-        return reason_of(error)
+def _reason(error: BaseException) -> Text:
+    """Return the reason of an error, of the system if there is one."""
+    cause: BaseException | None = error
+    while cause and not (isinstance(cause, OSError) and cause.errno):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, OSError):
+        return reason_of(cause)
     return (str(error) or type(error).__name__).splitlines()[0]

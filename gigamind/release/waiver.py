@@ -52,10 +52,12 @@ class Release(Report, extra="ignore"):
     Attributes:
         waiver: who accepted the failed gates, until when.
         attempts: earlier verdicts on the same candidate.
+        informational: whether it decides on no release, because the options name no baseline.
     """
 
     comparison: Comparison
     gate: GateResult
+    informational: bool = Field(default=False, exclude_if=lambda value: not value)
     waiver: Waiver | None = Field(default=None, exclude_if=lambda waiver: waiver is None)
     attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
 

@@ -93,7 +93,8 @@ def next_steps(
         yield Step(until)
     worse = len(comparison.changed("worse"))
     lost = comparison.lost
-    if gate.failed and not waiver and not (lost and worst_first(release)[0].metric in LOST):
+    stops = bool(gate.failed and not waiver and not release.informational)
+    if stops and not (lost and worst_first(release)[0].metric in LOST):
         look = n_(
             "Do not release. Look at the {n} worse item, fix it and run again",
             "Do not release. Look at the {n:,} worse items, fix them and run again",
@@ -102,7 +103,7 @@ def next_steps(
         repair = look if worse else _("Do not release. Fix the failed gates and run again")
         yield Step(repair, url=items if worse else "")
     if lost:
-        yield Step(_restoring(comparison, stops=bool(gate.failed and not waiver)), url=errors)
+        yield Step(_restoring(comparison, stops=stops), url=errors)
     if comparison.gone:
         yield Step(
             n_(
@@ -111,15 +112,15 @@ def next_steps(
                 n=len(release.comparison.gone),
             )
         )
-    if bad := bad_metric(release):
+    if (bad := bad_metric(release)) and not release.informational:
         improve = _(
             "Improve {metric}; the report of the run compares judges and thresholds",
             metric=rule_label(bad.metric),
         )
         yield from before or (Step(improve),)
-    if items and comparison.changes and (waiver or not gate.failed):
+    if items and comparison.changes and not stops:
         yield Step(_("See every changed item"), url=items)
-    if waiver is None:
+    if waiver is None and not release.informational:
         detect = before or ((DETECT,) if comparison.task == "search" else ())
         yield from _accepting(release, run, baseline, waivable, detect)
 
@@ -214,7 +215,8 @@ def gate_conditions(release: Release) -> Conditions:
         return Conditions(
             tuple(Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
         )
-    shown = [rule for rule in worst_first(release) if rule.status not in {"passed", "skipped"}]
+    quiet = {"passed", "skipped"}
+    shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
     texts: dict[tuple[State, Text], None] = dict.fromkeys(
         (
             STATE_OF[rule.status],
@@ -267,8 +269,9 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
         return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
-    gates = tuple(_rule_row(rule, comparison, usual) for rule in rules)
-    groups = Group(gates, _("Gated")), Group(changes, _("Informational"))
+    rows = [(WEAK in rule.remarks, _rule_row(rule, release, usual)) for rule in rules]
+    gates, weak = (tuple(row for is_weak, row in rows if is_weak is kind) for kind in (False, True))
+    groups = Group(gates, _("Gated")), Group((*weak, *changes), _("Informational"))
     return Table(columns, groups, "" if every else _limit_text(release))
 
 
@@ -301,7 +304,13 @@ def distinct_in(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
     return distinct({key: value for key, value in values.items() if value})
 
 
-def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cell, ...]:
+def _is_known(rule: RuleResult, release: Release) -> bool:
+    """Return whether a comparison for information shows a metric that was at its worst value before."""
+    return release.informational and rule.why == "worst"
+
+
+def _rule_row(rule: RuleResult, release: Release, usual: int) -> tuple[Cell, ...]:
+    comparison = release.comparison
     change, label = comparison.metric(rule.metric), rule_label(rule.metric)
     cells: tuple[Cell, Cell, Cell]
     if change is not None and rule.metric not in LOST:
@@ -320,7 +329,8 @@ def _rule_row(rule: RuleResult, comparison: Comparison, usual: int) -> tuple[Cel
         if before is not None and after is not None:
             difference = f"{after - before:+,.0f} ms".replace("-", "−")
         cells = Time(before), Time(after), difference
-    return label, *cells, _limit(rule), Result(STATE_OF[rule.status])
+    state = "informational" if _is_known(rule, release) else STATE_OF[rule.status]
+    return label, *cells, _limit(rule), Result(state)
 
 
 def _cells(

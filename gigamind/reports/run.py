@@ -101,7 +101,7 @@ def run_document(
     comparison = release.comparison if release else None
     llm = view.llm(record.summary)
     verdict = _verdict(view, record, outcome, llm)
-    bad = bad_metric(release) if release else None
+    bad = bad_metric(release) if release and not release.informational else None
     if isinstance(verdict, Verdict) and verdict.state == "passed" and release and not bad:
         verdict = replace(verdict, leads=(view.result(record), *verdict.leads))
     return shaped(

@@ -59,8 +59,15 @@ _ORDER: Sequence[Status] = (
 
 
 def state_of(release: Release) -> GateVerdict:
-    """Return the verdict for readers: "warned" if the gates passed but an ungated metric got significantly worse."""
+    """Return the verdict for readers.
+
+    It is "warned" if the gates passed but an ungated metric got significantly worse. A comparison for information does
+    not warn about a metric that was at its worst value before.
+    """
     verdict = release.gate.verdict
+    if verdict == "warned" and release.informational:
+        warned = (rule for rule in release.gate.rules if rule.status == "warned")
+        verdict = "passed" if all(rule.why == "worst" for rule in warned) else verdict
     return "warned" if verdict == "passed" and ungated(release) else verdict
 
 
@@ -81,7 +88,7 @@ def release_verdict(release: Release) -> Verdict:
         sentence = joined([waiver_text(release.waiver), verdict.sentence], " ")
         return Verdict("waived", sentence, verdict.leads)
     attempts = [x for x in release.attempts if x.verdict != "not-comparable"]
-    if not attempts:
+    if not attempts or release.informational:
         return verdict
     count = len(attempts) + 1
     failed = [at for at, attempt in enumerate(attempts, 1) if attempt.verdict == "failed"]
@@ -147,13 +154,11 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
         case "inconclusive":
             verdict = _decided(_("Inconclusive"), release, "inconclusive")
             undecided = _("No release verdict: do not release on this result alone.")
-            return replace(verdict, leads=(*verdict.leads, undecided))
+            return replace(verdict, leads=(*verdict.leads, _for(release, undecided)))
         case "warned":
             if any(rule.status == "warned" for rule in gate.rules):
                 verdict = _decided(_("Passed with a warning"), release, "warned")
-                return replace(
-                    verdict, leads=(*verdict.leads, _("You may release: no gate failed."))
-                )
+                return replace(verdict, leads=(*verdict.leads, _for(release, _MAY)))
             sentence = _(
                 "Passed with a warning: no gate failed, but {metrics} got significantly worse and no gate covers it.",
                 metrics=[_moved(change.metric, comparison) for change in ungated(release)[:2]],
@@ -163,14 +168,22 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
             return _without_failure(release)
 
 
+_MAY = _("You may release: no gate failed.")
+
+
+def _for(release: Release, decision: Message) -> Message:
+    """Return what a verdict means for a release; a comparison for information means nothing for it."""
+    return _("Compared for information: nothing to release.") if release.informational else decision
+
+
 def _without_failure(release: Release) -> Verdict:
     """Return the verdict on a run that passed, and what is still bad."""
     comparison = release.comparison
     texts = [_same_text(comparison)]
     if comparison.changes or comparison.lost or comparison.unjudged:
         texts = [_passed_sentence(release), items_text(comparison)]
-    if not (bad := bad_metric(release)):
-        return Verdict("passed", joined(texts, " "), (_("You may release: no gate failed."),))
+    if release.informational or not (bad := bad_metric(release)):
+        return Verdict("passed", joined(texts, " "), (_for(release, _MAY),))
     still = _("Passed, but as bad as the baseline: {what}.", what=bad_text(bad))
     may = _("You may release: the gates only look for drops from the baseline.")
     return Verdict("warning", still, (joined(texts, " "), may))

@@ -5,11 +5,17 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect_stack import ENDED, START_SECONDS, Stack, kill_leftovers, laid_out
+from prefect_stack import (
+    ENDED,
+    START_SECONDS,
+    Stack,
+    kill_leftovers,
+    kill_process_of,
+    laid_out,
+)
 
 pytestmark = [pytest.mark.prefect, pytest.mark.faults, pytest.mark.timeout(900)]
 
@@ -80,17 +86,6 @@ def test_a_run_that_its_killed_worker_never_started_crashes_and_frees_its_place(
         kill_process_of(run)
         ended = stack.ended(run["id"], 120)
     assert ended["state"]["type"] == "CRASHED", ended["state"]
-
-
-def kill_process_of(run: Any) -> None:
-    """Kill the process of a run, should its worker have started it."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if run["id"].encode() in environment:
-            os.kill(int(entry.name), signal.SIGKILL)
 
 
 def test_a_run_outlives_a_server_that_is_killed_and_started_again(stack: Stack, server: Any):

@@ -109,17 +109,8 @@ def test_the_lease_of_a_process_that_died_is_leased_again_but_for_what_it_spent(
     shards = Shards([FIRST], options, run, 1)
     died = following(shards)
     spend(run, FIRST, 4)
-    shards.broke_off(died, may_live=False)
+    shards.broke_off(died)
     assert left_to(following(shards), options, run) == 6
-
-
-def test_the_lease_of_a_process_that_may_live_is_lost_and_no_other(run):
-    options = ModelOptions(max_calls=10)
-    shards = Shards([FIRST, SECOND], options, run, 2)
-    silent, other = following(shards), following(shards)
-    shards.broke_off(silent, may_live=True)
-    shards.ended(other, WELL)
-    assert left_to(following(shards), options, run) == 5
 
 
 def test_a_resumed_run_leases_what_its_first_part_has_left(run):

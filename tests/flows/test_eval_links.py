@@ -90,7 +90,7 @@ def test_a_dry_run_checks_the_input_and_writes_nothing(links: Options, tmp_path:
 def test_input_that_cannot_be_used_ends_the_run_by_the_name_of_its_exit_code(links: Options):
     state = load("eval_links")(links(dataset="missing.jsonl"), return_state=True)
     assert (state.is_failed(), state.name) == (True, "InvalidInput")
-    with pytest.raises(InputError, match=r"missing\.jsonl"):
+    with pytest.raises(InputError, match=r"generate-links .* --dataset missing\.jsonl"):
         state.result()
 
 

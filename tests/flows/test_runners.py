@@ -24,8 +24,7 @@ from gigamind.evaluation.shards import attempts_of, is_resumable, shard_folders,
 from gigamind.i18n import _
 from gigamind.prompting.fences import fence_key
 from gigamind.publish.here import run_flow
-from gigamind.publish.pool import Job, Pool
-from gigamind.publish.scaleout import score_batch
+from gigamind.publish.pool import Pool
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
@@ -312,9 +311,12 @@ def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
     assert server.seen.total <= 50 + 4  # what was in flight is paid for twice
 
 
-def test_an_error_leaves_a_worker_without_what_led_to_it(options):
+def test_an_error_leaves_a_worker_without_what_led_to_it():
+    def call(number):
+        raise InputError("missing") from OSError(number)
+
     with pytest.raises(InputError) as raised:
-        score_batch(options(dataset="missing.jsonl"), 0, 1, "")
+        run_in_flow(call, 1)
     assert (raised.value.__cause__, raised.value.__context__) == (None, None)
 
 
@@ -336,67 +338,71 @@ def test_a_runner_whose_package_is_missing_tells_how_to_have_it(monkeypatch, run
         Pool(runner)
 
 
-class Jobs:
-    """One job, given again when it breaks off."""
-
-    def __init__(self, call, *, is_lost=lambda: False):
-        self.call = call
-        self.is_lost = is_lost
-        self.waiting = 1
-        self.given = []
-        self.lost = []
-
-    def following(self):
-        if not self.waiting:
-            return None
-        self.waiting -= 1
-        return Job("judge 0 to 1", self.call, {}, self.is_lost, advice=_("it is kept"))
-
-    def ended(self, _job, result):
-        self.given.append(result)
-
-    def broke_off(self, _job, *, may_live):
-        self.lost.append(may_live)
-        self.waiting += 1
-
-
-def run_in_flow(jobs):
+def run_in_flow(call, *numbers, runner="threads:2"):
+    """The results of a call for each of these numbers, by number."""
     from prefect import flow
+
+    waiting = list(numbers)
+
+    def following():
+        number = waiting.pop(0) if waiting else None
+        return None if number is None else (f"judge {number}", number)
 
     @flow(name="pool", persist_result=False)
     def run():
-        with Pool("threads:2") as pool:
-            pool.run(jobs)
+        with Pool[int](runner) as pool:
+            jobs = pool.run(
+                call,
+                lambda number: {"number": number},
+                following=following,
+                again=waiting.append,
+                advice=_("it is kept"),
+            )
+            return dict(jobs)
 
-    run()
-
-
-def test_a_job_that_nobody_hears_of_is_begun_once_more_and_its_late_end_counts_for_nothing():
-    begun, second_has_ended = [], threading.Event()
-
-    def call():
-        begun.append(1)
-        if len(begun) == 1:
-            second_has_ended.wait(60)
-        return len(begun)
-
-    class Told(Jobs):
-        def ended(self, job, result):
-            super().ended(job, result)
-            second_has_ended.set()
-
-    jobs = Told(call, is_lost=lambda: len(begun) == 1)
-    run_in_flow(jobs)
-    assert (jobs.given, jobs.lost) == ([2], [True])
+    return run()
 
 
-def test_a_job_that_breaks_off_twice_ends_the_run_and_tells_what_is_kept():
-    def call():
-        raise RuntimeError("no worker is left")
+def test_a_job_that_breaks_off_once_is_begun_again_and_twice_ends_the_run(tmp_path):
+    def call(number):
+        with (tmp_path / f"{number}").open("a") as file:
+            file.write("begun\n")
+        if number == 1 and (tmp_path / "1").read_text().count("begun") > 1:
+            return number
+        if number:
+            raise RuntimeError("no worker is left")
+        return number
 
-    told = r"judge 0 to 1 failed twice: .*no worker.*it is kept"
-    with pytest.raises(EvaluationError, match=told):
-        run_in_flow(Jobs(call))
+    assert run_in_flow(call, 0, 1) == {0: 0, 1: 1}
+    with pytest.raises(EvaluationError, match=r"judge 2 failed twice: .*no worker.*it is kept"):
+        run_in_flow(call, 0, 2)
+    assert (tmp_path / "2").read_text().count("begun") == 2
+
+
+def test_an_error_of_ours_is_not_tried_again(tmp_path, caplog):
+    def call(number):
+        with (tmp_path / f"{number}").open("a") as file:
+            file.write("begun\n")
+        raise InputError("the dataset is missing")
+
+    with pytest.raises(InputError, match="the dataset is missing"):
+        run_in_flow(call, 1)
+    assert (tmp_path / "1").read_text().count("begun") == 1
+    task_errors = [x for x in caplog.records if x.name == "prefect.task_runs" and x.levelno >= 40]
+    assert task_errors
+    assert not any(record.exc_info and record.exc_info[0] for record in task_errors)  # no traceback
+
+
+@pytest.mark.faults
+def test_the_jobs_of_a_killed_process_are_begun_again(tmp_path):
+    def call(number):
+        mark = tmp_path / f"{number}"
+        if number == 1 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    assert run_in_flow(call, 0, 1, 2, runner="processes:2") == {0: 0, 1: 1, 2: 2}
 
 
 def test_a_cluster_that_does_not_answer_is_told_in_a_line():

@@ -50,6 +50,26 @@ def test_a_deployment_without_a_pool_is_told():
         check_deployment("eval/nowhere")
 
 
+@pytest.mark.parametrize(("url", "lines"), [("", 1), ("postgresql+asyncpg://u:p@h/prefect", 0)])
+def test_several_workers_on_sqlite_are_a_warning_with_the_way_out(
+    deployed: Stack, url: str, lines: int
+):
+    for name in ("one", "two"):
+        deployed.ask("/work_pools/idle/workers/heartbeat", {"name": name})
+    database = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": url} if url else {}
+    ended = subprocess.run(
+        [sys.executable, ROOT / "deployments" / "check.py", "database", "0.1"],
+        env=deployed.environment | {"PREFECT_API_URL": deployed.api} | database,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    told = ended.stdout.splitlines()
+    assert len(told) == lines
+    assert all("2 workers" in line and "postgresql+asyncpg://" in line for line in told)
+
+
 def test_a_worker_starts_in_a_pool_of_its_type_or_makes_one():
     check_worker_can_start("idle", "process")
     check_worker_can_start("not-yet", "process")

@@ -1,11 +1,12 @@
 """A Prefect server that cannot be used is told in a line, at once, without our credentials."""
 
+import contextlib
 import resource
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,30 @@ from gigamind.publish.server import check_server
 
 EXAMPLES = ROOT / "examples"
 KEY = "pnu_secret"
+Configure = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
-def no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+def configure(tmp_path: Path) -> Iterator[Configure]:
+    """Set variables of the environment and the settings of Prefect that they stand for; no server is set at first."""
+    from prefect import settings
+
+    names = ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING")
+    known = {name: getattr(settings, name) for name in names}
+    with pytest.MonkeyPatch.context() as environment, contextlib.ExitStack() as changed:
+
+        def change(**variables: str) -> None:
+            for name, value in variables.items():
+                environment.setenv(name, value)
+            new = {known[name]: variables[name] for name in variables.keys() & known.keys()}
+            changed.enter_context(settings.temporary_settings(new))
+
+        for name in names:
+            environment.delenv(name, raising=False)
+        defaults = settings.temporary_settings(restore_defaults=set(known.values()))
+        changed.enter_context(defaults)
+        change(PREFECT_HOME=str(tmp_path))
+        yield change
 
 
 @pytest.fixture
@@ -53,9 +71,9 @@ def guarded_server() -> Iterator[str]:
 
 
 def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
-    closed_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    closed_port: int, configure: Configure, tmp_path: Path
 ):
-    monkeypatch.setenv("PREFECT_API_URL", f"http://u:{KEY}@127.0.0.1:{closed_port}/api")
+    configure(PREFECT_API_URL=f"http://u:{KEY}@127.0.0.1:{closed_port}/api")
     given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
     command = [sys.executable, "-m", "gigamind", "eval", "search", *map(str, given)]
     command += ["--unanswerable-mode", "calibrated", "--flow"]
@@ -71,6 +89,17 @@ def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
     assert f"http://127.0.0.1:{closed_port}/api" in line
 
 
+@pytest.mark.whole
+def test_a_temporary_server_that_is_too_slow_is_one_line(tmp_path: Path, configure: Configure):
+    configure(PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="1")
+    given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
+    command = [sys.executable, "-m", "gigamind", "eval", "search", *map(str, given), "--flow"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ended.returncode == 3
+    assert "Traceback" not in ended.stderr
+    assert "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS" in ended.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("target", ["worker", "deploy", "run"])
 def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: int, tmp_path: Path):
     ended = Stack(ROOT, tmp_path, closed_port, closed_port).make(target)
@@ -82,12 +111,12 @@ def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: i
 
 
 def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(
-    monkeypatch: pytest.MonkeyPatch,
+    configure: Configure,
 ):
-    monkeypatch.setenv("GIGAMIND_SERVER_WAIT_S", "1.5")
+    configure(GIGAMIND_SERVER_WAIT_S="1.5")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/api"
-        monkeypatch.setenv("PREFECT_API_URL", url)
+        configure(PREFECT_API_URL=url)
         start = time.monotonic()
         with pytest.raises(ServerError, match=r"http.*1\.5.*\(timed out\).*GIGAMIND_SERVER_WAIT_S"):
             check_server()
@@ -95,7 +124,7 @@ def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(
 
 
 def test_a_busy_server_is_asked_again_and_a_line_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    configure: Configure, capsys: pytest.CaptureFixture[str]
 ):
     seen: list[int] = []
 
@@ -106,22 +135,22 @@ def test_a_busy_server_is_asked_again_and_a_line_says_so(
             self.answer(seen[-1], {})
 
     with listening(Busy) as server:
-        monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
+        configure(PREFECT_API_URL=f"{server.url}/api")
         assert check_server() == f"{server.url}/api"
     assert seen == [503, 503, 200]
     [line] = capsys.readouterr().err.splitlines()
     assert server.url in line
 
 
-def test_a_wait_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    monkeypatch.setenv("GIGAMIND_SERVER_WAIT_S", "long")
+def test_a_wait_that_is_no_number_is_told(configure: Configure):
+    configure(PREFECT_API_URL="http://127.0.0.1:9/api")
+    configure(GIGAMIND_SERVER_WAIT_S="long")
     with pytest.raises(InputError, match="GIGAMIND_SERVER_WAIT_S"):
         check_server()
 
 
-def test_an_address_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFECT_API_URL", "127.0.0.1:4200")
+def test_an_address_that_is_none_is_told(configure: Configure):
+    configure(PREFECT_API_URL="127.0.0.1:4200")
     with pytest.raises(ServerError, match="correct PREFECT_API_URL"):
         check_server()
 
@@ -130,18 +159,18 @@ def test_an_address_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch):
     ("variable", "value"), [("PREFECT_API_KEY", KEY), ("PREFECT_API_AUTH_STRING", "u:p")]
 )
 def test_credentials_of_the_environment_are_sent(
-    guarded_server: str, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+    guarded_server: str, configure: Configure, variable: str, value: str
 ):
-    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
-    monkeypatch.setenv(variable, value)
+    configure(PREFECT_API_URL=guarded_server)
+    configure(**{variable: value})
     assert check_server() == guarded_server
 
 
 def test_credentials_that_are_refused_are_told_and_not_shown(
-    guarded_server: str, monkeypatch: pytest.MonkeyPatch
+    guarded_server: str, configure: Configure
 ):
-    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
-    monkeypatch.setenv("PREFECT_API_KEY", "pnu_expired")
+    configure(PREFECT_API_URL=guarded_server)
+    configure(PREFECT_API_KEY="pnu_expired")
     from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
     with (
@@ -155,12 +184,10 @@ def test_credentials_that_are_refused_are_told_and_not_shown(
     assert "pnu_" not in str(refused.value)
 
 
-def test_a_key_that_only_the_profile_has_counts(
-    guarded_server: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_key_that_only_the_profile_has_counts(guarded_server: str, configure: Configure):
     from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 
-    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
+    configure(PREFECT_API_URL=guarded_server)
     with temporary_settings({PREFECT_API_URL: guarded_server, PREFECT_API_KEY: KEY}):
         assert check_server() == guarded_server
 

@@ -10,7 +10,7 @@ from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy, rule_label
+from gigamind.release.policy import WEAK, read_policy, rule_label
 from gigamind.release.waiver import Attempt, Release, Waiver
 from gigamind.reports.comparison import (
     gate_conditions,
@@ -122,17 +122,35 @@ def test_metrics_at_their_worst_value_are_one_warning_that_says_so(judged):
     release = _judged_as(judged(n=400), "unanswerable.f1", 0.0)
     release = _judged_as(release, "unanswerable.far", 1.0)
     rules = [
-        rule.model_copy(update={"status": "warned", "why": "worst"})
+        rule.model_copy(update={"status": "warned", "why": "worst", "remarks": (WEAK,)})
         if rule.metric.startswith("unanswerable.")
         else rule
         for rule in release.gate.rules
     ]
     gate = release.gate.model_copy(update={"rules": tuple(rules), "verdict": "warned"})
-    verdict = release_verdict(release.model_copy(update={"gate": gate}))
+    release = release.model_copy(update={"gate": gate})
+    verdict = release_verdict(release)
     assert verdict.state == "warning"
     assert "F1 (unanswerable), wrongly answered (FAR)" in verdict.sentence
     assert _numbers(verdict.sentence).count("158") == 2  # 158 of 158
     assert len(verdict.leads) == 1  # no other rule has a warning
+    gated, others = metric_table(release).groups
+    assert {row[-1].state for row in others.rows} == {"warning"}
+    assert {row[-1].state for row in gated.rows} == {"passed"}
+
+    informs = release.model_copy(update={"informational": True})
+    assert release_verdict(informs).state == "passed"
+    assert not set(release_verdict(informs).leads) & set(verdict.leads)
+    assert not list(next_steps(informs, "out/run"))
+    assert gate_conditions(informs).items == ()
+    assert {row[-1].state for row in metric_table(informs).groups[1].rows} == {"informational"}
+
+
+def test_a_comparison_for_information_stops_no_release_and_still_names_what_got_worse(judged):
+    informs = judged(lost=20).model_copy(update={"informational": True})
+    assert release_verdict(informs).state == "failed"
+    steps = list(next_steps(informs, "out/run", items="#list"))
+    assert [(step.command, step.url) for step in steps] == [("", "#list")]
 
 
 def test_lost_items_name_at_most_three_missing_notes_and_come_before_worse_ones(judged):

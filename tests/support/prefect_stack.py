@@ -181,6 +181,14 @@ class Stack:
         return self.ask("/logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}})
 
 
+def kill_process_of(run: Any) -> None:
+    """Kill the process of a run, should its worker have started it."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if run["id"].encode() in (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
 def free_ports() -> tuple[int, int]:
     """Two ports of loopback that nobody listens at."""
     with socket.socket() as one, socket.socket() as other:

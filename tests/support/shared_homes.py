@@ -113,6 +113,7 @@ class Worker:
 
     folder: Path
     home: str
+    allows: str = "api_base=*"
 
     def __post_init__(self) -> None:
         shutil.copytree(ROOT / "examples", self.folder / "examples")
@@ -122,7 +123,7 @@ class Worker:
         return {
             "GIGAMIND_HOME": self.home,
             "GIGAMIND_CACHE_DIR": str(self.folder / "cache"),
-            "GIGAMIND_WORKER_ALLOWS": "api_base=*",
+            "GIGAMIND_WORKER_ALLOWS": self.allows,
             "PREFECT__RUNTIME__DEPLOYMENT__NAME": "nightly",
         }
 

@@ -65,6 +65,15 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         NotesError: The vault is missing, unreadable or empty.
     """
     inputs, system = Inputs(options), _system(options)
+    if not options.dataset.exists():
+        command = (
+            f"generate-links --notes VAULT --out-notes {options.notes} --dataset {options.dataset}"
+        )
+        raise InputError(
+            "{file}: no such file. Make it with `gigamind eval {command}`.",
+            file=options.dataset,
+            command=command,
+        )
     dataset = read_links(options.dataset)
     vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
