@@ -196,7 +196,7 @@ def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Te
         lines += [
             _("For the nightly evaluation, run in terminals of their own:"),
             "  prefect server start",
-            "  export PREFECT_API_URL=http://127.0.0.1:4200/api",
+            "  export PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_FLOWS_HEARTBEAT_FREQUENCY=30",
             f"  gigamind deploy && {allows}prefect worker start --pool local",
         ]
     lines.append(_("Next command: {command}", command="gigamind eval search"))

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from gigamind.errors import InputError, ServerError, reason_of
-from gigamind.i18n import Text, _, language_of, translator
+from gigamind.i18n import Text, _, joined, language_of, translator
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
@@ -162,14 +162,14 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
         )
     if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
         others = [other.name for other in client.read_work_pools() if other.status == "READY"]
-        problem = _("No worker polls the work pool {pool}. Start one with make worker.", pool=pool)
+        problem = _(
+            "No worker polls the work pool {pool}. Start one with prefect worker start --pool {pool} (in a clone: make"
+            " worker).",
+            pool=pool,
+        )
         if others:
-            problem = _(
-                "No worker polls the work pool {pool}; the running workers poll {others}. Start one with make"
-                " worker.",
-                pool=pool,
-                others=others,
-            )
+            known = _("The running workers poll {others}.", others=others)
+            problem = joined((problem, known), " ")
         raise ServerError(problem)
 
 
@@ -215,8 +215,8 @@ def _status(url: str) -> int:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return HTTPStatus.OK  # Prefect has its own settings for certificates
         raise ServerError(
-            "No Prefect server answers at {url} ({reason}). Start one with make server, or correct"
-            " PREFECT_API_URL.",
+            "No Prefect server answers at {url} ({reason}). Start one with prefect server start (in a clone: make"
+            " server), or correct PREFECT_API_URL.",
             url=shown,
             reason=_reason(error),
         ) from error

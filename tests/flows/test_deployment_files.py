@@ -54,19 +54,18 @@ def test_a_deployment_runs_a_flow_that_loads_with_parameters_that_it_takes(
         assert all(path.exists() or path.parts[0] == "eval" for path in read)
 
 
-def test_the_deployment_of_the_how_to_page_loads_behind_those_of_prefect_yaml():
+def test_the_deployment_that_init_writes_loads_by_its_module():
     from prefect.flows import load_flow_from_entrypoint
 
-    page = (ROOT / "docs" / "ml-engineer.md").read_text("utf-8")
-    (block,) = re.findall(r"(?s)```yaml\n(.*?)```", page)
-    text = (ROOT / "deployments" / "prefect.yaml").read_text("utf-8") + block
-    deployment = yaml.safe_load(text)["deployments"][-1]
-    entrypoint = f"{ROOT}/{deployment['entrypoint']}"
-    flow: Any = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
+    text = (ROOT / "examples" / "ci" / "prefect.yaml").read_text("utf-8")
+    given = text.replace("{{ options }}", "        dataset: d.jsonl").replace(
+        "{{ cron }}", "'0 3 * * *'"
+    )
+    [deployment] = yaml.safe_load(given)["deployments"]
+    flow: Any = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
     options = flow.validate_parameters(deployment["parameters"])["options"]
     assert isinstance(options, SearchEvalOptions)
-    assert options.compare == Path("eval/my-baselines")
-    assert options.changed == ("notes",)
+    assert (options.compare, options.gates) == (Path("eval/baselines"), Path("eval/gates.toml"))
 
 
 def test_the_release_gate_is_told_its_task(monkeypatch: pytest.MonkeyPatch):
