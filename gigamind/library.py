@@ -588,6 +588,8 @@ def assert_no_regression(
     >>> assert_no_regression(before, before).verdict
     'warned'
     """
+    from gigamind.metrics.table import label
+    from gigamind.publish.ends import in_form_words
     from gigamind.reports.comparison import difference_of
     from gigamind.reports.document import difference_text, more_text
     from gigamind.reports.verdict import release_verdict
@@ -597,7 +599,8 @@ def assert_no_regression(
     if found.verdict in {"passed", "warned"}:
         return found
     say = translator("en")
-    lines = [say(release_verdict(release).sentence), *map(say, found.reasons)]
+    reasons = map(in_form_words, map(say, found.reasons))  # the options here have no dashes
+    lines = [say(release_verdict(release).sentence), *reasons]
     if found.verdict == "inconclusive" and not strict:
         if "pytest" not in sys.modules:
             return found
@@ -605,7 +608,7 @@ def assert_no_regression(
 
         pytest.skip("\n".join(lines))
     changes = filter(None, (comparison.metric(rule.metric) for rule in found.failed))
-    lines += [f"{x.metric}: {difference_text(difference_of(x), say)}" for x in changes]
+    lines += [f"{label(x.metric)}: {difference_text(difference_of(x), say)}" for x in changes]
     worse = comparison.changed("worse")
     lines += [f"- {item.id}: {say(item.what)}" for item in worse[:_MOST_WORSE]]
     if len(worse) > _MOST_WORSE:

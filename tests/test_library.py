@@ -299,5 +299,5 @@ def test_a_test_of_a_team_fails_on_a_regression_and_is_skipped_if_inconclusive(h
         "test_search[other-True]": "failure",
     }
     message = found["test_search[bad-False]"][1]
-    assert re.search(r"^E +search\.\S+: .*\(.* to .*\)$", message, re.MULTILINE)
+    assert re.search(r"^E +MRR: .*\(.* to .*\)$", message, re.MULTILINE)
     assert len(re.findall(r"^E +- q-\d+: ", message, re.MULTILINE)) == 20
