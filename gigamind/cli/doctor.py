@@ -21,7 +21,7 @@ from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.errors import print_line, translated
 from gigamind.cli.output import prints_json, show_result
-from gigamind.errors import InputError
+from gigamind.errors import InputError, text_of
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.version import __version__, version_of
 
@@ -119,6 +119,7 @@ def doctor(context: click.Context, *, config: Path | None) -> None:
     packages, extras = _check_packages(checkup)
     _check_config(checkup, config, context.find_root())
     _check_paths(checkup)
+    _check_deployments(checkup)
     folder = default_cache_folder()
     cache_bytes = _check_cache(checkup, folder)
     free = _check_disk(checkup, folder)
@@ -218,6 +219,31 @@ def _check_paths(checkup: _Checkup) -> None:
                 if name == "notes":
                     problem = _("{option}: {path} is not a folder", option=option, path=path)
                 checkup.problem("vault", problem, _("fix {name} in gigamind.toml", name=name))
+
+
+def _check_deployments(checkup: _Checkup) -> None:
+    """Check that the files of deployments exist that `gigamind init --nightly` wrote."""
+    file = Path("prefect.yaml")
+    if not file.is_file():
+        return
+    import yaml
+
+    try:
+        listed: list[dict[str, Any]] = yaml.safe_load(file.read_text("utf-8"))["deployments"]
+        ours = [one for one in listed if str(one["entrypoint"]).startswith("gigamind.flows.")]
+        given = [one["parameters"]["options"] for one in ours]
+        given += [options.get("advanced", {}).get("gate", {}) for options in given]
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        problem = _("{file} cannot be read: {reason}", file=file, reason=text_of(error))
+        checkup.problem("prefect", problem, "gigamind init --nightly '0 3 * * *'")
+        return
+    for options in given:
+        for name in ("dataset", "notes", "compare", "gates"):
+            if (path := options.get(name)) and not Path(path).exists():
+                problem = _(
+                    "{file}: {option} {path} does not exist", file=file, option=name, path=path
+                )
+                checkup.problem("prefect", problem, _("fix {name} in {file}", name=name, file=file))
 
 
 def _check_cache(checkup: _Checkup, folder: Path) -> int:

@@ -131,7 +131,9 @@ def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
     assert gigamind("eval", "search", "--mode", "keyword", "--dry-run").code == 0
 
 
-def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(healthy, gigamind):
+def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(
+    doctor, healthy, gigamind
+):
     jobs = ("--github", "--gitlab", "--nightly", "0 3 * * *")
     (healthy / "queries.jsonl").unlink()
     given = ("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "en", *jobs)
@@ -148,6 +150,12 @@ def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(he
     assert github["jobs"]["gate"]["steps"][1]["with"]["gates"] == "eval/gates.toml"
     gitlab = yaml.safe_load((healthy / ".gitlab/gigamind.yml").read_text("utf-8"))
     assert "--fail-on-regression" in gitlab["search"]["script"][-1]
+    assert doctor()[1] == {}
+    text = (healthy / "prefect.yaml").read_text("utf-8")
+    for damaged in (text.replace("eval/gates.toml", "eval/gone.toml"), "deployments: 1", "{"):
+        (healthy / "prefect.yaml").write_text(damaged, "utf-8")
+        assert {area for area, _ in doctor()[1]} == {"prefect"}
+    (healthy / "prefect.yaml").write_text(text, "utf-8")
     kept = (healthy / "prefect.yaml").read_bytes()
     (healthy / "gigamind.toml").unlink()
     assert gigamind(*given).code == 1
