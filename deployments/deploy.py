@@ -204,6 +204,11 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
+        deployment_names()
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError) as wrong:
+        print(f"Error: {FILE} has no valid deployments: {wrong!r}", file=sys.stderr)
+        sys.exit(1)
+    try:
         main()
     except subprocess.CalledProcessError as error:
         print(error.output, file=sys.stderr)

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -79,16 +79,11 @@ def init(
     and writes eval/gates.toml. Without a dataset, it first generates questions from the notes. Commit all of this.
     """
     jobs = [name for name, on in zip(_JOBS, (github, gitlab, nightly), strict=True) if on]
-    for file in (
-        Path(FILE),
-        *((_GATES_FILE, _FIRST_RUN) if jobs else ()),
-        *(_JOBS[job][1] for job in jobs),
-    ):
-        if file.exists():
-            raise InputError(
-                "{file} already exists. Edit this file, or remove it and run the command again.",
-                file=file,
-            )
+    _refuse_existing(jobs)
+    if nightly:
+        from gigamind.publish.server import check_cron
+
+        check_cron(nightly)
     if (None in {dataset, lang} or not (notes or system)) and not sys.stdin.isatty():
         raise InputError(
             _(
@@ -134,6 +129,16 @@ def init(
         {"options": len(options) + bool(notes)},
         joined(_next_steps(files, options), "\n"),
     )
+
+
+def _refuse_existing(jobs: Sequence[str]) -> None:
+    files = [Path(FILE), *((_GATES_FILE, _FIRST_RUN) if jobs else ())]
+    for file in (*files, *(_JOBS[job][1] for job in jobs)):
+        if file.exists():
+            raise InputError(
+                "{file} already exists. Edit this file, or remove it and run the command again.",
+                file=file,
+            )
 
 
 def _make_baseline(options: Mapping[str, str]) -> None:

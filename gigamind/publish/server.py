@@ -114,6 +114,20 @@ def check_worker_can_start(pool: str, kind: str) -> None:
         )
 
 
+def check_cron(cron: str) -> None:
+    """Raise InputError if Prefect cannot read a cron expression."""
+    from prefect.client.schemas.schedules import CronSchedule
+    from pydantic import ValidationError
+
+    try:
+        CronSchedule(cron=cron)
+    except ValidationError as error:
+        raise InputError(
+            "--nightly {cron}: not a cron expression. For every night at 3, use '0 3 * * *'.",
+            cron=cron,
+        ) from error
+
+
 def check_deployment(name: str) -> None:
     """Check that a worker would run a deployment such as `eval-search/search-nightly`.
 

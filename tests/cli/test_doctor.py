@@ -180,6 +180,7 @@ def test_init_asks_three_questions_at_a_terminal(healthy):
     [
         ((), "--notes, --dataset and --lang"),
         (("--notes", "no", "--dataset", "q", "--lang", "en"), "--notes no: "),
+        (("--notes", "vault", "--dataset", "q", "--lang", "en", "--nightly", "3"), "--nightly 3: "),
     ],
 )
 def test_init_writes_nothing_where_it_cannot(healthy, gigamind, monkeypatch, given, told):
