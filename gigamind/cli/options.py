@@ -110,8 +110,8 @@ def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
     section = next((section for section, names in SECTIONS.items() if name in names), None)
     if section is None and issubclass(model, EvalOptions):
         section = str(model.model_fields["task"].default)
-    task = getattr(model.model_fields.get("task"), "default", None)
-    first = name in FIRST[task] if task in FIRST else False
+    task = str(getattr(model.model_fields.get("task"), "default", ""))
+    first = name in FIRST.get(task, ())
     return {"group": _HEADINGS[section], "first": first} if section else {}
 
 

@@ -71,8 +71,9 @@ def scores_of(
         if (value := overall.get(block, {}).get(metric)) is not None:
             scores.append(Score(name, float(value), "", interval["low"], interval["high"]))
     for item in items:
-        values = (item.get("metrics") or {}).items()
-        scores += [Score(n, float(value), item["id"]) for n, value in values if value is not None]
+        values: Mapping[str, float | None] = item.get("metrics") or {}
+        known = [(name, value) for name, value in values.items() if value is not None]
+        scores += [Score(name, float(value), item["id"]) for name, value in known]
     fingerprint, by_model = (
         (judge["fingerprint"], bool(judge.get("model"))) if judge else ("", False)
     )

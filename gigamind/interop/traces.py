@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from gigamind.errors import InputError
 from gigamind.i18n import _
@@ -83,8 +83,9 @@ def _line(path: Path, number: int, line: str) -> object:
         ) from error
 
 
-def _listed(value: object, name: str) -> list[Fields]:
-    listed = cast("Fields", value).get(name) if isinstance(value, dict) else None
+def _listed(value: object, name: str = "") -> list[Fields]:
+    """Return the objects of a list, or of the list with that name in an object."""
+    listed = cast("Fields", value).get(name) if isinstance(value, dict) else value
     entries = cast("list[object]", listed) if isinstance(listed, list) else []
     return [cast("Fields", entry) for entry in entries if isinstance(entry, dict)]
 
@@ -101,7 +102,7 @@ def _answer(trace: str, spans: list[Fields], *, mask: bool) -> Fields | None:
         # A reranker's documents are those of the retriever in a better order.
         found = [_documents(other) for other in attributes]
         by_kind = dict(zip(kinds, found, strict=True))
-        documents = by_kind.get("RERANKER") or next(filter(None, found), [])
+        documents = by_kind.get("RERANKER") or next(filter(None, found), list[tuple[str, str]]())
         hide = _masked if mask else str
         return {
             "id": f"{trace}-{str(span.get('spanId', '')).lower()}",
@@ -121,8 +122,10 @@ def _value(value: object) -> object:
     """Return a value of OTLP's JSON, such as {"stringValue": "a"}."""
     if not isinstance(value, Mapping):
         return value
-    held: Any = next(iter(cast("Mapping[str, object]", value).values()), None)
-    return [_value(one) for one in held.get("values", [])] if isinstance(held, dict) else held
+    held: object = next(iter(cast("Fields", value).values()), None)
+    if not isinstance(held, Mapping):
+        return held
+    return [_value(one) for one in _listed(cast("Fields", held), "values")]
 
 
 def _asked(own: Fields) -> tuple[str, str]:
@@ -138,21 +141,21 @@ _TEXTS = ("content", "text", "query", "question", "input", "answer", "output", "
 
 def _text(value: object, role: str) -> str:
     """Return a text, or the last message of a role in JSON."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+    if isinstance(value, str):
+        text = value.strip()
         try:
-            value = json.loads(value)
+            value = json.loads(text) if text[:1] in {"{", "["} else text
         except (ValueError, RecursionError):
-            return value if isinstance(value, str) else ""
+            return text
     if isinstance(value, list):
-        messages = cast("list[Any]", value)
-        own = [one for one in messages if isinstance(one, dict) and one.get("role", role) == role]
+        own = [one for one in _listed(cast("object", value)) if one.get("role", role) == role]
         return _text(own[-1], role) if own else ""
     if isinstance(value, dict):
         fields = cast("Fields", value)
         parts = [str(part["content"]) for part in _listed(fields, "parts") if part.get("content")]
         named = (fields.get(name) for name in ("messages", *_TEXTS))
         return "\n".join(parts) or next((text for one in named if (text := _text(one, role))), "")
-    return value.strip() if isinstance(value, str) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _documents(own: Fields) -> list[tuple[str, str]]:
