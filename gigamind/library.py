@@ -3,6 +3,7 @@
 Options have the names, ranges and defaults of the command line, with `_` for `-`: `topk=5` is `--topk 5`.
 """
 
+import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -204,6 +205,13 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
     gate: "GateResult | None"
     _record: "Record[Any, Any]" = field(repr=False, compare=False)
     _release: "Release | None" = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return a line with the figures; the fields have everything."""
+        overall: dict[str, Any] = self._record.summary.model_dump(mode="json")["overall"]
+        means: dict[str, float | None] = overall.get(self.run.task) or {}
+        figures = (f"{name}={value:.3f}" for name, value in means.items() if value is not None)
+        return f"<{type(self).__name__} {self.run.task}, {len(self.items)} items: {', '.join(figures)}>"
 
     def to_pandas(self) -> Any:  # noqa: ANN401  pandas need not be installed
         """Return a pandas.DataFrame with a row for each item; InputError if pandas is not installed."""
@@ -599,7 +607,8 @@ def assert_no_regression(
     if found.verdict in {"passed", "warned"}:
         return found
     say = translator("en")
-    reasons = map(in_form_words, map(say, found.reasons))  # the options here have no dashes
+    written = (re.sub(r"`?--changed (\w+)`?", r'changed=["\1"]', say(one)) for one in found.reasons)
+    reasons = map(in_form_words, written)  # the options here have no dashes
     lines = [say(release_verdict(release).sentence), *reasons]
     if found.verdict == "inconclusive" and not strict:
         if "pytest" not in sys.modules:

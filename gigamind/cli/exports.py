@@ -122,13 +122,15 @@ def mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None:
 @prints_json
 def otel(run: Path, out: Path, endpoint: str | None) -> None:
     """Write each score as an event gen_ai.evaluation.result of OpenTelemetry, with its interval, verdict and judge."""
+    from gigamind.datasets.write import refuse_existing_file
     from gigamind.interop.scores import otel_logs, send_otel
 
     scores = _scores(run)
     logs = otel_logs(scores)
-    _write(out, json.dumps(logs, ensure_ascii=False) + "\n", len(scores.scores))
+    refuse_existing_file("--out", out)
     if endpoint:
         send_otel(logs, endpoint)
+    _write(out, json.dumps(logs, ensure_ascii=False) + "\n", len(scores.scores))
 
 
 @export.command(examples=("gigamind export langfuse runs/1.5 --out scores.json",))

@@ -153,7 +153,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         following = ["search", "--dataset", str(dataset), *notes, *run]
         more = [] if imported.notes or run else ["--system", "run:FILE"]
     else:
-        following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
+        following, more = ["answers", "--dataset", str(dataset)], ["--judge", "words"]
     if not evaluation:
         following = _(
             "Next command: {command}", command=" ".join(["gigamind eval", *following, *more])

@@ -1,9 +1,11 @@
 """`gigamind init`: write gigamind.toml, and by choice a CI job or a nightly evaluation with its baseline."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -12,7 +14,7 @@ import click
 from gigamind.assets import asset
 from gigamind.choices import BASELINES
 from gigamind.cli.command import command
-from gigamind.cli.config import FILE
+from gigamind.cli.config import FILE, read_config
 from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
@@ -31,7 +33,6 @@ _GATES = """# Which differences from the baseline are allowed, and other limits 
 relax = ["hardware", "notes"] # "hardware" turns the speed gate off
 """
 _GATES_FILE = Path("eval", "gates.toml")
-_FIRST_RUN = Path("eval", "out", "first")
 _JOBS = {  # template below examples/ci, and the file it becomes
     "github": ("github.yml", Path(".github", "workflows", "gigamind.yml")),
     "gitlab": ("gitlab.yml", Path(".gitlab", "gigamind.yml")),
@@ -79,15 +80,32 @@ def init(
     and writes eval/gates.toml. Without a dataset, it first generates questions from the notes. Commit all of this.
     """
     jobs = [name for name, on in zip(_JOBS, (github, gitlab, nightly), strict=True) if on]
-    _refuse_existing(jobs)
+    new = [_JOBS[job][1] for job in jobs] or [Path(FILE)]
+    if file := next(filter(Path.exists, new), None):
+        raise InputError(
+            "{file} already exists. Edit this file, or remove it and run the command again.",
+            file=file,
+        )
     if nightly:
         from gigamind.publish.server import check_cron
 
         check_cron(nightly)
-    if (None in {dataset, lang} or not (notes or system)) and not sys.stdin.isatty():
+    kept: dict[str, str] = {}
+    if Path(FILE).is_file():
+        kept = read_config(Path(FILE)).tables.get("search", {})
+    notes, dataset, system, lang = (
+        given or kept.get(name)
+        for name, given in (
+            ("notes", notes),
+            ("dataset", dataset),
+            ("system", system),
+            ("lang", lang or (None if sys.stdin.isatty() else "auto")),
+        )
+    )
+    if not sys.stdin.isatty() and not (dataset and (notes or system)):
         raise InputError(
             _(
-                "gigamind cannot ask its questions without a terminal. Pass --notes, --dataset and --lang."
+                "gigamind cannot ask its questions without a terminal. Pass --dataset, and --notes or --system."
             )
         )
     choices = get_args(LanguageChoice)
@@ -111,41 +129,45 @@ def init(
         )
         if value
     }
-    if jobs:
+    if jobs and not BASELINES.exists():
         _make_baseline(options)
-    # JSON and TOML write basic strings alike.
-    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in options.items()}
-    text = f"{_HEAD}\n[search]\n" + "".join(f"{name} = {value}\n" for name, value in quoted.items())
-    text += "" if system else _FUSION
-    text += f"\n[suggest-links]\nnotes = {quoted['notes']}\n" if notes else ""
-    files = {FILE: text, **({str(_GATES_FILE): _GATES} if jobs else {})}
-    for job in jobs:
-        files[str(_JOBS[job][1])] = _job_text(job, quoted, nightly)
+    files = _files(options, jobs, nightly, is_configured=Path(FILE).is_file())
     for name, content in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")
     show_written(
         Path(FILE),
         {"options": len(options) + bool(notes)},
-        joined(_next_steps(files, options), "\n"),
+        joined(_next_steps(files, jobs, options), "\n"),
     )
 
 
-def _refuse_existing(jobs: Sequence[str]) -> None:
-    files = [Path(FILE), *((_GATES_FILE, _FIRST_RUN) if jobs else ())]
-    for file in (*files, *(_JOBS[job][1] for job in jobs)):
-        if file.exists():
-            raise InputError(
-                "{file} already exists. Edit this file, or remove it and run the command again.",
-                file=file,
-            )
+def _files(
+    options: Mapping[str, str], jobs: Sequence[str], nightly: str | None, *, is_configured: bool
+) -> dict[str, str]:
+    """Return the files to write with their texts; those that exist stay, but .gitignore gets a line."""
+    # JSON and TOML write basic strings alike.
+    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in options.items()}
+    text = f"{_HEAD}\n[search]\n" + "".join(f"{name} = {value}\n" for name, value in quoted.items())
+    text += "" if "system" in options else _FUSION
+    text += f"\n[suggest-links]\nnotes = {quoted['notes']}\n" if "notes" in options else ""
+    ignored = Path(".gitignore")
+    ignores = ignored.read_text("utf-8") if ignored.is_file() else ""
+    files = {} if is_configured else {FILE: text}
+    if jobs and not _GATES_FILE.exists():
+        files[str(_GATES_FILE)] = _GATES
+    if jobs and "eval/out/" not in ignores.split():
+        files[str(ignored)] = f"{ignores.rstrip()}\neval/out/\n".lstrip()
+    for job in jobs:
+        files[str(_JOBS[job][1])] = _job_text(job, quoted, nightly)
+    return files
 
 
 def _make_baseline(options: Mapping[str, str]) -> None:
     """Evaluate search and make the run the baseline; first generate questions if there is no dataset."""
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import show_finished
     from gigamind.evaluation.options import validated
+    from gigamind.evaluation.run import free_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.promotion import promote_checked
     from gigamind.tasks.search.options import SearchEvalOptions
@@ -163,11 +185,10 @@ def _make_baseline(options: Mapping[str, str]) -> None:
         click.get_current_context().invoke(
             generate_queries, notes=Path(options["notes"]), out=dataset
         )
-    checked = validated(SearchEvalOptions, {**options, "out": _FIRST_RUN})
+    out = free_folder(Path("eval", "out", "baseline"), datetime.now(UTC))
     with progress_bar() as progress:
-        finished = evaluate(checked, progress)
-    show_finished(checked, finished, ())
-    promote_checked(_FIRST_RUN, BASELINES)
+        evaluate(validated(SearchEvalOptions, {**options, "out": out}), progress)
+    promote_checked(out, BASELINES)
 
 
 def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:
@@ -175,10 +196,18 @@ def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:
     # JSON strings are YAML strings.
     lines = (f"        {name}: {value}" for name, value in quoted.items() if name != "lang")
     text = text.replace("{{ options }}", "\n".join(lines)).replace("{{ cron }}", json.dumps(cron))
-    return text.replace("toml queries.jsonl", f"toml {shlex.quote(json.loads(quoted['dataset']))}")
+    # Deployments of several repositories on one server need names of their own.
+    text = text.replace(
+        "{{ name }}", re.sub(r"[^a-z0-9-]+", "-", Path.cwd().name.lower()).strip("-")
+    )
+    return text.replace(
+        "toml queries.jsonl;", f"toml {shlex.quote(json.loads(quoted['dataset']))};"
+    )
 
 
-def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Text]:
+def _next_steps(
+    files: Mapping[str, str], jobs: Sequence[str], options: Mapping[str, str]
+) -> list[Text]:
     lines: list[Text] = [_("Written: {file}", file=file) for file in files]
     dataset, notes = Path(options["dataset"]), options.get("notes")
     if not dataset.is_file():
@@ -187,7 +216,7 @@ def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Te
         )
         generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
         lines += [missing, generate]
-    if str(_GATES_FILE) in files:
+    if jobs:
         lines.append(
             _(
                 "Baseline: {folder}. Commit it, {dataset} and the files above.",
@@ -195,8 +224,21 @@ def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Te
                 dataset=dataset,
             )
         )
-    if "prefect.yaml" in files:
-        system = options.get("system", BUILTIN)
+    if "github" in jobs:
+        lines.append(
+            _(
+                "Replace OWNER in {file} with the owner of gigamind's repository.",
+                file=_JOBS["github"][1],
+            )
+        )
+    if "gitlab" in jobs:
+        lines.append(_("Add to .gitlab-ci.yml: include: {file}", file=_JOBS["gitlab"][1]))
+    system = options.get("system", BUILTIN)
+    if system != BUILTIN and {"github", "gitlab"} & {*jobs}:
+        lines.append(
+            _("Let the CI job start your search, so that {address} answers there.", address=system)
+        )
+    if "nightly" in jobs:
         allows = "" if system == BUILTIN else f"GIGAMIND_WORKER_ALLOWS='system={system}' "
         lines += [
             _("For the nightly evaluation, run in terminals of their own:"),
@@ -204,8 +246,9 @@ def _next_steps(files: Mapping[str, str], options: Mapping[str, str]) -> list[Te
             "  export PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_FLOWS_HEARTBEAT_FREQUENCY=30",
             f"  gigamind deploy && {allows}prefect worker start --pool local",
         ]
-    lines.append(_("Next command: {command}", command="gigamind eval search"))
-    if options.get("system", BUILTIN) == BUILTIN:
+    following = f"gigamind eval search{f' --compare {BASELINES}' if jobs else ''}"
+    lines.append(_("Next command: {command}", command=following))
+    if system == BUILTIN:
         lines.append(
             _(
                 "To see whether balanced fusion finds more on your questions: {command}",

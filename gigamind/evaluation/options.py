@@ -324,6 +324,8 @@ def eval_command(task: str, values: Mapping[str, object], group: str = "eval") -
 
 
 def _typed(flag: str, value: object) -> list[str]:
+    if value is None:  # another system has no such option
+        return []
     if isinstance(value, bool):
         return [flag if value else f"--no-{flag.removeprefix('--')}"]
     if isinstance(value, list):

@@ -121,7 +121,7 @@ def langfuse_batch(scores: Scores) -> dict[str, Any]:
             "type": "score-create",
             "timestamp": time,
             "body": {
-                "id": f"gigamind-{span}-{score.name}",
+                "id": f"gigamind-{scores.about['judge'][:12]}-{trace}-{span}-{score.name}",
                 "traceId": trace,
                 "observationId": span,
                 "name": score.name,

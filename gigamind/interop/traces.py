@@ -8,6 +8,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -23,8 +24,8 @@ _DOCUMENT = re.compile(
     r"(?:retrieval\.|reranker\.output_)documents\.(\d{1,6})\.document\.(content|id)"
 )
 _PERSONAL = (
-    ("[email]", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}", re.ASCII)),
-    ("[number]", re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,15}(?![\w.]\d)")),
+    ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}", re.ASCII)),
+    ("number", re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,15}(?![\w.]\d)")),
 )
 
 
@@ -103,7 +104,8 @@ def _answer(trace: str, spans: list[Fields], *, mask: bool) -> Fields | None:
         found = [_documents(other) for other in attributes]
         by_kind = dict(zip(kinds, found, strict=True))
         documents = by_kind.get("RERANKER") or next(filter(None, found), list[tuple[str, str]]())
-        hide = _masked if mask else str
+        known: dict[str, str] = {}
+        hide = partial(_masked, known=known) if mask else str
         return {
             "id": f"{trace}-{str(span.get('spanId', '')).lower()}",
             "question": hide(question),
@@ -172,7 +174,15 @@ def _documents(own: Fields) -> list[tuple[str, str]]:
     ]
 
 
-def _masked(text: str) -> str:
+def _masked(text: str, known: dict[str, str]) -> str:
+    """Return a text with a placeholder for each value; the same for equal values, so that other ones stay other."""
     for name, pattern in _PERSONAL:
-        text = pattern.sub(name, text)
+
+        def placeholder(found: re.Match[str], name: str = name) -> str:
+            value = (
+                re.sub(r"[ ().-]", "", found[0]).lower() if name == "number" else found[0].lower()
+            )
+            return known.setdefault(value, f"[{name} {len(known) + 1}]")
+
+        text = pattern.sub(placeholder, text)
     return text

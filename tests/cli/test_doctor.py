@@ -156,6 +156,14 @@ def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(
         (healthy / "prefect.yaml").write_text(damaged, "utf-8")
         assert {area for area, _ in doctor()[1]} == {"prefect"}
     (healthy / "prefect.yaml").write_text(text, "utf-8")
+    assert "eval/out/" in (healthy / ".gitignore").read_text("utf-8").split()
+    (healthy / ".gitlab/gigamind.yml").unlink()
+    before = {path.name: path.read_bytes() for path in healthy.glob("*.*") if path.is_file()}
+    assert gigamind("init", "--gitlab").code == 0  # takes the rest from gigamind.toml
+    assert (healthy / ".gitlab/gigamind.yml").is_file()
+    assert {
+        path.name: path.read_bytes() for path in healthy.glob("*.*") if path.is_file()
+    } == before
     kept = (healthy / "prefect.yaml").read_bytes()
     (healthy / "gigamind.toml").unlink()
     assert gigamind(*given).code == 1
@@ -178,7 +186,7 @@ def test_init_asks_three_questions_at_a_terminal(healthy):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ((), "--notes, --dataset and --lang"),
+        ((), "--dataset, and --notes or --system"),
         (("--notes", "no", "--dataset", "q", "--lang", "en"), "--notes no: "),
         (("--notes", "vault", "--dataset", "q", "--lang", "en", "--nightly", "3"), "--nightly 3: "),
     ],

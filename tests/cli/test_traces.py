@@ -103,8 +103,10 @@ def test_equal_answers_count_once_and_a_sample_is_drawn_by_its_seed(write):
 def test_personal_data_is_masked_on_request_in_all_texts(write):
     text = "Ask kim.lee@example.co.kr, +82 10-1234-5678 or 4111 1111 1111 1111; version 1.2.3, 2026-11-28, 12345."
     [row] = rows(write(request(*rag(answer=text, question=text))), mask=True)
-    masked = "Ask [email], [number] or [number]; version 1.2.3, 2026-11-28, 12345."
+    masked = "Ask [email 1], [number 2] or [number 3]; version 1.2.3, 2026-11-28, 12345."
     assert (row["question"], row["answer"]) == (masked, masked)
+    [row] = rows(write(request(*rag(question="010-1234-5678", answer="010-1234-5679"))), mask=True)
+    assert (row["question"], row["answer"]) == ("[number 1]", "[number 2]")
 
 
 @pytest.mark.parametrize(
@@ -186,6 +188,7 @@ def test_a_collector_gets_events_with_intervals_and_spans(gigamind, run):
         "export", "otel", str(run), "--out", str(run.parent / "x"), "--endpoint", address
     )
     assert (ended.code, "--endpoint" in ended.stderr) == (3, True)
+    assert not (run.parent / "x").exists()
 
 
 def test_a_run_that_is_not_of_traces_is_refused_where_spans_are_needed(gigamind, tmp_path, run):

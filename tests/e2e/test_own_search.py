@@ -76,7 +76,7 @@ def test_a_repository_of_its_own_gets_a_nightly_gate_with_two_commands(
             return ended.stdout
 
         def night() -> str:
-            run = stack.start("release-gate/search-nightly")
+            run = stack.start("release-gate/search-nightly-my-repository")
             return stack.ended(run["id"], 150)["state"]["name"]
 
         port = free_ports()[0]
@@ -92,7 +92,7 @@ def test_a_repository_of_its_own_gets_a_nightly_gate_with_two_commands(
             )
             until_the_end.callback(worker.kill)
             assert night() == "Completed"
-            deployment = stack.deployment("release-gate/search-nightly")
+            deployment = stack.deployment("release-gate/search-nightly-my-repository")
             assert deployment["schedules"][0]["schedule"]["cron"] == "0 3 * * *"
         with serving(SEARCH, damaged, port):
             assert night() == "Regressed"

@@ -64,7 +64,7 @@ CASES = [
     Case("suggest-links --notes vault --all --out links.txt", 1, ("--out links.txt", ".jsonl", ".md")),
     Case("suggest-links --notes vault --all --min-confidence 80", 1, ("--min-confidence", "--help")),
     Case("memory graduate --session talk.jsonl", 1, ("--extracted", "--model")),
-    Case("init", 1, ("--notes, --dataset", "--lang")),
+    Case("init", 1, ("--dataset", "--notes", "--system")),
     # Files and folders
     Case(f"{SEARCH} --dataset none.jsonl", 1, ("none.jsonl",)),
     Case(f"{SEARCH} --dataset vault", 1, ("vault", "JSONL")),

@@ -98,7 +98,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         default=False,
         description=(
             "forecast the errors of the free judges with headings of the notes (once, 4 to 18 s of CPU per 100 notes)."
-            " Automatic with 1 to 19 unanswerable queries and at most 200 notes)"
+            " Automatic with 1 to 19 unanswerable queries and at most 200 notes"
         ),
     )
     fusion: settings.FusionName = Field(
