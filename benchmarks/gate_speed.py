@@ -27,13 +27,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from gigamind.evaluation.progress import Quiet
-from gigamind.evaluation.speed import Effort, measure_speed
+from gigamind.evaluation.workers import Effort, measure_speed
 from gigamind.records.schema import SpeedReport
 from gigamind.release.compare import speed_change
 from gigamind.release.gates import speed_rule
 from gigamind.release.policy import read_policy
 from gigamind.systems.protocol import Query
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.score import open_search
 
 SEED = 42

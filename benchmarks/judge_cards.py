@@ -20,9 +20,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from gigamind.stats.agreement import Booleans, binary_agreement
+from gigamind.stats.agreement import Booleans, binary_agreement, corrected_mean
 from gigamind.stats.intervals import Clusters, Interval
-from gigamind.stats.ppi import corrected_mean
 
 SUPPORTED, SEEN, SEEN_NOT = 0.6, 0.9, 0.75
 ACCURACY = SUPPORTED * SEEN + (1 - SUPPORTED) * SEEN_NOT

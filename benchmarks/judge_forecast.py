@@ -1,4 +1,4 @@
-r"""Compare the forecast of the free judges' errors (gigamind/tasks/search/forecast.py) with what then happens.
+r"""Compare the forecast of the free judges' errors (gigamind/tasks/search/free_judges.py) with what then happens.
 
     .venv/bin/python benchmarks/judge_forecast.py gimp-ko=/usr/share/gimp/2.0/help/ko=ko xquad=/data/xquad
 
@@ -27,9 +27,9 @@ import vaults
 from gigamind.evaluation.progress import Quiet
 from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.tasks.search import forecast
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search import free_judges as judging
 from gigamind.tasks.search.free_judges import free_judges, judge_freely
-from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
@@ -102,7 +102,7 @@ def manual(folder: Path, out: Path, language: str, skip: int = 0) -> tuple[Path,
 
 def headings(notes: Sequence[Note]) -> list[str]:
     """Return the headings that a forecast may ask."""
-    return [cut[2] for note in notes for cut in forecast._headings(note)]  # noqa: SLF001
+    return [cut[2] for note in notes for cut in judging._headings(note)]  # noqa: SLF001
 
 
 def truth(
@@ -150,12 +150,12 @@ def compare(
         own = set(headings(notes))
         strange = known = [text for text in headings(more) if text not in own]
         whole = sorted((*notes, *more), key=lambda note: note.path)
-        whole, _probes = forecast._masked(whole, forecast._headings)  # noqa: SLF001
+        whole, _probes = judging._masked(whole, judging._headings)  # noqa: SLF001
     for mode in modes:
         values = {"dataset": "x", "notes": folder, **_SETTINGS[mode]}
         options = SearchEvalOptions.model_validate(values)
         settings = replace(options.retrieval, cache=place / "cache")
-        made = forecast.forecast(Vault(Path(), notes, ()), settings, choose_judge(options), Quiet())
+        made = judging.forecast(Vault(Path(), notes, ()), settings, choose_judge(options), Quiet())
         if made is None:
             print(f"{name}: {len(notes)} notes have too few headings and sentences")
             return

@@ -22,8 +22,7 @@ import ir_measures
 import pytrec_eval
 from opponents import find_opponents
 
-from gigamind.metrics.ranking import CUTOFFS, measure_rankings
-from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.ranking import CUTOFFS, RankedQuery, measure_rankings
 
 Qrels = dict[str, dict[str, int]]
 OURS = {"hit_at": "success", "ndcg_at": "ndcg_cut", "recall_at": "recall"}

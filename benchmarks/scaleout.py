@@ -26,7 +26,7 @@ from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.run import Batch
 from gigamind.publish.pool import Pool, judge_shards, score_batches
 from gigamind.tasks import steps  # Dask takes the flow along by value, and a module by its name
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 RUN = "benchmark"

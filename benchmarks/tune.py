@@ -26,15 +26,14 @@ import numpy as np
 import gigamind
 from gigamind.datasets.check import CheckedQuery
 from gigamind.evaluation.progress import Quiet
-from gigamind.metrics.ranking import measure_rankings
-from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix, bca_intervals, wilson
 from gigamind.stats.selection import LEVEL, Selection, select
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
-from gigamind.tasks.search.tune_grid import rank_grid, tune_grid
+from gigamind.tasks.search.tune import rank_grid, tune_grid
 
 EXAMPLES = ("examples/queries.jsonl", "examples/vault")
 SIZES = (40, 80, 160, 320)

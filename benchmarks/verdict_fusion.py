@@ -23,8 +23,7 @@ from vaults import Collection, documentation, example_queries, xquad
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.metrics.ranking import measure_rankings
-from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder

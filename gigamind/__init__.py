@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gigamind.release.comparison import Comparison
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
-    from gigamind.reports.tuning import Tuning
+    from gigamind.reports.tune import Tuning
     from gigamind.spans import Span
     from gigamind.systems.protocol import Answerer, Query, Retriever
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport

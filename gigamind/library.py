@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from gigamind.release.compare import Experiment
     from gigamind.release.comparison import Comparison
     from gigamind.release.model import EvalSnapshot
-    from gigamind.release.policy import GateResult
-    from gigamind.release.waiver import Release
-    from gigamind.reports.tuning import Tuning
+    from gigamind.release.policy import GateResult, Release
+    from gigamind.reports.tune import Tuning
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
     from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -277,7 +276,7 @@ def evaluate_search(
     0.556
     """
     from gigamind.systems.guarded import Guarded
-    from gigamind.tasks.search.options import SearchEvalOptions
+    from gigamind.tasks.options import SearchEvalOptions
     from gigamind.tasks.search.task import SearchTask
 
     given = {"dataset": dataset, "notes": notes, **options}
@@ -309,9 +308,9 @@ def tune_search(
     (False, 2)
     """
     from gigamind.evaluation.options import validated
+    from gigamind.tasks.options import SearchEvalOptions
     from gigamind.tasks.search.grid_options import GridOptions
-    from gigamind.tasks.search.options import SearchEvalOptions
-    from gigamind.tasks.search.tune_grid import tune_grid
+    from gigamind.tasks.search.tune import tune_grid
 
     axes = {name: value for name, value in options.items() if name in GridOptions.model_fields}
     own = {name: value for name, value in options.items() if name not in axes}
@@ -341,7 +340,7 @@ def evaluate_links(
     >>> 0 <= result.summary.overall.links["recall_at_5"] <= 1
     True
     """
-    from gigamind.tasks.links.options import LinkEvalOptions
+    from gigamind.tasks.options import LinkEvalOptions
 
     given = {"dataset": dataset, "notes": notes, **options}
     return _evaluate(LinkEvalOptions, given, out, progress)
@@ -375,8 +374,8 @@ def evaluate_answers(
     [1.0]
     """
     from gigamind.systems.guarded import Guarded
-    from gigamind.tasks.answers.options import AnswerEvalOptions
     from gigamind.tasks.answers.task import AnswerTask
+    from gigamind.tasks.options import AnswerEvalOptions
 
     given = {"dataset": dataset, "notes": notes, **options}
     system = options.get("system")

@@ -20,10 +20,8 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs
 from gigamind.tasks import TASKS
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, LinkEvalOptions, SearchEvalOptions
 from gigamind.tasks.search.grid_options import GridOptions
-from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[1]
 # Told by an argument of its own, or of the command line alone.

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import TypeAdapter
 
 from gigamind.assurance.attacks import AttackReport
-from gigamind.assurance.unit_tests import UnitTestReport
+from gigamind.assurance.trials import UnitTestReport
 from gigamind.cli import documents
 from gigamind.cli.doctor import DoctorDocument
 from gigamind.cli.evaluation_document import EvaluationDocument
@@ -22,13 +22,12 @@ from gigamind.evidence.schema import QuoteRow
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.llm.ledger import Attempt
-from gigamind.memory.pipeline import Entry
-from gigamind.memory.schema import Extraction, Message
+from gigamind.memory.pipeline import Entry, Extraction, Message
 from gigamind.memory.sessions import SessionReport
 from gigamind.records.card import JudgeCard
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.reports.history import Histories
-from gigamind.reports.tuning import Tuning
+from gigamind.reports.tune import Tuning
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.schema import UnjudgedHit
 

@@ -13,30 +13,23 @@ import numpy as np
 from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.options import CertifyOptions
-from gigamind.assurance.unit_tests import UnitTestReport
+from gigamind.assurance.trials import UnitTestReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, language_of, n_
 from gigamind.judges.protocol import Scale
-from gigamind.records.card import (
-    CardAttacks,
-    CardBin,
-    CardFigure,
-    CardGroup,
-    CardHeadline,
-    CardLabels,
-    CardLiars,
-    CardMiss,
-    CardScale,
-    JudgeCard,
-)
+from gigamind.records import card as cards
 from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
-from gigamind.reports.cards.page import card_files
-from gigamind.stats.agreement import binary_agreement, graded_agreement, reliability
-from gigamind.stats.estimate import Estimate, sliced
-from gigamind.stats.intervals import Clusters, Matrix, bounded_means, clusters_of, count
-from gigamind.stats.ppi import CorrectedMean, corrected_mean
+from gigamind.reports.card import card_files
+from gigamind.stats import intervals
+from gigamind.stats.agreement import (
+    CorrectedMean,
+    binary_agreement,
+    corrected_mean,
+    graded_agreement,
+    reliability,
+)
 from gigamind.version import __version__
 
 _PAIR = 2
@@ -65,20 +58,20 @@ class UnlabelledVerdict:
 
 def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> CardGroup:
+) -> cards.CardGroup:
     """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
     labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
     judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _groups(verdicts)
-    items, clusters = len(verdicts), _clusters(count(groups), len(verdicts))
+    items, clusters = len(verdicts), _clusters(intervals.count(groups), len(verdicts))
     if scale == "graded":
         figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
-        return CardGroup(
+        return cards.CardGroup(
             items=items, clusters=clusters, positive=None, figures=_figures(figures), bins=()
         )
     figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
     confident = [verdict for verdict in verdicts if verdict.confidence is not None]
-    bins: tuple[CardBin, ...] = ()
+    bins: tuple[cards.CardBin, ...] = ()
     if confident:
         calibrated = reliability(
             np.array([verdict.confidence for verdict in confident], dtype=np.float64),
@@ -88,24 +81,26 @@ def agreement(
             clusters=_groups(confident),
         )
         figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-        bins = tuple(CardBin.like(one, right=_figure(one.outcome)) for one in calibrated.bins)
+        bins = tuple(cards.CardBin.like(one, right=_figure(one.outcome)) for one in calibrated.bins)
     positive = int((labels > 0).sum())
-    return CardGroup(
+    return cards.CardGroup(
         items=items, clusters=clusters, positive=positive, figures=_figures(figures), bins=bins
     )
 
 
-def _figures(estimates: Mapping[str, Estimate]) -> dict[str, CardFigure]:
+def _figures(estimates: Mapping[str, intervals.Estimate]) -> dict[str, cards.CardFigure]:
     return {name: _figure(estimate) for name, estimate in estimates.items()}
 
 
 def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> dict[str, CardGroup]:
+) -> dict[str, cards.CardGroup]:
     """Return the agreement by language, sorted by language; items without a language are left out."""
     return {
         language: agreement(own, scale, seed=seed, label=f"{label} {language}")
-        for language, own in sliced(verdicts, lambda verdict: [verdict.language or None]).items()
+        for language, own in intervals.sliced(
+            verdicts, lambda verdict: [verdict.language or None]
+        ).items()
     }
 
 
@@ -115,7 +110,7 @@ def flips(
     *,
     seed: int,
     label: str,
-) -> Estimate:
+) -> intervals.Estimate:
     """Estimate how much repeated runs differ: the mean absolute difference of an item's verdicts, in [0, 1].
 
     On a binary scale this is the probability that an item's verdict flips.  Items judged by fewer than two runs are
@@ -129,11 +124,11 @@ def flips(
         if len(values) >= _PAIR
     }
     if not apart:
-        return Estimate(None, None, 0, 0)
-    groups = clusters_of((clusters or {}).get(item, item) for item in apart)
+        return intervals.Estimate(None, None, 0, 0)
+    groups = intervals.clusters_of((clusters or {}).get(item, item) for item in apart)
     column = _vector(list(apart.values()))[:, np.newaxis]
-    (interval,) = bounded_means(column, seed=seed, label=label, clusters=groups)
-    return Estimate(fmean(apart.values()), interval, len(apart), count(groups))
+    (interval,) = intervals.bounded_means(column, seed=seed, label=label, clusters=groups)
+    return intervals.Estimate(fmean(apart.values()), interval, len(apart), intervals.count(groups))
 
 
 def worst_misses(
@@ -163,13 +158,13 @@ def corrected(
     )
 
 
-def _groups(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> Clusters:
-    return clusters_of(
+def _groups(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> intervals.Clusters:
+    return intervals.clusters_of(
         verdict.id if verdict.cluster is None else verdict.cluster for verdict in verdicts
     )
 
 
-def _vector(values: Sequence[float]) -> Matrix:
+def _vector(values: Sequence[float]) -> intervals.Matrix:
     return np.array(values, dtype=np.float64)
 
 
@@ -191,26 +186,25 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message
     return report
 
 
-def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> CardLiars | None:
+def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> cards.CardLiars | None:
     fix = _(
         "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
     )
     return _read_trial(path, judge, UnitTestReport, fix).liars if path else None
 
 
-def _read_attacks(path: Path | None, judge: JudgeReport) -> CardAttacks | None:
+def _read_attacks(path: Path | None, judge: JudgeReport) -> cards.CardAttacks | None:
     if path is None:
         return None
     fix = _("Run `gigamind judge attack` with the judge that you certify.")
     fooled = _read_trial(path, judge, AttackReport, fix).overall.fooled
-    rate = CardFigure.like(fooled, value=fooled.rate, n=fooled.of)
-    return CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
+    rate = cards.CardFigure.like(fooled, value=fooled.rate, n=fooled.of)
+    return cards.CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
 
 
 _MISSES = 20
 _FAR_OFF = {"binary": 1.0, "graded": 0.25}  # distance from the label from which a verdict is a miss
 _NAMED = 5
-
 
 _Labels = dict[str, dict[str, float]]  # item -> scale -> label
 
@@ -224,7 +218,7 @@ def certify(
     attacks: Path | None = None,
     tests: Path | None = None,
     seed: int = 42,
-) -> JudgeCard:
+) -> cards.JudgeCard:
     """Return the report on the judge of the first run; the other runs are its repetitions.
 
     Args:
@@ -240,7 +234,7 @@ def certify(
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
     values, source = _from_file(first, labels) if labels else _from_dataset(first)
-    return JudgeCard(
+    return cards.JudgeCard(
         task=first.report.task,
         dataset=first.report.dataset,
         dataset_hash=first.report.dataset_hash,
@@ -262,7 +256,7 @@ def certify(
     )
 
 
-def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, CardLabels]:
+def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, cards.CardLabels]:
     read = read_labels(path, run.kind.label)
     unknown = [name for name in read.values if name not in run.items and name not in run.failed]
     if unknown:
@@ -285,7 +279,7 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, CardLabels]:
     return _labelled(run, values, "file", path.name, read.sha256)
 
 
-def _from_dataset(run: JudgedRun) -> tuple[_Labels, CardLabels]:
+def _from_dataset(run: JudgedRun) -> tuple[_Labels, cards.CardLabels]:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
@@ -297,7 +291,7 @@ def _from_dataset(run: JudgedRun) -> tuple[_Labels, CardLabels]:
 
 def _labelled(
     run: JudgedRun, values: _Labels, source: str, name: str, sha256: str
-) -> tuple[_Labels, CardLabels]:
+) -> tuple[_Labels, cards.CardLabels]:
     judged = {scale: run.verdicts(scale) for scale in run.kind.scales}
     known = {scale for scale, verdicts in judged.items() if verdicts}  # others are not measured
     unscored = sum(
@@ -313,13 +307,13 @@ def _labelled(
         )
         raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
-    card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
+    card = cards.CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
     return values, card
 
 
 def _scale(
     name: str, kind: Scale, runs: Sequence[JudgedRun], labels: _Labels, seed: int
-) -> CardScale:
+) -> cards.CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     pairs = [
         LabelledVerdict(key, given[name], judged[key], item.language, item.confidence, item.cluster)
@@ -332,7 +326,7 @@ def _scale(
         if name not in labels.get(item, {})
     ]
     missed = worst_misses(pairs, len(pairs), least=_FAR_OFF[kind])
-    return CardScale(
+    return cards.CardScale(
         name=name,
         kind=kind,
         overall=agreement(pairs, kind, seed=seed, label=name),
@@ -341,14 +335,14 @@ def _scale(
         headline=_headline(pairs, rest),
         missed=len(missed),
         misses=tuple(
-            CardMiss.like(miss, question=item.question, quotes=item.quotes)
+            cards.CardMiss.like(miss, question=item.question, quotes=item.quotes)
             for miss in missed[:_MISSES]
             if (item := first.items[miss.id])
         ),
     )
 
 
-def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
+def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure:
     """Compare only claims with the same text, because another run can split an answer differently."""
     known = runs[0].items
     clusters = {item.id: item.cluster for item in known.values()}
@@ -365,28 +359,30 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
 
 def _headline(
     pairs: Sequence[LabelledVerdict], rest: Sequence[UnlabelledVerdict]
-) -> CardHeadline | None:
+) -> cards.CardHeadline | None:
     mean = corrected(pairs, rest) if rest else None
     if mean is None:
         return None
     labels = mean.labels, mean.label_clusters
-    return CardHeadline.like(
+    return cards.CardHeadline.like(
         mean,
-        labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *labels)),
-        corrected=_figure(Estimate(mean.value, mean.interval, *labels)),
+        labelled=_figure(intervals.Estimate(mean.labelled, mean.labelled_interval, *labels)),
+        corrected=_figure(intervals.Estimate(mean.value, mean.interval, *labels)),
         clusters=_clusters(mean.item_clusters, mean.items),
     )
 
 
-def _figure(estimate: Estimate) -> CardFigure:
-    return CardFigure.like(estimate, clusters=_clusters(estimate.clusters, estimate.n))
+def _figure(estimate: intervals.Estimate) -> cards.CardFigure:
+    return cards.CardFigure.like(estimate, clusters=_clusters(estimate.clusters, estimate.n))
 
 
 def _clusters(clusters: int, items: int) -> int | None:
     return clusters if clusters < items else None
 
 
-def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tuple[JudgeCard, Path]:
+def write_card(
+    options: CertifyOptions, kinds: Mapping[str, JudgedKind]
+) -> tuple[cards.JudgeCard, Path]:
     """Write the judge report; return it and its folder.
 
     Raises:

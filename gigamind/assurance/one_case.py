@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gigamind.assurance.trials import Case, JudgeKind, why_unscored
-from gigamind.assurance.unit_tests import load_unit_tests
+from gigamind.assurance.trials import Case, JudgeKind, load_unit_tests, why_unscored
 from gigamind.errors import LlmError
 from gigamind.i18n import Language, _
 from gigamind.judges.asking import Asking

@@ -21,10 +21,8 @@ class CertifyOptions(BaseModel):
     )
     labels: Path | None = Field(
         None,
-        description=(
-            "JSON Lines file with human labels of the run's items (default for a search run: the labels in the"
-            " dataset)"
-        ),
+        description="JSON Lines file with human labels of the run's items (default for a search run: the labels in the"
+        " dataset)",
     )
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"

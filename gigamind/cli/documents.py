@@ -17,8 +17,7 @@ from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
 from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
-from gigamind.release.policy import GateResult
-from gigamind.release.waiver import Attempt, Waiver
+from gigamind.release.policy import Attempt, GateResult, Waiver
 from gigamind.vault.identity import Collision
 
 

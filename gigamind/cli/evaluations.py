@@ -13,9 +13,7 @@ from gigamind.cli.output import is_json, prints_json, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.i18n import Message, _, translator
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, LinkEvalOptions, SearchEvalOptions
 
 _option = functools.partial(click.option, cls=GroupedOption, group="Prefect", first=False)
 _flow = _option("--flow", is_flag=True, help="run as a Prefect flow and publish artifacts")

@@ -169,8 +169,8 @@ def _make_baseline(options: Mapping[str, str]) -> None:
     from gigamind.evaluation.options import validated
     from gigamind.evaluation.run import free_folder
     from gigamind.tasks import evaluate
+    from gigamind.tasks.options import SearchEvalOptions
     from gigamind.tasks.promotion import promote_checked
-    from gigamind.tasks.search.options import SearchEvalOptions
 
     dataset = Path(options["dataset"])
     if not dataset.is_file():

@@ -26,8 +26,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, def
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Case, Observations, OnTrial, Share
-    from gigamind.assurance.unit_tests import UnitTestReport
+    from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
     from gigamind.judges.unanswerable import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
@@ -286,7 +285,7 @@ def show_blocks(*blocks: "Block") -> None:
 
 
 def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
-    from gigamind.release.waiver import REGRESSION_EXIT_CODE
+    from gigamind.release.policy import REGRESSION_EXIT_CODE
 
     if share.rate is None:
         raise EvaluationError(
@@ -424,8 +423,8 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They show
     which false verdicts JUDGE accepts, cost nothing and need no --model.
     """
-    from gigamind.assurance.unit_tests import load_unit_tests, unit_test_report
-    from gigamind.reports.cards.page import deceptive_blocks
+    from gigamind.assurance.trials import load_unit_tests, unit_test_report
+    from gigamind.reports.card import deceptive_blocks
 
     options = validated(TestOptions, values)
     deceptive, untested = _run_deceptive_judges(judge, options)
@@ -534,7 +533,7 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
     from gigamind.cli.show import plain_console
-    from gigamind.reports.cards.page import card_document
+    from gigamind.reports.card import card_document
     from gigamind.reports.terminal import show
 
     say = translator(lang)

@@ -103,7 +103,7 @@ def graduate(
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
     from gigamind.memory.pipeline import graduate as graduate_session
-    from gigamind.memory.schema import parse_extraction, parse_session
+    from gigamind.memory.pipeline import parse_extraction, parse_session
 
     options = validated(ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):

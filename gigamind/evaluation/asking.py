@@ -49,7 +49,6 @@ _FIX_BY_CODE = {
     "truncated": _("another --model, or your own judge file (--judge) with a larger max_tokens"),
 }
 
-
 Models = Mapping[str, Mapping[str, LanguageModel]]
 """The models of a run: by role (`judge`, `answer`, ...), then by name, in order."""
 

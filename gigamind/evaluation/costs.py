@@ -9,17 +9,10 @@ from gigamind.evaluation.shards import ModelRun
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.panel import PanelVerdict, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals
-from gigamind.records.judged import (
-    CoverageReport,
-    FlipReport,
-    LlmReport,
-    PanelReport,
-    SeatReport,
-    UsageReport,
-)
+from gigamind.records import judged
 from gigamind.runs.store import ItemResult
-from gigamind.stats.estimate import Estimate, sliced
-from gigamind.stats.krippendorff import Level
+from gigamind.stats.agreement import Level
+from gigamind.stats.intervals import Estimate, sliced
 
 _PAIR = 2
 
@@ -27,18 +20,18 @@ _PAIR = 2
 def llm_report(
     run: ModelRun,
     items: int,
-    flips: FlipReport | None = None,
+    flips: judged.FlipReport | None = None,
     rates: Mapping[str, Mapping[str, float | None]] | None = None,
     *,
-    panel: PanelReport | None = None,
-    checks: CoverageReport | None = None,
-) -> LlmReport:
+    panel: judged.PanelReport | None = None,
+    checks: judged.CoverageReport | None = None,
+) -> judged.LlmReport:
     """Return the block for a run over `items` items; results of checks are reported separately."""
     roles = sliced(
         run.attempts, lambda row: [f"{row.role}: {row.model}" if row.role else row.model]
     )
     covered = coverage_report(run.results.values(), items, flips)
-    return LlmReport(
+    return judged.LlmReport(
         **usage(run.attempts).model_dump(),
         by_role={role: usage(rows) for role, rows in roles.items()},
         **dict(covered),
@@ -49,12 +42,12 @@ def llm_report(
 
 
 def coverage_report(
-    results: Iterable[ItemResult], items: int, flips: FlipReport | None = None
-) -> CoverageReport:
+    results: Iterable[ItemResult], items: int, flips: judged.FlipReport | None = None
+) -> judged.CoverageReport:
     """Return how the questions about `items` items ended."""
     results = list(results)
     outcomes: Counter[Outcome] = Counter(result.outcome for result in results)
-    return CoverageReport(
+    return judged.CoverageReport(
         outcomes={name: outcomes[name] for name in sorted(outcomes)},
         items=items,
         coverage=outcomes["scored"] / items if items else None,
@@ -72,10 +65,10 @@ def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def usage(rows: Sequence[Attempt]) -> UsageReport:
+def usage(rows: Sequence[Attempt]) -> judged.UsageReport:
     """Return the totals of some requests."""
     sums = totals(rows)
-    return UsageReport.like(
+    return judged.UsageReport.like(
         sums,
         calls=sums.http_calls,
         cache_hits=sums.store_hits,
@@ -86,16 +79,16 @@ def usage(rows: Sequence[Attempt]) -> UsageReport:
     )
 
 
-def flip_report(flipped: Sequence[bool]) -> FlipReport | None:
+def flip_report(flipped: Sequence[bool]) -> judged.FlipReport | None:
     """Return how often repeated judgements differed; None if there were none."""
     if not flipped:
         return None
     count, n = sum(flipped), len(flipped)
     share = Estimate.share(count, n)
-    return FlipReport.like(share, judged_again=n, flipped=count, rate=share.value)
+    return judged.FlipReport.like(share, judged_again=n, flipped=count, rate=share.value)
 
 
-CastVote = TypeVar("CastVote", bound=SeatReport)
+CastVote = TypeVar("CastVote", bound=judged.SeatReport)
 
 
 def panel_report(
@@ -105,7 +98,7 @@ def panel_report(
     label: Callable[[CastVote], Hashable],
     *,
     seed: int,
-) -> PanelReport | None:
+) -> judged.PanelReport | None:
     """Return the agreement of a panel; None if no member voted.
 
     Args:
@@ -126,7 +119,7 @@ def panel_report(
     share = Estimate.share(split, count)
     alpha = Estimate(None, None, 0, 0) if alone else panel_alpha(verdicts, level, seed=seed)
     codes = Counter(code for _, code in voted)
-    return PanelReport(
+    return judged.PanelReport(
         seats=len({seat for votes in cast for seat in votes}),
         items=count,
         split=split,

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -31,17 +31,15 @@ from gigamind.evaluation.task import Task
 from gigamind.i18n import Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
-from gigamind.records.folder import check_out_folder, served_at, write_run
-from gigamind.records.history import past_run, past_runs
+from gigamind.records.folder import check_out_folder, past_run, past_runs, served_at, write_run
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.model import EvalSnapshot
-from gigamind.release.policy import GateResult, read_policy
-from gigamind.release.shortfall import checked_card, judged_languages
+from gigamind.release.policy import GateResult, Release, read_policy
+from gigamind.release.shortfall import checked_card
 from gigamind.release.snapshot import Kinds, read_run, snapshot_text
-from gigamind.release.waiver import Release
 from gigamind.reports.document import STATES, Document, Step, Verdict
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
@@ -54,15 +52,13 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-class _Finished(NamedTuple, Generic[Summary]):
+@dataclass(frozen=True)
+class Evaluated(Generic[Summary]):
+    """A finished evaluation with its page; no page if it was read from its folder."""
+
     summary: Summary
     out: Path  # its output folder
     verdict: Release | None  # of the release gates; None without a baseline
-
-
-class Evaluated(_Finished[Summary]):
-    """A finished evaluation with its page; no page if it was read from its folder."""
-
     page: Document | None = None
 
 
@@ -164,9 +160,7 @@ def finish(
     if refused:
         refused.run = out
         raise refused
-    evaluated = Evaluated(record.summary, out, verdict)
-    evaluated.page = page
-    return evaluated
+    return Evaluated(record.summary, out, verdict, page)
 
 
 def _write(
@@ -279,12 +273,11 @@ PUBLISHED = ("trend", "errors", "cost")
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
     if not options.judge_card:
         return record
-    policy = read_policy(options.gates)
-    languages = judged_languages(record.summary)
-    card = read_card(options.judge_card)
-    return replace(
-        record, card=checked_card(card, policy, options.phase, record.run.task, languages)
-    )
+    card, policy = read_card(options.judge_card), read_policy(options.gates)
+    summary: Any = record.summary
+    languages = tuple(summary.by_language)
+    checked = checked_card(card, policy, options.phase, record.run.task, languages)
+    return replace(record, card=checked)
 
 
 def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:

@@ -133,10 +133,8 @@ class ReleaseOptions(BaseModel):
     )
     changed: tuple[Relaxable, ...] = Field(
         (),
-        description=(
-            "part of the setup that you changed intentionally, so that it may differ from the baseline;"
-            " repeatable"
-        ),
+        description="part of the setup that you changed intentionally, so that it may differ from the baseline;"
+        " repeatable",
     )
     judge_card: Path | None = Field(
         None,
@@ -176,10 +174,8 @@ class EvalOptions(ReleaseOptions, Determinism):
     out: Path | None = Field(None, description="output folder (default: eval/out/<time>)")
     format: Literal["json", "md", "both"] = Field(
         "both",
-        description=(
-            "files to write: json writes summary.json, md writes summary.md and report.html, both writes"
-            " all three"
-        ),
+        description="files to write: json writes summary.json, md writes summary.md and report.html, both writes"
+        " all three",
     )
     lang: LanguageChoice = Field(
         "auto", description="language of the reports; auto follows LC_ALL, LC_MESSAGES or LANG"
@@ -208,10 +204,8 @@ class EvalOptions(ReleaseOptions, Determinism):
     )
     notes_hash_mode: Literal["content", "mtime"] = Field(
         "content",
-        description=(
-            "compute the hash of the vault from file paths and contents (content), or from paths and modification"
-            " times (mtime)"
-        ),
+        description="compute the hash of the vault from file paths and contents (content), or from paths and"
+        " modification times (mtime)",
     )
     notes_hash_exclude: tuple[str, ...] = Field(
         (),
@@ -394,17 +388,13 @@ class ModelRunOptions(ModelOptions, CacheOptions):
         gt=0,
         le=3_600,
         allow_inf_nan=False,
-        description=(
-            "initial number of seconds between checks whether a batch is finished; the interval grows to at most 5"
-            " minutes"
-        ),
+        description="initial number of seconds between checks whether a batch is finished; the interval grows to at"
+        " most 5 minutes",
     )
     fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.0,
-        description=(
-            "share of items to judge twice, 0 to 1; measures whether the judge repeats its verdicts (test-retest"
-            " consistency)"
-        ),
+        description="share of items to judge twice, 0 to 1; measures whether the judge repeats its verdicts"
+        " (test-retest consistency)",
     )
     resume: Annotated[Path, AfterValidator(_out_of)] | None = Field(
         None, description="resume the interrupted run that writes to this output folder"

@@ -31,18 +31,22 @@ from gigamind.i18n import (
 )
 from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.records.folder import read_report
-from gigamind.records.history import PastRun, conditions, past_runs
+from gigamind.records.folder import PastRun, conditions, past_runs, read_report
 from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
-from gigamind.release.comparison import Snapshot
+from gigamind.release.comparison import Snapshot, check_models, check_task
 from gigamind.release.gates import judge_release
-from gigamind.release.mismatch import check_models, check_task
 from gigamind.release.model import FILE, EvalSnapshot
-from gigamind.release.policy import GateResult, Policy, Status, read_policy
-from gigamind.release.shortfall import judged_languages
+from gigamind.release.policy import (
+    Attempt,
+    GateResult,
+    Policy,
+    Release,
+    Status,
+    Waiver,
+    read_policy,
+)
 from gigamind.release.snapshot import Kinds, read_baseline, read_run
-from gigamind.release.waiver import Attempt, Release, Waiver
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
@@ -145,7 +149,7 @@ class Reference:
             judge=current.judge,
             before=self.baseline.judge,
             card=self.card,
-            languages=judged_languages(current.metrics),
+            languages=tuple(current.metrics.by_language),
         )
         return Release(
             comparison=comparison, gate=gate, informational=self.options.is_informational

@@ -16,8 +16,8 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records import schema
-from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import describe_hardware
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 

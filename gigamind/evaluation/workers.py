@@ -1,20 +1,27 @@
-"""Evaluate many items concurrently: bounded workers, a time limit per item, results in item order.
+"""Evaluate many items concurrently: bounded workers, a time limit per item, results in item order; and measure speed.
 
 No thread can be stopped: that of an item beyond its limit is abandoned, and a new worker replaces it.
 """
 
+import hashlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from queue import Empty, Queue
-from typing import Any, Generic, TypeVar
+from statistics import median
+from typing import Any, Generic, Literal, TypeVar
 
-from gigamind.errors import QueryTimeoutError
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.errors import GigamindError, QueryTimeoutError
 from gigamind.i18n import _
 from gigamind.outcome import Failure, Success, attempt
+from gigamind.records.schema import SpeedReport
 
 Result = TypeVar("Result")
 ItemOutcome = Success[Result] | Failure
@@ -120,3 +127,167 @@ def _timed_out(item_id: str, timeout_ms: int) -> Failure:
         limit=timeout_ms,
     )
     return Failure(item_id, QueryTimeoutError.__name__, message)
+
+
+Input = TypeVar("Input")
+_MOST_QUERIES = 24
+_STEPS = 2_500
+_SORTED = 6_000
+Numbers = npt.NDArray[np.float32]
+_LOAD_MS = 20.0  # maximum load before one query
+
+
+def load() -> float:
+    """Run one unit of the fixed load, about two milliseconds on one core; always the same work.
+
+    It uses Python and sorting, memory beyond the caches, and a cached matrix, which a busy machine slows differently.
+    Without the latter two, the cost of equal searches drifted by 8 %, with them by 4 %.
+    """
+    state = 1
+    for step in range(_STEPS):
+        state = (state * 48_271 + step) % 2_147_483_647
+    numbers, matrix, vector = _numbers()
+    total = float(np.argsort(numbers[:_SORTED])[0]) + float(numbers.sum())
+    for _repeat in range(3):
+        # einsum uses no BLAS, which may use other cores
+        total += float(np.einsum("ij,j->i", matrix, vector)[0])
+    return state + total
+
+
+@cache
+def _numbers() -> tuple[Numbers, Numbers, Numbers]:
+    """Return the data of the load: 8 MB that pass through memory, a matrix of 4 MB and a vector. Equal everywhere."""
+    period = (np.arange(1_009, dtype=np.int64) * 48_271 % 1_009).astype(np.float32)
+    numbers = np.resize(period, 2_000_000)
+    return numbers, numbers[:1_048_576].reshape(512, 2_048), numbers[:2_048]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured.
+
+    Attributes:
+        limit_ms: time limit on the chosen clock. Wall time is longer on a busy machine: after three times the limit the
+            measurement ends with at least six passes.
+    """
+
+    passes: int  # after one warm-up pass; fewer if the time is over
+    seed: int  # of the order of the queries
+    limit_ms: float
+    clock: Literal["cpu", "wall"] = "cpu"  # see the module
+
+    @classmethod
+    def within(
+        cls, run_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]
+    ) -> "Effort":
+        """Use a quarter of the run's time, between 0.3 and 2 seconds; a twentieth of runs over 40 seconds."""
+        limit_ms = max(300.0, min(2_000.0, run_ms / 4), run_ms / 20)
+        return cls(passes, seed, limit_ms, clock)
+
+
+def measure_speed(
+    queries: Mapping[str, Input], search: Callable[[Input], object], effort: Effort
+) -> SpeedReport | None:
+    """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes.
+
+    Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its time
+    divided by that of one unit of the load, so it does not depend on how busy the machine is. CPU time is used, as wall
+    time of equal runs differed by a quarter on two busy cores (`benchmarks/gate_speed.py`); it does not include
+    waiting, so wall time is used if a server searches.
+    """
+    start = time.perf_counter()
+    clock = time.process_time if effort.clock == "cpu" else time.perf_counter
+    timer = _Timer(search, clock, queries)
+    try:
+        # Equal for equal queries, and similar for similar ones.
+        seeded = {
+            name: hashlib.sha256(f"{effort.seed}\0{name}".encode()).digest() for name in queries
+        }
+        ids = timer.warm_up(sorted(queries, key=seeded.__getitem__), effort)
+        while ids and len(timer.passes) < effort.passes:
+            timer.run(ids)
+            is_late = 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms
+            if is_late and len(timer.passes) >= _ENOUGH:
+                break
+    except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
+        pass
+    return timer.report(effort.clock)
+
+
+_ENOUGH = 6  # passes that a gate on an interval needs
+
+
+class _Timer(Generic[Input]):
+    """Measures passes; `passes` has the seconds of one unit of the load, and of each query."""
+
+    def __init__(
+        self,
+        search: Callable[[Input], object],
+        clock: Callable[[], float],
+        queries: Mapping[str, Input],
+    ) -> None:
+        self._search, self._clock, self._queries = search, clock, queries
+        self.ids: list[str] = []
+        self.units = 1
+        self.passes: list[tuple[float, list[float]]] = []
+
+    def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
+        share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
+        took = list[float]()
+        for name in ids[:_MOST_QUERIES]:
+            took.append(self._timed(lambda name=name: self._search(self._queries[name])))
+            self.ids.append(name)
+            if 1000 * sum(took) > share_ms:
+                break
+        unit = self._unit()
+        most = max(1, int(_LOAD_MS / 1000 / unit))
+        self.units = min(most, max(1, round(median(took) / unit))) if took else 1
+        return self.ids
+
+    def run(self, ids: Sequence[str]) -> None:
+        loads, times = 0.0, list[float]()
+        for name in ids:
+            loads += self._timed(self._load)
+            times.append(self._timed(lambda name=name: self._search(self._queries[name])))
+        self.passes.append((loads / (len(ids) * self.units), times))
+
+    def _unit(self) -> float:
+        """Return the seconds of one unit of the load, above 0 even on a coarse clock such as Windows' (16 ms)."""
+        best = min(self._timed(load) for _ in range(3))
+        start, units = self._clock(), 0
+        while not best:
+            load()
+            units += 1
+            best = (self._clock() - start) / units
+        return best
+
+    def _load(self) -> None:
+        for _unit in range(self.units):
+            load()
+
+    def _timed(self, work: Callable[[], object]) -> float:
+        start = self._clock()
+        work()
+        return self._clock() - start
+
+    def report(self, clock: Literal["cpu", "wall"]) -> SpeedReport | None:
+        seen = [(unit, times) for unit, times in self.passes if unit > 0 and sum(times) > 0]
+        if not seen:
+            return None
+        return SpeedReport(
+            clock=clock,
+            queries=tuple(self.ids),
+            query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
+            unit_ms=1000 * median(unit for unit, _ in seen),
+            costs=tuple(
+                tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen
+            ),
+        )
+
+
+def latency(times_ms: Sequence[float]) -> dict[str, float]:
+    """Return percentiles of wall times by linear interpolation (Hyndman & Fan type 7); empty without times."""
+    if not times_ms:
+        return {}
+    percentiles = np.percentile(times_ms, [50, 95, 99], method="linear").tolist()
+    return dict(zip(("p50_ms", "p95_ms", "p99_ms"), percentiles, strict=True))

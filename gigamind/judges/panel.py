@@ -17,8 +17,8 @@ from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Text, _, joined
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.spec import LlmJudgeFile
-from gigamind.stats.estimate import Estimate
-from gigamind.stats.krippendorff import Level, krippendorff_alpha
+from gigamind.stats.agreement import Level, krippendorff_alpha
+from gigamind.stats.intervals import Estimate
 
 Tie = Literal["unscored", "positive", "negative"]
 MissingSeat = Literal["unscored", "majority_of_rest"]

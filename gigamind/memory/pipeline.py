@@ -1,10 +1,13 @@
 """Turns a session into entries that are verified or state why not. Each step is an event, written before the next."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
+from pydantic import Field, StringConstraints
+
+from gigamind.errors import InputError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import (
@@ -16,10 +19,90 @@ from gigamind.evidence.result import (
     Quote,
     Unstated,
 )
+from gigamind.evidence.schema import Encodable, Strict
 from gigamind.evidence.source import text_hash
 from gigamind.evidence.stated import stated
+from gigamind.loading import parsed
 from gigamind.memory.events import Event, EventLog
-from gigamind.memory.schema import ExtractedEntry, Extraction, Session
+
+Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
+
+
+class Message(Strict):
+    """One message of a session; its line number in the file, from 0, is its index."""
+
+    role: Identifier
+    content: Encodable
+
+
+class QuotedEvidence(Strict):
+    """A quote that an extractor gives as evidence."""
+
+    message_index: int = Field(alias="messageIndex", ge=0)
+    quote: Encodable
+
+
+class ExtractedEntry(Strict):
+    """One statement worth remembering; its id is unique within the reply."""
+
+    entry_id: Identifier = Field(alias="entryId")
+    text: Encodable = Field(min_length=1)
+    evidence: list[QuotedEvidence]
+
+
+class Extraction(Strict):
+    """The reply of an extractor for one session."""
+
+    entries: list[ExtractedEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The messages of one conversation, in order; `session_id` is chosen by the caller."""
+
+    session_id: str
+    messages: tuple[Message, ...]
+
+
+def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
+    """Return the session in the numbered lines of a JSONL file.
+
+    Raises:
+        InputError: there is no message, a line is invalid (with file and line), or the id is not UTF-8.
+    """
+    try:
+        session_id.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id)
+        ) from error
+    messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
+    if not messages:
+        raise InputError(
+            "{file} has no messages. Write one JSON object per line, for example {example}.",
+            file=name,
+            example='{"role": "user", "content": "..."}',
+        )
+    return Session(session_id, messages)
+
+
+def parse_extraction(text: str, name: str) -> Extraction:
+    """Return the entries of a JSON file.
+
+    Raises:
+        InputError: the text is no extraction, or two entries share an id.
+    """
+    extraction = parsed(Extraction, text, name)
+    counts = Counter(entry.entry_id for entry in extraction.entries)
+    repeated = [entry_id for entry_id, count in counts.items() if count > 1]
+    if repeated:
+        raise InputError(
+            "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
+            file=name,
+            n=counts[repeated[0]],
+            id=repeated[0],
+        )
+    return extraction
 
 
 @dataclass(frozen=True, slots=True)

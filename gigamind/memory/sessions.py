@@ -16,8 +16,7 @@ from gigamind.evidence.schema import read_text
 from gigamind.i18n import Text, n_
 from gigamind.loading import numbered_lines
 from gigamind.memory.events import DEFAULT_LOG, EventLog
-from gigamind.memory.pipeline import Entry, graduate
-from gigamind.memory.schema import parse_extraction, parse_session
+from gigamind.memory.pipeline import Entry, graduate, parse_extraction, parse_session
 from gigamind.outcome import Failure, attempt
 
 MAX_BYTES = 100_000_000  # of a file of messages or of entries

@@ -12,7 +12,7 @@ import numpy as np
 from gigamind.i18n import _
 from gigamind.metrics.spec import SHOWN, Rows, Use, measured
 from gigamind.stats.agreement import ReliabilityBin, reliability_bins
-from gigamind.stats.estimate import Estimate, ratios
+from gigamind.stats.intervals import Estimate, ratios
 
 CUTOFFS = (1, 3, 5, 10)
 _STEPS = 20  # of the sweep over [0, 1]

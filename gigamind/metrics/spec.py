@@ -24,7 +24,6 @@ class Block:
 
 _QUERIES, _ANSWERS = (_("query"), _("queries")), (_("answer"), _("answers"))
 
-
 BLOCKS: Mapping[str, Block] = {
     "search": Block("search", *_QUERIES),
     "unanswerable": Block("search", *_QUERIES),

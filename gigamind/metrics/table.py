@@ -8,10 +8,18 @@ from typing import Any, Literal
 
 from gigamind.errors import OWN_FAULTS, InputError, fault_of
 from gigamind.i18n import Message, _, add_translations
-from gigamind.metrics import aggregate, answerability, grounding, links, ranking, spans
+from gigamind.metrics import answerability, grounding, links, ranking, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
 ENTRY_POINTS = "gigamind.metrics"
+_latency = Rows("search", None)
+LATENCY = (
+    _latency(None, "latency_p50_ms", _("latency p50")),
+    _latency(None, "latency_p95_ms", _("latency p95")).described(
+        _("milliseconds; lower is better")
+    ),
+    _latency(None, "latency_p99_ms", _("latency p99")),
+)
 _quality = Rows("quality", None)
 QUALITY = (
     _quality(None, "pass_rate", _("checklist passed"), MAIN, plain="passed").described(
@@ -20,14 +28,13 @@ QUALITY = (
     _quality(None, "{item}", _("{item}", item="{item}"), Use(gate=True)),
 )
 
-
 _OURS = {
     metric.key: metric
     for metric in (
         *ranking.METRICS,
         *spans.METRICS,
         *answerability.METRICS,
-        *aggregate.METRICS,
+        *LATENCY,
         *links.METRICS,
         *grounding.METRICS,
         *QUALITY,

@@ -24,8 +24,7 @@ from gigamind.publish.ends import (
     only_logged,
 )
 from gigamind.records.folder import served_at
-from gigamind.release.policy import N_
-from gigamind.release.waiver import Release
+from gigamind.release.policy import N_, Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict, state_of

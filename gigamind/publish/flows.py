@@ -62,8 +62,7 @@ from gigamind.publish.ends import (
 )
 from gigamind.publish.home import shared_state
 from gigamind.publish.pool import Pool, judge_shards, score_batches, step
-from gigamind.release.policy import N_
-from gigamind.release.waiver import REGRESSION_EXIT_CODE, Release
+from gigamind.release.policy import N_, REGRESSION_EXIT_CODE, Release
 from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.tasks import KINDS
 from gigamind.tasks.steps import STEPS

@@ -13,7 +13,7 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
 from gigamind.publish.ends import ReleaseStopped, own_process
 from gigamind.publish.server import check_result_storage, check_server
-from gigamind.release.waiver import Release
+from gigamind.release.policy import Release
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:

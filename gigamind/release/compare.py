@@ -8,7 +8,7 @@ import numpy as np
 
 from gigamind.errors import InputError
 from gigamind.metrics.table import is_lower_better
-from gigamind.records.history import conditions, differing
+from gigamind.records.folder import conditions, differing
 from gigamind.records.judged import Report
 from gigamind.records.schema import SpeedReport
 from gigamind.release.comparison import (
@@ -19,8 +19,10 @@ from gigamind.release.comparison import (
     RunName,
     Snapshot,
     SpeedChange,
+    check_task,
+    checklists,
+    mismatches,
 )
-from gigamind.release.mismatch import check_task, checklists, mismatches
 from gigamind.release.model import (
     SLICE_KINDS,
     ComparedTask,
@@ -30,8 +32,7 @@ from gigamind.release.model import (
     Speed,
     checks_of,
 )
-from gigamind.stats.estimate import ratio_of_means
-from gigamind.stats.intervals import CONFIDENCE, Matrix
+from gigamind.stats.intervals import CONFIDENCE, Matrix, ratio_of_means
 from gigamind.stats.paired import (
     ALPHA,
     MIN_PAIRS,

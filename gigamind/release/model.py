@@ -9,12 +9,11 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 from pydantic import BaseModel, Field
 
 from gigamind.i18n import Message, Text, _, joined
-from gigamind.records.judged import Finite, JudgeReport, Report
+from gigamind.records.judged import Finite, JudgeReport, LlmReport, Report
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
 VERSION = "1.0"
 FILE = "snapshot.json"
-
 
 SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
 SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
@@ -246,8 +245,8 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
 
     def models(self, summary: Summary) -> Mapping[str, tuple[str, ...]]:
         """Return the names that servers gave for the models that answered, by role."""
-        del summary
-        return {}
+        llm: LlmReport | None = getattr(summary, "llm", None)
+        return llm.models if llm else {}
 
 
 # Checks are compared only if both runs used the same checklist and model (seed 004, "2-1").

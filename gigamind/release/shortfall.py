@@ -2,22 +2,13 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from gigamind.choices import Phase
 from gigamind.formats import between, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import blocks_of
-from gigamind.records.card import (
-    CardFigure,
-    CardGroup,
-    CardScale,
-    CheckedCard,
-    JudgeCard,
-    ScaleGroups,
-    agreement,
-    size,
-)
+from gigamind.records import card as cards
 from gigamind.records.judged import JudgeReport
 from gigamind.release.policy import CardPolicy, Policy, RuleResult, Status
 
@@ -71,7 +62,7 @@ class Shortfall:
     scale: str = ""
 
 
-def shortfalls(checked: CheckedCard) -> list[Shortfall]:
+def shortfalls(checked: cards.CheckedCard) -> list[Shortfall]:
     """Return all requirements that a judge report does not meet."""
     if not any(scale.overall.items for scale in checked.card.scales):
         return [Shortfall(_("the judge gave no verdict on any item with a label"))]
@@ -85,16 +76,16 @@ def shortfalls(checked: CheckedCard) -> list[Shortfall]:
     return missing + list(_of_attacks(checked))
 
 
-def kappa_text(group: CardGroup) -> Message:
+def kappa_text(group: cards.CardGroup) -> Message:
     """Return the agreement, its CI and its labels: "Cohen's kappa 0.600 (95% CI 0.500 – 0.700) over 100 labels"."""
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
-    figure = with_interval(agreement(group))
+    figure = with_interval(cards.agreement(group))
     return _(
         "{kappa} {figure} over {labels}", kappa=FIGURES[name], figure=figure, labels=_labels(group)
     )
 
 
-def with_interval(figure: CardFigure) -> Text:
+def with_interval(figure: cards.CardFigure) -> Text:
     """Return a value with its CI, if it has one: "0.600 (95% CI 0.500 – 0.700)"."""
     value = share(figure.value)
     if figure.low is None:
@@ -102,7 +93,7 @@ def with_interval(figure: CardFigure) -> Text:
     return _("{value} (95% CI {interval})", value=value, interval=between(figure))
 
 
-def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
+def _of_scale(scale: cards.CardScale, checked: cards.CheckedCard) -> Iterator[Shortfall]:
     need, name = checked.requirements, scale_name(scale.name)
     yield from _few(scale.overall, name, need.min_labels)
     yield from _classes(scale.overall, name, need.min_labels_per_class)
@@ -132,14 +123,16 @@ def _of_scale(scale: CardScale, checked: CheckedCard) -> Iterator[Shortfall]:
     yield from _above(about, flips, need.max_flip_rate, "consistency")
 
 
-def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> Iterator[Shortfall]:
+def _of_language(
+    group: cards.CardGroup | None, what: Text, checked: cards.CheckedCard
+) -> Iterator[Shortfall]:
     """Yield the shortfalls in one language, which has few labels: its whole CI must be below the requirement."""
     need, floor = checked.requirements, checked.requirements.min_agreement
     if group is None or not group.items:
         yield Shortfall(_("{what}: no labels", what=what))
         return
     yield from _few(group, what, need.min_labels_per_language)
-    figure = agreement(group)
+    figure = cards.agreement(group)
     if floor == _NO_FLOOR:
         return
     if figure.value is None:
@@ -148,8 +141,8 @@ def _of_language(group: CardGroup | None, what: Text, checked: CheckedCard) -> I
         yield _below(group, what, floor)
 
 
-def _few(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
-    if size(group) >= least:
+def _few(group: cards.CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
+    if cards.size(group) >= least:
         return
     text = _(
         "{what}: only {labels}; at least {least} {units} are required",
@@ -161,19 +154,19 @@ def _few(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
     yield Shortfall(text)
 
 
-def _units(counted: CardGroup | CardFigure) -> Message:
+def _units(counted: cards.CardGroup | cards.CardFigure) -> Message:
     return _("labels") if counted.clusters is None else _("answers")
 
 
-def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
+def _classes(group: cards.CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
     for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
         figure = group.figures.get(name)
-        if figure is None or size(figure) >= least:
+        if figure is None or cards.size(figure) >= least:
             continue
         text = _(
             "{what}: only {n} {units} have the label {answer}; at least {least} are required",
             what=what,
-            n=size(figure),
+            n=cards.size(figure),
             units=_units(figure),
             answer=ANSWERS[answer],
             least=least,
@@ -181,8 +174,8 @@ def _classes(group: CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
         yield Shortfall(text)
 
 
-def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall]:
-    figure = agreement(group)
+def _agreement(group: cards.CardGroup, what: Text, floor: float) -> Iterator[Shortfall]:
+    figure = cards.agreement(group)
     if floor == _NO_FLOOR:
         return
     values = {"what": what, "least": share(floor)}
@@ -197,7 +190,7 @@ def _agreement(group: CardGroup, what: Text, floor: float) -> Iterator[Shortfall
         yield Shortfall(text)
 
 
-def _undefined(group: CardGroup, what: Text) -> Shortfall:
+def _undefined(group: cards.CardGroup, what: Text) -> Shortfall:
     text = _(
         "{what}: all {labels} and all verdicts have the same value, so chance-corrected agreement is undefined",
         what=what,
@@ -206,12 +199,12 @@ def _undefined(group: CardGroup, what: Text) -> Shortfall:
     return Shortfall(text)
 
 
-def _below(group: CardGroup, what: Text, floor: float) -> Shortfall:
+def _below(group: cards.CardGroup, what: Text, floor: float) -> Shortfall:
     values = {"what": what, "kappa": kappa_text(group), "least": share(floor)}
     return Shortfall(_("{what}: {kappa} is below the required {least}", **values), failed=True)
 
 
-def _of_attacks(checked: CheckedCard) -> Iterator[Shortfall]:
+def _of_attacks(checked: cards.CheckedCard) -> Iterator[Shortfall]:
     need, attacks = checked.requirements, checked.card.attacks
     if attacks is None or attacks.rate.value is None:
         if need.require_attacks:
@@ -228,7 +221,7 @@ def _of_attacks(checked: CheckedCard) -> Iterator[Shortfall]:
 
 
 def _above(
-    about: Message, figure: CardFigure, most: float, rule: Literal["consistency", "attacks"]
+    about: Message, figure: cards.CardFigure, most: float, rule: Literal["consistency", "attacks"]
 ) -> Iterator[Shortfall]:
     if figure.value is None:
         return
@@ -240,7 +233,7 @@ def _above(
         yield Shortfall(text, rule=rule)
 
 
-def _labels(group: CardGroup) -> Message:
+def _labels(group: cards.CardGroup) -> Message:
     if group.clusters is None or group.items == 1:
         return n_("{n} label", "{n:,} labels", n=group.items)
     return _("{n:,} labels of {clusters} answers", n=group.items, clusters=group.clusters)
@@ -252,10 +245,10 @@ _CLAIMS = ("correctness", "supported")
 
 
 def checked_card(
-    card: JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
-) -> CheckedCard:
+    card: cards.JudgeCard, policy: Policy, phase: Phase, task: str, languages: Sequence[str]
+) -> cards.CheckedCard:
     """Return the judge report with what a phase requires for the gated metrics of a task."""
-    return CheckedCard(
+    return cards.CheckedCard(
         card,
         policy.card_requirements(phase),
         required_scales(policy, task, card.judge.scales),
@@ -263,19 +256,16 @@ def checked_card(
     )
 
 
-def judged_languages(summary: Any) -> tuple[str, ...]:  # noqa: ANN401  of the task's own kind
-    """Return the languages of the items of a run, from its summary."""
-    return tuple(summary.by_language)
-
-
-def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> ScaleGroups:
+def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> cards.ScaleGroups:
     """Return the scales behind the gated metrics of a task; `own` are the scales of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
     groups = (_scales_of(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))
     return tuple(dict.fromkeys(group for group in groups if group))
 
 
-def card_rule(checked: CheckedCard | None, judge: JudgeReport, policy: CardPolicy) -> RuleResult:
+def card_rule(
+    checked: cards.CheckedCard | None, judge: JudgeReport, policy: CardPolicy
+) -> RuleResult:
     """Return the rule on the judge of a run; `policy` decides what a bad, missing or other report does."""
     if checked is None:
         return _lacking(_("the judge of this run has no report"), policy, None)
@@ -317,7 +307,7 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> RuleResult:
+def _lacking(why: Message, policy: CardPolicy, checked: cards.CheckedCard | None) -> RuleResult:
     if policy != "ignore":
         fix = (
             _(
@@ -331,7 +321,7 @@ def _lacking(why: Message, policy: CardPolicy, checked: CheckedCard | None) -> R
     return _result(_STATUS[policy], why, checked)
 
 
-def _result(status: Status, explanation: Message, checked: CheckedCard | None) -> RuleResult:
+def _result(status: Status, explanation: Message, checked: cards.CheckedCard | None) -> RuleResult:
     weakest = checked.weakest() if checked else None
     scale, figure = weakest or (None, None)
     return RuleResult(

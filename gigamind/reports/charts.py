@@ -11,7 +11,6 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share
-from gigamind.reports.text import upright
 from gigamind.text import columns
 
 Ink = Literal["ink", "muted", "grid", "paper", "accent", "warn"]
@@ -37,6 +36,16 @@ _LEGEND_Y = 38
 _COURSE = 58  # height of a metric's band
 _LEAST_SPAN = 0.1  # of a band, so that noise does not look like a change
 _NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+# Control characters that browsers and terminals act on, without white space.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def visible(text: str) -> str:
+    """Replace control characters and direction overrides by their code, as they could change the text around them."""
+    return _CONTROLS.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ class Sheet:
         element = ET.SubElement(self.root, tag)
         element.text = _legible(words) or None
         for name, value in attributes.items():
-            text = value if isinstance(value, str) else _short(value)
+            text = value if isinstance(value, str) else f"{round(value, 2):zg}"
             inked = self._inks.get(text, text) if name in {"fill", "stroke"} else text
             element.set(name.replace("_", "-"), inked)
 
@@ -216,9 +225,5 @@ def shortened(text: str, width: int) -> str:
     return text.rstrip() + "…"
 
 
-def _short(number: float) -> str:
-    return f"{round(number, 2):zg}"
-
-
 def _legible(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", str(upright(text)))
+    return _NOT_IN_XML.sub("\ufffd", visible(text))

@@ -12,33 +12,9 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, is_lower_better, metric_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
-from gigamind.release.policy import LOST, WEAK, RuleResult, rule_label, weak_reason
+from gigamind.release.policy import LOST, WEAK, Release, RuleResult, rule_label, weak_reason
 from gigamind.release.shortfall import METRIC as CARD
-from gigamind.release.waiver import Release
-from gigamind.reports.document import (
-    Cell,
-    Column,
-    Condition,
-    Conditions,
-    Difference,
-    Document,
-    Example,
-    Examples,
-    Group,
-    Proportion,
-    Prose,
-    Result,
-    Section,
-    Side,
-    SideLine,
-    State,
-    Step,
-    Table,
-    Time,
-    listed,
-    shaped,
-)
-from gigamind.reports.figures import Figure, Part, distinct, figures_of, measured
+from gigamind.reports import document as doc
 from gigamind.reports.verdict import (
     STATE_OF,
     TASKS,
@@ -49,8 +25,8 @@ from gigamind.reports.verdict import (
     state_of,
     worst_first,
 )
+from gigamind.reports.views import Figure, Part, distinct, figures_of, measured
 
-EXAMPLES = 3
 _HITS = 3
 _LISTED = 20
 _NAMED = 3  # missing notes or items in a step
@@ -65,8 +41,8 @@ def next_steps(
     errors: str = "",
     baseline: str = "BASELINE",
     waivable: str = "",
-    before: Sequence[Step] = (),
-) -> Iterator[Step]:
+    before: Sequence[doc.Step] = (),
+) -> Iterator[doc.Step]:
     """Yield what to do next: repair first, then what accepts the result.
 
     Args:
@@ -81,7 +57,7 @@ def next_steps(
         label = _("Make this run the baseline of later runs")
         if any(step.label == DETECT.label for step in before):
             label = _("Or, without an LLM, make this run the baseline")
-        yield Step(label, f"gigamind baseline promote {run}")
+        yield doc.Step(label, f"gigamind baseline promote {run}")
         return
     comparison, gate, waiver = release.comparison, release.gate, release.waiver
     if waiver:
@@ -90,7 +66,7 @@ def next_steps(
             until=waiver.until.isoformat(),
             metrics=[rule_label(x.metric) for x in worst_first(release) if x.status == "failed"],
         )
-        yield Step(until)
+        yield doc.Step(until)
     worse = len(comparison.changed("worse"))
     lost = comparison.lost
     stops = bool(gate.failed and not waiver and not release.informational)
@@ -101,11 +77,11 @@ def next_steps(
             n=worse,
         )
         repair = look if worse else _("Do not release. Fix the failed gates and run again")
-        yield Step(repair, url=items if worse else "")
+        yield doc.Step(repair, url=items if worse else "")
     if lost:
-        yield Step(_restoring(comparison, stops=stops), url=errors)
+        yield doc.Step(_restoring(comparison, stops=stops), url=errors)
     if comparison.gone:
-        yield Step(
+        yield doc.Step(
             n_(
                 "Restore the expected passage of {n} item in its note, or label it again",
                 "Restore the expected passages of {n:,} items in their notes, or label them again",
@@ -117,9 +93,9 @@ def next_steps(
             "Improve {metric}; the report of the run compares judges and thresholds",
             metric=rule_label(bad.metric),
         )
-        yield from before or (Step(improve),)
+        yield from before or (doc.Step(improve),)
     if items and comparison.changes and not stops:
-        yield Step(_("See every changed item"), url=items)
+        yield doc.Step(_("See every changed item"), url=items)
     if waiver is None and not release.informational:
         detect = before or ((DETECT,) if comparison.task == "search" else ())
         yield from _accepting(release, run, baseline, waivable, detect)
@@ -135,21 +111,18 @@ def _restoring(comparison: Comparison, *, stops: bool) -> Message:
     found = {hit.note for change in comparison.changes for hit in change.current_ranking or ()}
     expected = (note for item in comparison.lost for note in item.expected_notes)
     missing = dict.fromkeys(note for note in expected if note not in found)
-    ids = listed((item.id for item in comparison.lost), _NAMED)
+    ids = doc.listed((item.id for item in comparison.lost), _NAMED)
     fix = _("Correct the items that could not be evaluated ({items})", items=ids)
-    if comparison.task == "search" and missing and _differ_in("notes", comparison):
-        notes = listed(missing, _NAMED)
+    notes_differ = any(mismatch.what == "notes" for mismatch in comparison.mismatches)
+    if comparison.task == "search" and missing and notes_differ:
+        notes = doc.listed(missing, _NAMED)
         fix = _("Restore the missing notes ({notes}) or correct the questions", notes=notes)
     return _("Do not release. {fix}, and run again", fix=fix) if stops else fix
 
 
-def _differ_in(what: str, comparison: Comparison) -> bool:
-    return any(mismatch.what == what for mismatch in comparison.mismatches)
-
-
 def _accepting(
-    release: Release, run: str, baseline: str, waivable: str, detect: Sequence[Step]
-) -> Iterator[Step]:
+    release: Release, run: str, baseline: str, waivable: str, detect: Sequence[doc.Step]
+) -> Iterator[doc.Step]:
     """Yield the commands that accept a result."""
     comparison, gate, promote = release.comparison, release.gate, f"gigamind baseline promote {run}"
     if gate.is_refused:
@@ -163,9 +136,9 @@ def _accepting(
                 worst = min(gate.then, key=partial(rule_order, comparison))
                 found = joined([rule_text(worst, comparison), *_also(len(gate.then) - 1)], " ")
                 label = _("{step}. The gates then fail: {reason}", step=label, reason=found)
-            yield Step(label, f"gigamind compare {baseline} {run} {changed}")
+            yield doc.Step(label, f"gigamind compare {baseline} {run} {changed}")
         else:
-            yield Step(_("Make this run the new baseline"), f"{promote} --force")
+            yield doc.Step(_("Make this run the new baseline"), f"{promote} --force")
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
         if gate.verdict == "inconclusive":
             more = {
@@ -175,29 +148,31 @@ def _accepting(
                 for rule in gate.rules
                 if rule.status == "inconclusive"
             }
-            yield from map(Step, sorted(more))
-            yield Step(_("To accept the result, make this run the baseline of later ones"), promote)
+            yield from map(doc.Step, sorted(more))
+            yield doc.Step(
+                _("To accept the result, make this run the baseline of later ones"), promote
+            )
             return
         if gate.failed and waivable:
             waive = f'gigamind gate waive {waivable} --reason "..." --until YYYY-MM-DD --by NAME'
-            yield Step(_("To release anyway, record who accepts it"), waive)
+            yield doc.Step(_("To release anyway, record who accepts it"), waive)
         if gate.failed and all(rule.metric == CARD for rule in gate.failed):
             certify = f"gigamind judge certify {run} --labels LABELS --out card"
-            yield Step(_("Compare the judge with human labels"), certify)
+            yield doc.Step(_("Compare the judge with human labels"), certify)
             return
-        yield Step(
+        yield doc.Step(
             _("If the change is intentional, make this run the baseline of later ones"),
             f"{promote} --force",
         )
     elif any(rule.why == "worst" for rule in gate.rules):
         yield from detect
     elif bad_metric(release):
-        yield Step(_("Or accept this quality and make this run the new baseline"), promote)
+        yield doc.Step(_("Or accept this quality and make this run the new baseline"), promote)
     else:
-        yield Step(_("Optional: make this run the new baseline"), promote)
+        yield doc.Step(_("Optional: make this run the new baseline"), promote)
 
 
-DETECT = Step(
+DETECT = doc.Step(
     _("To detect unanswerable queries, evaluate with an LLM judge and make that run the baseline"),
     "gigamind eval search --dataset DATASET --notes NOTES --unanswerable-mode llm --model MODEL",
 )
@@ -207,17 +182,17 @@ _WORST = _(
 )
 
 
-def gate_conditions(release: Release) -> Conditions:
+def gate_conditions(release: Release) -> doc.Conditions:
     """Return the rules of the policy that decided, then the allowed differences; passed rules are in the table."""
     comparison, gate = release.comparison, release.gate
     if gate.is_refused:  # the verdict names the differences, and the steps what allows them
         open_to = {mismatch.meaning for mismatch in comparison.mismatches if mismatch.relaxed_by}
-        return Conditions(
-            tuple(Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
+        return doc.Conditions(
+            tuple(doc.Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
         )
     quiet = {"passed", "skipped"}
     shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
-    texts: dict[tuple[State, Text], None] = dict.fromkeys(
+    texts: dict[tuple[doc.State, Text], None] = dict.fromkeys(
         (
             STATE_OF[rule.status],
             _WORST
@@ -229,14 +204,16 @@ def gate_conditions(release: Release) -> Conditions:
         for rule in shown
     )
     explained = {rule.explanation for rule in gate.rules}
-    decided = [Condition(state, text) for state, text in texts]
+    decided = [doc.Condition(state, text) for state, text in texts]
     weak = (weak_reason(rule) for rule in shown if WEAK in rule.remarks)
-    decided += [Condition("informational", text) for text in dict.fromkeys(weak)]
-    allowed = [Condition("informational", text) for text in gate.reasons if text not in explained]
-    return Conditions((*decided, *allowed))
+    decided += [doc.Condition("informational", text) for text in dict.fromkeys(weak)]
+    allowed = [
+        doc.Condition("informational", text) for text in gate.reasons if text not in explained
+    ]
+    return doc.Conditions((*decided, *allowed))
 
 
-def metric_table(release: Release, *, every: bool = False) -> Table:
+def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     """Return the gated metrics, worst result first, then the other main metrics that changed.
 
     `every` adds all others.
@@ -255,24 +232,24 @@ def metric_table(release: Release, *, every: bool = False) -> Table:
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     columns = (
-        Column(_("metric")),
-        Column(_("baseline")),
-        Column(_("current")),
-        Column(_("difference (95% CI)")),
-        Column(_("limit"), minor=True),
-        Column(_("result")),
+        doc.Column(_("metric")),
+        doc.Column(_("baseline")),
+        doc.Column(_("current")),
+        doc.Column(_("difference (95% CI)")),
+        doc.Column(_("limit"), minor=True),
+        doc.Column(_("result")),
     )
     changes = tuple(
-        (rule_label(key), *_cells(change, usual, failed=None), None, Result("informational"))
+        (rule_label(key), *_cells(change, usual, failed=None), None, doc.Result("informational"))
         for key in shown
         if (change := comparison.metric(key))
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
-        return Table(columns[:4], (Group(tuple(row[:4] for row in changes)),))
+        return doc.Table(columns[:4], (doc.Group(tuple(row[:4] for row in changes)),))
     rows = [(WEAK in rule.remarks, _rule_row(rule, release, usual)) for rule in rules]
     gates, weak = (tuple(row for is_weak, row in rows if is_weak is kind) for kind in (False, True))
-    groups = Group(gates, _("Gated")), Group((*weak, *changes), _("Informational"))
-    return Table(columns, groups, "" if every else _limit_text(release))
+    groups = doc.Group(gates, _("Gated")), doc.Group((*weak, *changes), _("Informational"))
+    return doc.Table(columns, groups, "" if every else _limit_text(release))
 
 
 def _limit_text(release: Release) -> Text:
@@ -309,10 +286,10 @@ def _is_known(rule: RuleResult, release: Release) -> bool:
     return release.informational and rule.why == "worst"
 
 
-def _rule_row(rule: RuleResult, release: Release, usual: int) -> tuple[Cell, ...]:
+def _rule_row(rule: RuleResult, release: Release, usual: int) -> tuple[doc.Cell, ...]:
     comparison = release.comparison
     change, label = comparison.metric(rule.metric), rule_label(rule.metric)
-    cells: tuple[Cell, Cell, Cell]
+    cells: tuple[doc.Cell, doc.Cell, doc.Cell]
     if change is not None and rule.metric not in LOST:
         limit = rule.limit if rule.why == "drop" else None
         cells = _cells(change, usual, limit, failed=rule.status == "failed")
@@ -321,42 +298,42 @@ def _rule_row(rule: RuleResult, release: Release, usual: int) -> tuple[Cell, ...
         cells = "1.00", rule.values["ratio"], None
     elif rule.metric not in _TIMES:
         before, after = rule.baseline, rule.current
-        lost = Difference((after or 0.0) - (before or 0.0), limit=-(rule.limit or 0.0))
-        cells = Proportion(before), Proportion(after), lost if rule.metric in LOST else None
+        lost = doc.Difference((after or 0.0) - (before or 0.0), limit=-(rule.limit or 0.0))
+        cells = doc.Proportion(before), doc.Proportion(after), lost if rule.metric in LOST else None
     else:
         before, after = rule.baseline, None if rule.why == "speed_gone" else rule.current
         difference = None
         if before is not None and after is not None:
             difference = f"{after - before:+,.0f} ms".replace("-", "−")
-        cells = Time(before), Time(after), difference
+        cells = doc.Time(before), doc.Time(after), difference
     state = "informational" if _is_known(rule, release) else STATE_OF[rule.status]
-    return label, *cells, _limit(rule), Result(state)
+    return label, *cells, _limit(rule), doc.Result(state)
 
 
 def _cells(
     change: MetricChange, usual: int, limit: float | None = None, *, failed: bool | None
-) -> tuple[Cell, Cell, Cell]:
+) -> tuple[doc.Cell, doc.Cell, doc.Cell]:
     """Return both values and the difference; only a `failed` rule marks it as worse."""
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
     return (
-        Proportion(change.baseline, n),
-        Proportion(change.current),
+        doc.Proportion(change.baseline, n),
+        doc.Proportion(change.current),
         replace(
             difference_of(change, signed), better=False if failed else change.is_better or None
         ),
     )
 
 
-def difference_of(change: MetricChange, limit: float | None = None) -> Difference:
+def difference_of(change: MetricChange, limit: float | None = None) -> doc.Difference:
     """Return the difference of a metric for a table; without an interval, the number of changed items."""
     low, high = change.interval or (None, None)
     few = change.low is not None and change.changed and change.interval is None
     note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
-    return Difference(change.difference, low, high, limit, change.is_better, note)
+    return doc.Difference(change.difference, low, high, limit, change.is_better, note)
 
 
-def _limit(rule: RuleResult) -> Cell:
+def _limit(rule: RuleResult) -> doc.Cell:
     if rule.limit is None:
         return None
     if rule.why == "normalised":
@@ -374,17 +351,17 @@ def _limit(rule: RuleResult) -> Cell:
 SIDES = _("baseline"), _("current")
 
 
-def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> Examples:
+def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> doc.Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = comparison.changed("worse")
     if not worse and not comparison.lost:
         better = comparison.changed("improved")[::-1]
-        shown = tuple(example_of(change, sides) for change in better[:EXAMPLES])
-        return Examples(_("Improved"), shown, len(better))
+        shown = tuple(example_of(change, sides) for change in better[: doc.EXAMPLES])
+        return doc.Examples(_("Improved"), shown, len(better))
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     items = [*lost, *(example_of(change, sides) for change in worse)]
     title = _("Not evaluated or worse") if lost else _("Got worse")
-    return Examples(title, tuple(items[:EXAMPLES]), len(items))
+    return doc.Examples(title, tuple(items[: doc.EXAMPLES]), len(items))
 
 
 def _title(item: ComparedItem | ItemChange) -> str:
@@ -392,17 +369,19 @@ def _title(item: ComparedItem | ItemChange) -> str:
     return PurePosixPath(item.id).stem if item.text == item.id else item.text
 
 
-def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> Example:
+def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> doc.Example:
     """Return a changed item with both rankings; `sides` names the runs."""
-    shown: tuple[Side, ...] = ()
+    shown: tuple[doc.Side, ...] = ()
     if change.baseline_ranking is not None and change.current_ranking is not None:
         expected = set(change.expected_notes)
         shown = (
-            Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
-            Side(sides[1], ranking_lines(change.current_ranking, expected)),
+            doc.Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
+            doc.Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
     is_better = change.change == "improved"
-    return Example(change.id, _title(change), change.what, change.expected_notes, shown, is_better)
+    return doc.Example(
+        change.id, _title(change), change.what, change.expected_notes, shown, is_better
+    )
 
 
 class Hit(Protocol):
@@ -416,20 +395,20 @@ class Hit(Protocol):
     def final_score(self) -> float | None: ...
 
 
-def _score(hit: Hit) -> Cell:
+def _score(hit: Hit) -> doc.Cell:
     """Return the score that ordered a hit; "" if its system gives none."""
     score = hit.base_score if hit.final_score is None else hit.final_score
-    return "" if score is None else Proportion(score)
+    return "" if score is None else doc.Proportion(score)
 
 
-def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[SideLine, ...]:
+def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[doc.SideLine, ...]:
     """Return the first results, and the first expected note if it comes later."""
     shown = list(enumerate(hits[:_HITS], start=1))
     later = next(((at, hit) for at, hit in enumerate(hits, 1) if hit.note in expected), None)
     if later and later[0] > _HITS:
         shown.append(later)
     return tuple(
-        SideLine(f"{at}. {hit.note}", _score(hit), "expected" if hit.note in expected else "")
+        doc.SideLine(f"{at}. {hit.note}", _score(hit), "expected" if hit.note in expected else "")
         for at, hit in shown
     )
 
@@ -485,7 +464,7 @@ def main_keys(keys: Sequence[str]) -> list[str]:
 
 def release_document(
     release: Release, run: str = "RUN", *, baseline: str = "BASELINE", waivable: str = ""
-) -> Document:
+) -> doc.Document:
     """Return compare.md: a run and its baseline; for the folders in commands, see `next_steps`."""
     comparison = release.comparison
     subject = _(
@@ -495,7 +474,7 @@ def release_document(
         shared=comparison.shared,
         units=units_of(comparison.task),
     )
-    return shaped(
+    return doc.shaped(
         TASKS[comparison.task],
         subject,
         verdict=release_verdict(release),
@@ -510,7 +489,7 @@ def release_document(
     )
 
 
-def _changed_items(comparison: Comparison) -> Iterator[Section]:
+def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
     kinds = (
         (_("Got worse"), [example_of(change) for change in comparison.changed("worse")], ""),
         (
@@ -530,10 +509,10 @@ def _changed_items(comparison: Comparison) -> Iterator[Section]:
         ),
     )
     for place, (title, items, why) in enumerate(kinds):
-        if len(items) > (EXAMPLES if not why else 0):
-            lead = (Prose(why),) if why else ()
-            shown = Examples(title, tuple(items[:_LISTED]), len(items))
-            yield Section(f"items-{place}", title, (*lead, shown), folded=True)
+        if len(items) > (doc.EXAMPLES if not why else 0):
+            lead = (doc.Prose(why),) if why else ()
+            shown = doc.Examples(title, tuple(items[:_LISTED]), len(items))
+            yield doc.Section(f"items-{place}", title, (*lead, shown), folded=True)
 
 
 NOT_EVALUATED = _(
@@ -550,5 +529,5 @@ VERDICT_LOST = _(
 )
 
 
-def _gone_example(item: ComparedItem, what: Text = "") -> Example:
-    return Example(item.id, _title(item), what, item.expected_notes)
+def _gone_example(item: ComparedItem, what: Text = "") -> doc.Example:
+    return doc.Example(item.id, _title(item), what, item.expected_notes)

@@ -361,6 +361,10 @@ class Example:
     better: bool = False
 
 
+EXAMPLES = 3
+"""Examples on the first screen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Examples:
     """The items that changed most, or the worst ones; `of` is how many there are in all."""

@@ -10,10 +10,9 @@ from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
 from gigamind.release.compare import Experiment
-from gigamind.release.comparison import Comparison, MetricChange, Snapshot
-from gigamind.release.mismatch import WHAT
-from gigamind.release.policy import rule_label
-from gigamind.release.waiver import Release
+from gigamind.release.comparison import WHAT, Comparison, MetricChange, Snapshot
+from gigamind.release.policy import Release, rule_label
+from gigamind.reports import document as doc
 from gigamind.reports.charts import shortened
 from gigamind.reports.comparison import (
     WORDS_BLIND,
@@ -27,35 +26,8 @@ from gigamind.reports.comparison import (
     trust_warnings,
     worst_examples,
 )
-from gigamind.reports.document import (
-    Block,
-    Cell,
-    Column,
-    Count,
-    Document,
-    Facts,
-    Group,
-    Link,
-    Listing,
-    Moment,
-    Proportion,
-    Prose,
-    Section,
-    Step,
-    Table,
-    Verdict,
-    listed,
-    shaped,
-    table,
-)
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import (
-    NO_RELEASE,
-    TASKS,
-    changed_text,
-    release_verdict,
-    slice_name,
-)
+from gigamind.reports.verdict import NO_RELEASE, TASKS, changed_text, release_verdict, slice_name
 
 _HITS = 10
 _IDS = 5
@@ -74,7 +46,7 @@ def experiment_document(
     items: str = "",
     report: str = "",
     waivable: str = "",
-) -> Document:
+) -> doc.Document:
     """Return the page of a comparison; `runs` are the same runs, with their items.
 
     Args:
@@ -113,7 +85,7 @@ def experiment_document(
     title = _("All metrics") if release else _("Other metrics")
     if not any(entry.changes for entry in experiment.comparisons):
         items = ""
-    return shaped(
+    return doc.shaped(
         _("Comparison of runs"),
         joined([TASKS[experiment.task], subject, *changed], " · "),
         verdict=release_verdict(release) if release else _ranking(experiment, main, goals, best),
@@ -128,7 +100,7 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(release) if release else "",
         sections=(
-            Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
+            doc.Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
             _listing(experiment, runs, say),
@@ -139,7 +111,7 @@ def experiment_document(
 
 def _ranking(
     experiment: Experiment, main: Sequence[str], goals: Sequence[str], place: int
-) -> Verdict:
+) -> doc.Verdict:
     """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
     better, worse = _moved(experiment.comparisons[place], goals)
     values: dict[str, object] = {
@@ -152,7 +124,7 @@ def _ranking(
     moved = [_moved(comparison, main) for comparison in experiment.comparisons]
     if not any(map(any, moved)):
         text = _("No run differs significantly from {reference} in a main metric.", **values)
-        return Verdict("measured", text, (NO_RELEASE,))
+        return doc.Verdict("measured", text, (NO_RELEASE,))
     if len(better) > len(worse):
         most = max(better, key=lambda change: -(change.drop or 0.0))
         values |= {"metric": rule_label(most.metric), "size": points(most.difference or 0.0)}
@@ -188,7 +160,7 @@ def _ranking(
             shared=experiment.shared,
             units=units_of(experiment.task),
         )
-    return Verdict("measured", joined((best, worst), " "), (NO_RELEASE,))
+    return doc.Verdict("measured", joined((best, worst), " "), (NO_RELEASE,))
 
 
 def _best(experiment: Experiment, goals: Sequence[str]) -> int:
@@ -214,15 +186,15 @@ def _moved(
 
 def _steps(
     experiment: Experiment, names: Sequence[str], best: int | None, items: str
-) -> Iterator[Step]:
+) -> Iterator[doc.Step]:
     if best is None:
-        yield Step(_("Keep {reference}", reference=experiment.reference.label))
+        yield doc.Step(_("Keep {reference}", reference=experiment.reference.label))
     else:
         label = _("For a release verdict, compare one run with the reference")
         command = f"gigamind compare {names[0]} {names[best + 1]} --fail-on-regression"
-        yield Step(label, command)
+        yield doc.Step(label, command)
     if items:
-        yield Step(_("See every changed item"), url=items)
+        yield doc.Step(_("See every changed item"), url=items)
 
 
 def _ahead(experiment: Experiment, goals: Sequence[str], best: int) -> int | None:
@@ -241,7 +213,7 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
             " {counts}.",
             n=len(experiment.partial),
             counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
-            ids=listed(experiment.partial, _IDS),
+            ids=doc.listed(experiment.partial, _IDS),
         )
     if release:
         yield from trust_warnings(release)
@@ -263,12 +235,15 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
         yield WORDS_BLIND
 
 
-def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
+def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
     """Return metrics by run; values are over the items that all runs measured, or a cell has its own values and N."""
-    columns = [Column(_("metric")), Column(experiment.reference.label)]
+    columns = [doc.Column(_("metric")), doc.Column(experiment.reference.label)]
     for run in experiment.runs[1:]:
-        columns += [Column(run.label, minor=True), Column(_minus_reference(experiment, run.label))]
-    rows: list[tuple[Cell, ...]] = []
+        columns += [
+            doc.Column(run.label, minor=True),
+            doc.Column(_minus_reference(experiment, run.label)),
+        ]
+    rows: list[tuple[doc.Cell, ...]] = []
     sizes = Counter(change.n for c in experiment.comparisons for change in c.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     for key in keys:
@@ -278,12 +253,12 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
         n = max((change.baseline_n or change.n for change in known), default=usual)
         if len({(change.n, change.baseline) for change in known}) == 1:
             n, before = known[0].n, known[0].baseline
-        row: list[Cell] = [rule_label(key), Proportion(before, n if n != usual else None)]
+        row: list[doc.Cell] = [rule_label(key), doc.Proportion(before, n if n != usual else None)]
         for value, change in zip(after, changes, strict=True):
             if change is None or change.difference is None:
-                row += [Proportion(value), None]
+                row += [doc.Proportion(value), None]
             elif (change.n, change.baseline) == (n, before):
-                row += [Proportion(change.current), difference_of(change)]
+                row += [doc.Proportion(change.current), difference_of(change)]
             else:
                 own = _(
                     "{before:.3f} → {after:.3f} (N = {n:,})",
@@ -299,7 +274,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> Table:
         " (Bonferroni).",
         runs=len(experiment.comparisons),
     )
-    return Table(tuple(columns), (Group(tuple(rows)),), caption)
+    return doc.Table(tuple(columns), (doc.Group(tuple(rows)),), caption)
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:
@@ -319,39 +294,39 @@ def value_text(value: str) -> Text:
     return {"none": _("none"), "builtin": _("built-in")}.get(value, value)
 
 
-def _settings(experiment: Experiment, report: str) -> Section:
+def _settings(experiment: Experiment, report: str) -> doc.Section:
     names = experiment.reference.setup
     heads = (_("run"), *map(setting_name, names), _("items"), _("created"))
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[doc.Cell, ...]] = [
         (
             run.label,
             *map(value_text, run.setup.values()),
-            Count(run.items),
-            Moment(run.run.created_at),
+            doc.Count(run.items),
+            doc.Moment(run.run.created_at),
         )
         for run in experiment.runs
     ]
-    blocks: list[Block] = [table(heads, rows)]
+    blocks: list[doc.Block] = [doc.table(heads, rows)]
     if not names:
-        blocks.append(Prose(_("All runs used the same settings."), faint=True))
+        blocks.append(doc.Prose(_("All runs used the same settings."), faint=True))
     if report:
-        link = Link(_("Report of the last run, compared with the first"), report)
-        blocks.append(Facts(((_("report"), link),)))
-    return Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
+        link = doc.Link(_("Report of the last run, compared with the first"), report)
+        blocks.append(doc.Facts(((_("report"), link),)))
+    return doc.Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
 
 
-def _slices(experiment: Experiment, main: Sequence[str]) -> Section | None:
+def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
     if not experiment.slices or not main:
         return None
-    tables: list[Table] = []
+    tables: list[doc.Table] = []
     for place, run in enumerate(experiment.runs[1:]):
-        rows: list[tuple[Cell, ...]] = []
+        rows: list[tuple[doc.Cell, ...]] = []
         for part in experiment.slices:
             by_name = {change.metric: change for change in part.metrics[place] if change.n}
             cells = [_slice_cell(by_name.get(key), part.items) for key in main]
-            rows.append((slice_name(part.kind, part.key), Count(part.items), *cells))
+            rows.append((slice_name(part.kind, part.key), doc.Count(part.items), *cells))
         heads = (_("slice"), _("items"), *map(rule_label, main))
-        tables.append(table(heads, rows, _minus_reference(experiment, run.label)))
+        tables.append(doc.table(heads, rows, _minus_reference(experiment, run.label)))
     lead = _(
         "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
         " than 6 measured items have no CI."
@@ -361,12 +336,12 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> Section | None:
         "{n:,} tags with fewer items are not shown.",
         n=experiment.tags_left_out,
     )
-    notes = [Prose(left_out, faint=True)] if experiment.tags_left_out else []
-    blocks = (Prose(lead, faint=True), *tables, *notes)
-    return Section("slices", _("Results by slice"), blocks, folded=True)
+    notes = [doc.Prose(left_out, faint=True)] if experiment.tags_left_out else []
+    blocks = (doc.Prose(lead, faint=True), *tables, *notes)
+    return doc.Section("slices", _("Results by slice"), blocks, folded=True)
 
 
-def _slice_cell(change: MetricChange | None, items: int) -> Cell:
+def _slice_cell(change: MetricChange | None, items: int) -> doc.Cell:
     if change is None:
         return None
     difference = difference_of(change)
@@ -378,7 +353,9 @@ def _slice_cell(change: MetricChange | None, items: int) -> Cell:
 _WAYS = {"improved": 1, "worse": -1}
 
 
-def _listing(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) -> Section | None:
+def _listing(
+    experiment: Experiment, runs: Sequence[Snapshot], say: Translator
+) -> doc.Section | None:
     """Return all items that changed in some run: worse ones first, the worst at the top."""
     ranked = sorted(
         (change.change == "improved", place, change.id)
@@ -432,5 +409,5 @@ def _listing(experiment: Experiment, runs: Sequence[Snapshot], say: Translator) 
         "The list of items needs JavaScript, which is disabled. compare.json has the same data."
     )
     title = _("Changed items ({n:,})", n=len(rows))
-    blocks = (Listing("experiment_item.js", data, no_script),)
-    return Section("list", title, blocks, folded=True)
+    blocks = (doc.Listing("experiment_item.js", data, no_script),)
+    return doc.Section("list", title, blocks, folded=True)

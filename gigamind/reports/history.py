@@ -7,29 +7,13 @@ from pathlib import Path
 from gigamind.formats import moment, points
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
-from gigamind.records.history import PastRun, conditions, differing, histories
+from gigamind.records.folder import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
 from gigamind.records.schema import RunReport
 from gigamind.release.policy import rule_label
+from gigamind.reports import document as doc
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.comparison import main_keys
-from gigamind.reports.document import (
-    Cell,
-    Column,
-    Difference,
-    Document,
-    Group,
-    Moment,
-    Plot,
-    Proportion,
-    Prose,
-    Section,
-    Step,
-    Table,
-    Verdict,
-    shaped,
-    table,
-)
 from gigamind.reports.experiment import setting_name, value_text
 from gigamind.reports.verdict import NO_RELEASE, TASKS
 from gigamind.stats.changes import level_changes
@@ -182,9 +166,7 @@ def _levels(
 ) -> tuple[MetricLevel, ...]:
     return tuple(
         MetricLevel(
-            metric=name,
-            before=_mean(series[name][start:at]),
-            after=_mean(series[name][at:end]),
+            metric=name, before=_mean(series[name][start:at]), after=_mean(series[name][at:end])
         )
         for name in names
     )
@@ -201,7 +183,7 @@ def _cause(*runs: RunReport) -> dict[str, tuple[str, str]]:
     return {name: (old[name], new[name]) for name in new}
 
 
-def history_document(histories: Histories, say: Translator) -> Document:
+def history_document(histories: Histories, say: Translator) -> doc.Document:
     """Return the page: the latest change point, all of them, and the trends."""
     all_runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in all_runs)
@@ -217,16 +199,16 @@ def history_document(histories: Histories, say: Translator) -> Document:
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
     columns = (_("metric"), _("since"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
     groups = tuple(
-        Group(tuple(_shift_rows(history)), _subject(history) if several else "")
+        doc.Group(tuple(_shift_rows(history)), _subject(history) if several else "")
         for history in histories.histories
     )
-    return shaped(
+    return doc.shaped(
         _("History of runs"),
         joined((histories.folder, span), " · "),
         verdict=_verdict(histories, shifts),
         warnings=_warnings(histories, several=several),
         steps=_steps(histories, shifts),
-        table=Table(tuple(map(Column, columns)), groups),
+        table=doc.Table(tuple(map(doc.Column, columns)), groups),
         sections=[
             section
             for place, history in enumerate(histories.histories, 1)
@@ -246,7 +228,7 @@ def _subject(history: RunHistory) -> Message:
     return joined((TASKS[history.task], *places), " · ")
 
 
-def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Verdict:
+def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> doc.Verdict:
     results = [_result(history) for history in histories.histories]
     leads: list[Text] = [
         _("{subject}: {result}", subject=_subject(history), result=result)
@@ -260,7 +242,7 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
         leads = [] if is_tested or not shifts else [_result(longest)]
     if not shifts:
         state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
-        return Verdict(state, _result(longest), (*leads, NO_RELEASE))
+        return doc.Verdict(state, _result(longest), (*leads, NO_RELEASE))
     history, change = shifts[0]
     since = [run for run in history.runs[change.run :] if run.alike]
     level = max(_shown_levels(history, change), key=_drop)
@@ -286,7 +268,7 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
         )
     state = "warning" if _drop(level) > 0 else "measured"
     cause = _("Changed settings: {cause}.", cause=_cause_text(change))
-    return Verdict(state, sentence, (cause, *leads, NO_RELEASE))
+    return doc.Verdict(state, sentence, (cause, *leads, NO_RELEASE))
 
 
 def _before(history: RunHistory, change: LevelShift) -> HistoryRun:
@@ -318,15 +300,15 @@ def _shown_levels(history: RunHistory, change: LevelShift) -> Sequence[MetricLev
     return [level for level in change.metrics if level.metric in main] or change.metrics
 
 
-def _shift_rows(history: RunHistory) -> Iterator[tuple[Cell, ...]]:
+def _shift_rows(history: RunHistory) -> Iterator[tuple[doc.Cell, ...]]:
     for change in reversed(_shifts(history)):
         for place, level in enumerate(_shown_levels(history, change)):
             yield (
                 rule_label(level.metric),
                 history.runs[change.run].folder,
-                Proportion(level.before),
-                Proportion(level.after),
-                Difference(
+                doc.Proportion(level.before),
+                doc.Proportion(level.after),
+                doc.Difference(
                     level.after - level.before,
                     better=None if has_no_direction(level.metric) else _drop(level) < 0,
                 ),
@@ -375,7 +357,9 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
         )
 
 
-def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> Iterator[Step]:
+def _steps(
+    histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]
+) -> Iterator[doc.Step]:
     """Yield the comparison across the latest change, or of the last two runs."""
     if shifts:
         history, change = shifts[0]
@@ -387,12 +371,12 @@ def _steps(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]
         runs = [run for run in longest.runs if run.alike][-2:]
     if len(runs) > 1:
         paths = (shlex.quote(str(Path(histories.folder, run.folder))) for run in runs)
-        yield Step(label, " ".join(("gigamind compare", *paths)))
+        yield doc.Step(label, " ".join(("gigamind compare", *paths)))
 
 
 def _sections(
     history: RunHistory, place: int, say: Translator, *, several: bool
-) -> Iterator[Section]:
+) -> Iterator[doc.Section]:
     names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
     moved = [name for name in names if len({run.figures.get(name) for run in history.runs}) > 1]
     main = main_keys(moved or names)
@@ -428,17 +412,17 @@ def _sections(
         (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
         say(_("change point")),
     )
-    trend = Plot(chart, _("Metrics by run.")), Prose(lead, faint=True)
-    yield Section(f"trend-{place}", title(_("Trend")), trend)
+    trend = doc.Plot(chart, _("Metrics by run.")), doc.Prose(lead, faint=True)
+    yield doc.Section(f"trend-{place}", title(_("Trend")), trend)
     remarks = [] if history.comparable == len(history.runs) else [_("remark")]
     rows = [
         (
             run.folder,
-            Moment(run.created_at),
-            *(Proportion(run.figures.get(name)) for name in main),
+            doc.Moment(run.created_at),
+            *(doc.Proportion(run.figures.get(name)) for name in main),
             *("" if run.alike else _("another dataset or judge") for _remark in remarks),
         )
         for run in reversed(history.runs)
     ]
     heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
-    yield Section(f"runs-{place}", title(_("Runs")), (table(heads, rows),), folded=True)
+    yield doc.Section(f"runs-{place}", title(_("Runs")), (doc.table(heads, rows),), folded=True)

@@ -18,23 +18,8 @@ from markupsafe import Markup, escape
 
 from gigamind.formats import share
 from gigamind.i18n import Translator, script_messages
-from gigamind.reports.charts import Trend, inline_svg
-from gigamind.reports.document import (
-    NUMBERS,
-    STATES,
-    Block,
-    Cell,
-    Difference,
-    Document,
-    Listing,
-    Result,
-    Section,
-    Table,
-    cell_text,
-    difference_text,
-    more_text,
-)
-from gigamind.reports.text import upright
+from gigamind.reports import document as doc
+from gigamind.reports.charts import Trend, inline_svg, visible
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
@@ -43,26 +28,25 @@ _PAGE = "page.js"
 _LEAST_EXTENT = 0.02  # of the axis of differences, so that noise does not look large
 _SHORT = 12  # characters; shorter cells are not split over lines
 
-
 _FRAME = Markup(
     '<iframe sandbox srcdoc="{page}" title="{title}"'
     ' style="width: 100%; height: 34rem; border: 0; resize: vertical; overflow: auto"></iframe>'
 )
 
 
-def render_cell(document: Document, say: Translator) -> str:
+def render_cell(document: doc.Document, say: Translator) -> str:
     """Return a document without scripts for a notebook's output: a frame, so that its style applies nowhere else."""
     page = render_html(document, say, scripts=False)
     return str(_FRAME.format(page=page, title=say(document.title)))
 
 
-def render_html(document: Document, say: Translator, *, scripts: bool = True) -> str:
+def render_html(document: doc.Document, say: Translator, *, scripts: bool = True) -> str:
     """Return a document as one file."""
     listing = _listing(document.blocks)
     names = (*_SCRIPTS, *((listing.script, _LIST) if listing else ()), _PAGE)
     script = "".join(map(_asset, names)) if scripts else ""
     blocks = _renderer(say, is_listed=listing is not None)
-    places = (at for at, b in enumerate(document.blocks) if isinstance(b, Section))
+    places = (at for at, b in enumerate(document.blocks) if isinstance(b, doc.Section))
     cut = next(places, len(document.blocks))
     sections = document.blocks[cut:]
     template = _environment().get_template("page.html.jinja")
@@ -72,7 +56,7 @@ def render_html(document: Document, say: Translator, *, scripts: bool = True) ->
         document=document,
         head=blocks(document.blocks[:cut]),
         body=blocks(sections),
-        contents=[(b.id, say(b.title)) for b in sections if isinstance(b, Section) and scripts],
+        contents=[(b.id, say(b.title)) for b in sections if isinstance(b, doc.Section) and scripts],
         data=Markup(listing.data if listing else items_script(say, [])),  # noqa: S704  escaped by its maker
         style=Markup(_asset("report.css")),  # noqa: S704  ours
         script=Markup(script),  # noqa: S704  ours
@@ -89,19 +73,19 @@ def items_script(say: Translator, items: Sequence[object], **tables: object) -> 
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _listing(blocks: Iterable[Block]) -> Listing | None:
+def _listing(blocks: Iterable[doc.Block]) -> doc.Listing | None:
     for block in blocks:
-        if isinstance(block, Listing):
+        if isinstance(block, doc.Listing):
             return block
-        if isinstance(block, Section) and (listing := _listing(block.blocks)):
+        if isinstance(block, doc.Section) and (listing := _listing(block.blocks)):
             return listing
     return None
 
 
-def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]], Markup]:
+def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Block]], Markup]:
     """Return a function that renders blocks, each with the macro of its type."""
 
-    def blocks(given: Iterable[Block]) -> Markup:
+    def blocks(given: Iterable[doc.Block]) -> Markup:
         return Markup("\n").join(getattr(macros, type(b).__name__.lower())(b) for b in given)
 
     def text(given: object) -> Markup:
@@ -110,7 +94,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
     def drawn(chart: Trend, caption: str) -> Markup:
         return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
 
-    def type_of(cell: Cell) -> str:
+    def type_of(cell: doc.Cell) -> str:
         return type(cell).__name__
 
     template = _environment().get_template("blocks.html.jinja")
@@ -119,18 +103,18 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
             "_": say.gettext,
             "at": _at,
             "blocks": blocks,
-            "cell_text": cell_text,
-            "difference_text": difference_text,
+            "cell_text": doc.cell_text,
+            "difference_text": doc.difference_text,
             "drawn": drawn,
             "has": _has,
             "is_listed": is_listed,
             "kinds_of": _kinds,
-            "more_text": more_text,
+            "more_text": doc.more_text,
             "quote": quote,
             "say": say,
             "scale_of": _scale,
             "share": share,
-            "states": STATES,
+            "states": doc.STATES,
             "text": text,
             "type_of": type_of,
             "ways": {True: "better", False: "worse", None: ""},
@@ -144,18 +128,18 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[Block]]
     return blocks
 
 
-def _kinds(table: Table) -> list[str]:
+def _kinds(table: doc.Table) -> list[str]:
     """Return the kind of each column."""
-    columns: Iterable[tuple[Cell, ...]] = zip(*table.rows, strict=True)
+    columns: Iterable[tuple[doc.Cell, ...]] = zip(*table.rows, strict=True)
     return [min({*map(_kind, column)} - {""}, default="") for column in columns]
 
 
-def _kind(cell: Cell) -> str:
-    if isinstance(cell, Difference):
+def _kind(cell: doc.Cell) -> str:
+    if isinstance(cell, doc.Difference):
         return "difference"
-    if isinstance(cell, Result):
+    if isinstance(cell, doc.Result):
         return "result"
-    return "number" if isinstance(cell, NUMBERS) else ""
+    return "number" if isinstance(cell, doc.NUMBERS) else ""
 
 
 def _width(text: str) -> str:
@@ -167,21 +151,21 @@ def _width(text: str) -> str:
     return "" if any(len(word) > 2 * _SHORT for word in text.split()) else "whole"
 
 
-def _scale(table: Table) -> float:
+def _scale(table: doc.Table) -> float:
     """Return how far the differences of a table reach from 0."""
     extent = max((_extent(cell) for row in table.rows for cell in row), default=0.0)
     return max(extent, _LEAST_EXTENT) if extent else 0.0
 
 
-def _has(table: Table, part: Literal["low", "limit"]) -> bool:
+def _has(table: doc.Table, part: Literal["low", "limit"]) -> bool:
     """Return whether intervals or limit lines are drawn."""
-    cells = (cell for row in table.rows for cell in row if isinstance(cell, Difference))
+    cells = (cell for row in table.rows for cell in row if isinstance(cell, doc.Difference))
     return any(getattr(cell, part) is not None for cell in cells)
 
 
-def _extent(cell: Cell) -> float:
+def _extent(cell: doc.Cell) -> float:
     """Return how far a difference reaches from 0."""
-    if not isinstance(cell, Difference):
+    if not isinstance(cell, doc.Difference):
         return 0.0
     ends = (cell.value, cell.low, cell.high, cell.limit)
     return max((abs(end) for end in ends if end is not None), default=0.0)
@@ -211,13 +195,18 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def _upright(value: object) -> object:
+    """Return a value for a page: texts with visible control characters, markup and numbers unchanged."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 @functools.cache
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("gigamind.reports.page"),
         undefined=StrictUndefined,
         autoescape=True,
-        finalize=upright,
+        finalize=_upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -229,6 +218,6 @@ _OPTION, _WHOLE = re.compile(r"--[a-z-]+"), r'<span class="nowrap">\g<0></span>'
 
 def coded(text: str) -> Markup:
     """Return a message as markup: text in backticks as code, "->" as an arrow."""
-    escaped = str(escape(upright(text))).replace(" -&gt; ", " → ")
+    escaped = str(escape(visible(text))).replace(" -&gt; ", " → ")
     marked = _CODE.sub(lambda code: f"<code>{_OPTION.sub(_WHOLE, code[1])}</code>", escaped)
     return Markup(marked)  # noqa: S704  escaped before

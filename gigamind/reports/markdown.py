@@ -1,37 +1,18 @@
-"""Documents as Markdown: summary.md, compare.md, comments, job summaries and Prefect artifacts."""
+"""Documents as Markdown: summary.md, compare.md, comments, job summaries and Prefect artifacts.
+
+Third-party texts are escaped: no line, table or fence breaks.
+"""
 
 import base64
 import re
 
 from gigamind.i18n import Text, Translator, _
-from gigamind.reports.charts import svg_file
-from gigamind.reports.document import (
-    NUMBERS,
-    STATES,
-    Banner,
-    Block,
-    Bullets,
-    Cell,
-    Code,
-    Conditions,
-    Document,
-    Examples,
-    Facts,
-    KeyFigures,
-    Link,
-    Listing,
-    Plot,
-    Prose,
-    Section,
-    Side,
-    Steps,
-    Table,
-    Verdict,
-    cell_text,
-    more_text,
-)
-from gigamind.reports.text import code, inline, sentence
+from gigamind.reports import document as doc
+from gigamind.reports.charts import svg_file, visible
 
+_MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
+_CODE = re.compile("`([^`\n]+)`")
+_BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _MARKS = {
     "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "not-comparable": "?", "waived": "~",
@@ -40,7 +21,12 @@ _MARKS = {
 
 
 def render_markdown(
-    document: Document, say: Translator, *, level: int = 1, plots: bool = False, fold: bool = False
+    document: doc.Document,
+    say: Translator,
+    *,
+    level: int = 1,
+    plots: bool = False,
+    fold: bool = False,
 ) -> str:
     """Return a document as Markdown.
 
@@ -62,46 +48,46 @@ class _Page:
     def __init__(self, say: Translator, level: int, *, plots: bool, fold: bool) -> None:
         self.say, self.level, self.plots, self.fold = say, level, plots, fold
 
-    def block(self, block: Block) -> str:
+    def block(self, block: doc.Block) -> str:
         return getattr(self, type(block).__name__.lower())(block)
 
-    def cell(self, cell: Cell) -> str:
-        if isinstance(cell, Code):
+    def cell(self, cell: doc.Cell) -> str:
+        if isinstance(cell, doc.Code):
             # A code span cannot escape the bar that would end a table cell.
             return code(cell.text) if "|" not in cell.text else inline(cell.text)
-        if isinstance(cell, Link):
+        if isinstance(cell, doc.Link):
             return f"[{inline(self.say(cell.text))}]({cell.url})"
-        return inline(cell_text(cell, self.say))
+        return inline(doc.cell_text(cell, self.say))
 
     def text(self, text: Text) -> str:
         """Return a sentence; parts in backticks are code."""
         return sentence(self.say(text))
 
-    def verdict(self, block: Verdict) -> str:
+    def verdict(self, block: doc.Verdict) -> str:
         return "\n\n".join([f"**{self.text(block.sentence)}**", *map(self.text, block.leads)])
 
-    def banner(self, block: Banner) -> str:
+    def banner(self, block: doc.Banner) -> str:
         return f"> **{self.text(block.sentence)}**"
 
-    def prose(self, block: Prose) -> str:
+    def prose(self, block: doc.Prose) -> str:
         return self.text(block.text)
 
-    def bullets(self, block: Bullets) -> str:
+    def bullets(self, block: doc.Bullets) -> str:
         lines = "\n".join(f"- {self.text(item)}" for item in block.items)
         return self._titled(_("Before you trust the figures"), lines) if block.warning else lines
 
     def _titled(self, title: Text, content: str) -> str:
         return f"**{inline(self.say(title))}**\n\n{content}"
 
-    def conditions(self, block: Conditions) -> str:
+    def conditions(self, block: doc.Conditions) -> str:
         lines = (f"- {self._state(item.state)}: {self.text(item.text)}" for item in block.items)
         return self._titled(_("Conditions"), "\n".join(lines))
 
     def _state(self, state: str) -> str:
         mark = _MARKS.get(state, "")
-        return f"{mark} {self.say(STATES[state])}".strip()  # pyright: ignore[reportArgumentType]
+        return f"{mark} {self.say(doc.STATES[state])}".strip()  # pyright: ignore[reportArgumentType]
 
-    def steps(self, block: Steps) -> str:
+    def steps(self, block: doc.Steps) -> str:
         lines: list[str] = []
         for step in block.items:
             label = self.text(step.label)
@@ -114,9 +100,9 @@ class _Page:
             lines.append(f"- {label}{own}")
         return self._titled(_("What to do next"), "\n".join(lines))
 
-    def table(self, block: Table) -> str:
+    def table(self, block: doc.Table) -> str:
         first = next(block.rows, ())
-        right = [isinstance(cell, NUMBERS) for cell in first]
+        right = [isinstance(cell, doc.NUMBERS) for cell in first]
         heads = " | ".join(inline(self.say(column.label)) for column in block.columns)
         lines = [f"| {heads} |", "|" + "".join("---:|" if r else "---|" for r in right)]
         for group in block.groups:
@@ -127,17 +113,17 @@ class _Page:
         caption = f"{inline(self.say(block.caption))}\n\n" if block.caption else ""
         return caption + "\n".join(lines)
 
-    def keyfigures(self, block: KeyFigures) -> str:
+    def keyfigures(self, block: doc.KeyFigures) -> str:
         return self.table(block.as_table)
 
-    def plot(self, block: Plot) -> str:
+    def plot(self, block: doc.Plot) -> str:
         if not self.plots:
             return ""
         drawn = base64.b64encode(svg_file(block.chart).encode()).decode()
         return f"![{inline(self.say(block.caption))}](data:image/svg+xml;base64,{drawn})"
 
-    def examples(self, block: Examples) -> str:
-        count = self.say(more_text(len(block.items), block.of))
+    def examples(self, block: doc.Examples) -> str:
+        count = self.say(doc.more_text(len(block.items), block.of))
         lines = [f"**{inline(self.say(block.title))}** ({count})", ""]
         for place, item in enumerate(block.items, 1):
             what = f": {self.text(item.what)}" if item.what else ""
@@ -149,21 +135,21 @@ class _Page:
             lines += [f"    - {self._side(side)}" for side in item.sides]
         return "\n".join(lines)
 
-    def _side(self, side: Side) -> str:
+    def _side(self, side: doc.Side) -> str:
         texts = ((inline(self.say(line.text)), line.mark) for line in side.lines)
         content = " · ".join(f"**{text}**" if mark else text for text, mark in texts)
         content = content or self.say(_("nothing"))
         return f"{inline(self.say(side.label))}: {content}"
 
-    def facts(self, block: Facts) -> str:
+    def facts(self, block: doc.Facts) -> str:
         rows = (f"| {inline(self.say(name))} | {self.cell(cell)} |" for name, cell in block.rows)
         return "\n".join(["| | |", "|---|---|", *rows])
 
-    def listing(self, block: Listing) -> str:
+    def listing(self, block: doc.Listing) -> str:
         del block
         return ""
 
-    def section(self, block: Section) -> str:
+    def section(self, block: doc.Section) -> str:
         inner = _Page(self.say, self.level + 1, plots=self.plots, fold=False)
         content = "\n\n".join(filter(None, map(inner.block, block.blocks)))
         if not content:
@@ -172,3 +158,28 @@ class _Page:
         if self.fold and block.folded:
             return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
         return f"{'#' * (self.level + 1)} {title}\n\n{content}"
+
+
+def inline(text: object) -> str:
+    """Return a text on one line, with the special characters of Markdown and HTML escaped."""
+    line = _MEANING.sub(r"\\\1", _on_a_line(text))
+    return _BLOCK_MARK.sub(r"\1\\\2", line)
+
+
+def sentence(text: object) -> str:
+    """Return a sentence of ours like `inline`; parts in backticks are code, which no text inside can end."""
+    parts = _CODE.split(_on_a_line(text))
+    shown = (code(x) if at % 2 else _MEANING.sub(r"\\\1", x) for at, x in enumerate(parts))
+    return _BLOCK_MARK.sub(r"\1\\\2", "".join(shown))
+
+
+def code(text: object) -> str:
+    """Return a text as a code span on one line; backticks inside need a longer fence.  Not for table cells."""
+    line = _on_a_line(text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _on_a_line(text: object) -> str:
+    return visible(" ".join(str(text).split()))

@@ -12,20 +12,12 @@ from gigamind.records.judged import (
     SeatReport,
     UsageReport,
 )
-from gigamind.reports.document import (
-    Block,
-    Cell,
-    Count,
-    Money,
-    Prose,
-    Table,
-    table,
-)
+from gigamind.reports import document as doc
 
 _FEW = 0.8  # of the items, as --min-coverage has it
 
 
-def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
+def model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     """Return coverage, reliability, and metrics and cost as tables."""
     texts = (
         *_coverage(llm),
@@ -36,7 +28,7 @@ def model_blocks(llm: LlmReport) -> tuple[Block, ...]:
         unread_text(llm),
         repaired_text(llm) if llm.repaired else "",
     )
-    return (*map(Prose, filter(None, texts)), cost_table(llm))
+    return (*map(doc.Prose, filter(None, texts)), cost_table(llm))
 
 
 def coverage_banner(llm: LlmReport) -> Text:
@@ -53,7 +45,7 @@ def coverage_banner(llm: LlmReport) -> Text:
     return ""
 
 
-def cost_table(llm: LlmReport) -> Table:
+def cost_table(llm: LlmReport) -> doc.Table:
     """Return requests, tokens and cost by role and model."""
     rows = [_usage(role_text(name), part) for name, part in llm.by_role.items()]
     if len(rows) > 1:
@@ -67,12 +59,12 @@ def cost_table(llm: LlmReport) -> Table:
         _("reported cost"),
         _("reserved cost"),
     )
-    return table(heads, rows, _("Cost"))
+    return doc.table(heads, rows, _("Cost"))
 
 
-def _usage(name: Text, part: UsageReport) -> tuple[Cell, ...]:
+def _usage(name: Text, part: UsageReport) -> tuple[doc.Cell, ...]:
     counts = part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens
-    return name, *map(Count, counts), *map(Money, _costs(part))
+    return name, *map(doc.Count, counts), *map(doc.Money, _costs(part))
 
 
 def _costs(part: UsageReport) -> tuple[float | None, float | None]:
@@ -82,10 +74,10 @@ def _costs(part: UsageReport) -> tuple[float | None, float | None]:
     return part.usd - part.reserved_usd, part.reserved_usd
 
 
-def terminal_blocks(llm: LlmReport) -> tuple[Block, ...]:
+def terminal_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     """Return what the terminal shows: cost by model, consistency, and unreadable fields."""
     texts = (*_flips(llm), repaired_text(llm) if llm.repaired else "", unread_text(llm))
-    return (cost_table(llm), *map(Prose, filter(None, texts)))
+    return (cost_table(llm), *map(doc.Prose, filter(None, texts)))
 
 
 def role_text(name: str) -> Text:

@@ -13,13 +13,14 @@ from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import about
-from gigamind.records.history import PastRun
+from gigamind.records.folder import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
 from gigamind.release.comparison import Comparison, Snapshot
-from gigamind.release.policy import GateResult, rule_label
-from gigamind.release.waiver import Release
-from gigamind.reports.cards.line import certified
+from gigamind.release.policy import GateResult, Release, rule_label
+from gigamind.reports import document as doc
+from gigamind.reports import verdict as verdicts
+from gigamind.reports.card import certified
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.comparison import (
     gate_conditions,
@@ -30,36 +31,9 @@ from gigamind.reports.comparison import (
     trust_warnings,
     worst_examples,
 )
-from gigamind.reports.document import (
-    Banner,
-    Bullets,
-    Cell,
-    Code,
-    Count,
-    Document,
-    Facts,
-    Interval,
-    KeyFigure,
-    KeyFigures,
-    Plot,
-    Proportion,
-    Prose,
-    Section,
-    Verdict,
-    shaped,
-    table,
-)
-from gigamind.reports.figures import Figure, distinct, measured
 from gigamind.reports.model import coverage_banner, model_blocks
-from gigamind.reports.text import embedder_text
-from gigamind.reports.verdict import (
-    TASKS,
-    bad_metric,
-    bounds_verdict,
-    changed_text,
-    release_verdict,
-)
-from gigamind.reports.views import View
+from gigamind.reports.views import Figure, View, distinct, measured
+from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.version import build_name
 
 MOST_RUNS = 20
@@ -95,22 +69,22 @@ def run_document(
     say: Translator,
     *,
     items: bool = True,
-) -> Document:
+) -> doc.Document:
     """Return the page of a finished run; `say` gives the texts inside charts and lists, `items` adds the list."""
     release, run = outcome.release, record.run
     comparison = release.comparison if release else None
     llm = view.llm(record.summary)
     verdict = _verdict(view, record, outcome, llm)
-    bad = bad_metric(release) if release and not release.informational else None
-    if isinstance(verdict, Verdict) and verdict.state == "passed" and release and not bad:
+    bad = verdicts.bad_metric(release) if release and not release.informational else None
+    if isinstance(verdict, doc.Verdict) and verdict.state == "passed" and release and not bad:
         verdict = replace(verdict, leads=(view.result(record), *verdict.leads))
-    return shaped(
-        TASKS[run.task],
+    return doc.shaped(
+        verdicts.TASKS[run.task],
         _subject(record, comparison),
         verdict=verdict,
         warnings=_warnings(view, record, outcome, verdict),
         steps=()
-        if isinstance(verdict, Banner)
+        if isinstance(verdict, doc.Banner)
         or outcome.out is None
         or outcome.refused
         or (outcome.bounds and outcome.bounds.failed)
@@ -133,7 +107,9 @@ def run_document(
             *view.sections(record, say),
             _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
-            Section("cost", _("Model and cost"), model_blocks(llm), folded=True) if llm else None,
+            doc.Section("cost", _("Model and cost"), model_blocks(llm), folded=True)
+            if llm
+            else None,
             _errors(record.errors),
             _details(record, say),
         ),
@@ -154,20 +130,20 @@ def _subject(record: Record[Any, Any], comparison: Comparison | None) -> Message
     ]
     if comparison:
         compared = Path(str(run.options.get("compare") or comparison.baseline.run_id)).name
-        parts += [_("baseline {baseline}", baseline=compared), *changed_text(comparison)]
+        parts += [_("baseline {baseline}", baseline=compared), *verdicts.changed_text(comparison)]
     return joined(filter(None, parts), " · ")
 
 
 def _verdict(  # noqa: PLR0911  one case a kind of end
     view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
-) -> Verdict | Banner:
+) -> doc.Verdict | doc.Banner:
     release = outcome.release
     if (
         release
         and release.gate.verdict == "failed"
         and not (outcome.refused and release.gate.lacks_verdicts)
     ):
-        return release_verdict(release)  # a regression stays one, whatever else is missing
+        return verdicts.release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
         unjudged = (error for error in record.errors if error.kind == "verdict")
         left = view.not_run(record.summary) + len(by_item(unjudged))
@@ -178,34 +154,37 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
             units=units_of(record.run.task),
         )
         if llm is None:  # nothing was paid for, so nothing is kept
-            return Banner(joined([sentence, _("Run the evaluation again.")], " "))
+            return doc.Banner(joined([sentence, _("Run the evaluation again.")], " "))
         return _resumed(sentence, outcome)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
-        return Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
+        return doc.Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
     if llm and (sentence := coverage_banner(llm)):
         return _resumed(sentence, outcome)
     if release:
-        return release_verdict(release)
+        return verdicts.release_verdict(release)
     result = view.result(record)
     if outcome.bounds:
-        verdict = bounds_verdict(outcome.bounds)
-        return Verdict(verdict.state, verdict.sentence, (*verdict.leads, result))
-    return Verdict("measured", result, (_("No baseline, so no release verdict."),))
+        verdict = verdicts.bounds_verdict(outcome.bounds)
+        return doc.Verdict(verdict.state, verdict.sentence, (*verdict.leads, result))
+    return doc.Verdict("measured", result, (_("No baseline, so no release verdict."),))
 
 
-def _resumed(sentence: Text, outcome: Outcome) -> Banner:
+def _resumed(sentence: Text, outcome: Outcome) -> doc.Banner:
     if outcome.out is None:
-        return Banner(sentence)
+        return doc.Banner(sentence)
     resume = _("Repeat the command with `--resume {folder}`.", folder=outcome.out)
-    return Banner(joined([sentence, resume], " "))
+    return doc.Banner(joined([sentence, resume], " "))
 
 
 def _warnings(
-    view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, verdict: Verdict | Banner
+    view: View[Any, Any, Any],
+    record: Record[Any, Any],
+    outcome: Outcome,
+    verdict: doc.Verdict | doc.Banner,
 ) -> Iterator[Text]:
     """Yield warnings, the most important first, without what the verdict says."""
-    named = len(by_item(record.errors)) if isinstance(verdict, Banner) else 0
-    if outcome.refused and isinstance(verdict, Verdict):
+    named = len(by_item(record.errors)) if isinstance(verdict, doc.Banner) else 0
+    if outcome.refused and isinstance(verdict, doc.Verdict):
         yield outcome.refused
     if outcome.release:
         comparison = outcome.release.comparison
@@ -222,21 +201,21 @@ def _warnings(
     yield from record.run.warnings
 
 
-def key_figures(figures: Sequence[Figure], say: Translator) -> KeyFigures:
+def key_figures(figures: Sequence[Figure], say: Translator) -> doc.KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
     main = main_keys([figure.key for figure in measured(figures)])
     shown = [figure for figure in figures if figure.key in main]
-    return KeyFigures(tuple(_key_figures(shown, say)))
+    return doc.KeyFigures(tuple(_key_figures(shown, say)))
 
 
-def _key_figures(figures: Iterable[Figure], say: Translator) -> Iterator[KeyFigure]:
+def _key_figures(figures: Iterable[Figure], say: Translator) -> Iterator[doc.KeyFigure]:
     known = {figure.key: figure for figure in measured(figures)}
     for key in distinct({key: (figure.value, figure.interval) for key, figure in known.items()}):
         figure = known[key]
-        yield KeyFigure(
+        yield doc.KeyFigure(
             rule_label(key),
-            Proportion(figure.value, ceiling=figure.ceiling),
-            Interval(figure.interval.low, figure.interval.high),
+            doc.Proportion(figure.value, ceiling=figure.ceiling),
+            doc.Interval(figure.interval.low, figure.interval.high),
             figure.interval.n,
             about(key, say.language),
         )
@@ -244,22 +223,24 @@ def _key_figures(figures: Iterable[Figure], say: Translator) -> Iterator[KeyFigu
 
 def _all_metrics(
     figures: Sequence[Figure], release: Release | None, say: Translator
-) -> Section | None:
+) -> doc.Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
     if release and not release.gate.is_refused:
         compared = metric_table(release, every=True)
-        return Section("metrics", _("All metrics"), (compared,), folded=True)
-    rows = [(x.label, x.value, x.interval, Count(x.n), x.about) for x in _key_figures(figures, say)]
+        return doc.Section("metrics", _("All metrics"), (compared,), folded=True)
+    rows = [
+        (x.label, x.value, x.interval, doc.Count(x.n), x.about) for x in _key_figures(figures, say)
+    ]
     if not rows:
         return None
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
     missing = [rule_label(figure.key) for figure in figures if figure.value is None]
     text = _("Not defined for these items: {metrics}.", metrics=missing)
-    notes = [Prose(text, faint=True)] if missing else []
-    return Section("metrics", _("All metrics"), (table(heads, rows), *notes), folded=True)
+    notes = [doc.Prose(text, faint=True)] if missing else []
+    return doc.Section("metrics", _("All metrics"), (doc.table(heads, rows), *notes), folded=True)
 
 
-def _trend(outcome: Outcome, say: Translator) -> Section | None:
+def _trend(outcome: Outcome, say: Translator) -> doc.Section | None:
     """Return the main metrics over the last runs; None with fewer than two."""
     past, release = outcome.past, outcome.release
     if len(past) < 2:  # noqa: PLR2004
@@ -286,15 +267,15 @@ def _trend(outcome: Outcome, say: Translator) -> Section | None:
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
         (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
     )
-    return Section(
+    return doc.Section(
         "trend",
         _("Metrics of the recent runs"),
-        (Plot(chart, _("Main metrics of the last runs.")),),
+        (doc.Plot(chart, _("Main metrics of the last runs.")),),
         folded=True,
     )
 
 
-def _errors(errors: Sequence[ErrorReport]) -> Section | None:
+def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
     """Return what could not be evaluated: counts by reason, then each row or item."""
     items = by_item(errors)
     if not items:
@@ -321,8 +302,8 @@ def _errors(errors: Sequence[ErrorReport]) -> Section | None:
         )
         for item in items
     ]
-    each = table((_("place"), _("message")), rows)
-    return Section("errors", _("Errors"), (Bullets(tuple(kinds)), each), folded=True)
+    each = doc.table((_("place"), _("message")), rows)
+    return doc.Section("errors", _("Errors"), (doc.Bullets(tuple(kinds)), each), folded=True)
 
 
 def _lost_kind(kind: str, n: int) -> Message:
@@ -339,14 +320,14 @@ def _lost_kind(kind: str, n: int) -> Message:
             return n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n)
 
 
-def _details(record: Record[Any, Any], say: Translator) -> Section:
+def _details(record: Record[Any, Any], say: Translator) -> doc.Section:
     rows = tuple(_run_rows(record.run, say))
     text = certified(record.card, record.run.judge, say.language)
-    notes = [Prose(text)] if text else []
-    return Section("run", _("Run details"), (Facts(rows), *notes), folded=True)
+    notes = [doc.Prose(text)] if text else []
+    return doc.Section("run", _("Run details"), (doc.Facts(rows), *notes), folded=True)
 
 
-def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
+def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, doc.Cell]]:
     environment, hardware = run.environment, run.hardware
     yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
@@ -371,12 +352,18 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, Cell]]:
         _("hardware"),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield _("run options"), Code(json.dumps(run.options, ensure_ascii=False))
+    yield _("run options"), doc.Code(json.dumps(run.options, ensure_ascii=False))
 
 
-def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> Document:
+def embedder_text(run: RunReport, say: Translator) -> str:
+    """Return the embedding model of a run, without the suffix that the cache needs."""
+    name = run.environment.embedding_model or say(_("no embedding model"))
+    return name.removesuffix(IN_BATCHES)
+
+
+def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> doc.Document:
     """Return the page of a run that ended without results; `subject` names the planned evaluation."""
     sentence = _("Not run: {reason}", reason=message)
     if exit_code not in {InputError.exit_code, NotesError.exit_code}:
         sentence = _("No result: {reason}", reason=message)
-    return shaped(TASKS[task], subject, verdict=Banner(sentence))
+    return doc.shaped(verdicts.TASKS[task], subject, verdict=doc.Banner(sentence))

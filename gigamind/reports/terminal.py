@@ -8,23 +8,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from gigamind.i18n import Translator
-from gigamind.reports.document import (
-    NUMBERS,
-    STATES,
-    Banner,
-    Block,
-    Bullets,
-    Conditions,
-    Document,
-    Examples,
-    KeyFigures,
-    Prose,
-    Steps,
-    Table,
-    Verdict,
-    cell_text,
-    more_text,
-)
+from gigamind.reports import document as doc
 from gigamind.text import printable
 
 _INDENT = "  "
@@ -32,46 +16,48 @@ _HEADING = 20  # columns
 _WIDTH = 200  # of tables in a file or a pipe
 
 
-def show(document: Document, console: Console, say: Translator) -> None:
+def show(document: doc.Document, console: Console, say: Translator) -> None:
     """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
     if not console.is_terminal:
         console.width = _WIDTH
     for block in document.only().blocks:
-        if isinstance(block, Table | KeyFigures):
-            console.print(_table(block if isinstance(block, Table) else block.as_table, say))
+        if isinstance(block, doc.Table | doc.KeyFigures):
+            console.print(_table(block if isinstance(block, doc.Table) else block.as_table, say))
         for line in _lines(block, say):
             console.print(RichText(printable(line)))
 
 
-def _lines(block: Block, say: Translator) -> Iterator[str]:
+def _lines(block: doc.Block, say: Translator) -> Iterator[str]:
     match block:
-        case Verdict(_state, sentence, leads):
+        case doc.Verdict(_state, sentence, leads):
             yield say(sentence)
             if leads:
                 yield " ".join(map(say, leads))
-        case Banner(text) | Prose(text):
+        case doc.Banner(text) | doc.Prose(text):
             yield say(text)
-        case Bullets(items, warning):
+        case doc.Bullets(items, warning):
             yield from (f"{_INDENT}{'! ' if warning else ''}{say(item)}" for item in items)
-        case Conditions(items):
-            yield from (f"{_INDENT}{say(STATES[item.state])}: {say(item.text)}" for item in items)
-        case Steps(items):
+        case doc.Conditions(items):
+            yield from (
+                f"{_INDENT}{say(doc.STATES[item.state])}: {say(item.text)}" for item in items
+            )
+        case doc.Steps(items):
             for step in items:
                 if not step.is_file:  # lines of a file are on the page
                     yield f"{say(step.label)}: {step.command or step.link}".rstrip(": ")
-        case Examples(title, items, of):
-            yield f"{say(title)} ({say(more_text(len(items), of))}):"
+        case doc.Examples(title, items, of):
+            yield f"{say(title)} ({say(doc.more_text(len(items), of))}):"
             yield from (f"{_INDENT}{item.title} ({item.id}): {say(item.what)}" for item in items)
         case _:  # a table, or a part of pages
             return
 
 
-def _table(block: Table, say: Translator) -> RichTable:
+def _table(block: doc.Table, say: Translator) -> RichTable:
     shown = [place for place, column in enumerate(block.columns) if not column.minor]
     grid = RichTable(box=None, pad_edge=False)
     first = next(block.rows, ())
     for place in shown:
-        right = place < len(first) and isinstance(first[place], NUMBERS)
+        right = place < len(first) and isinstance(first[place], doc.NUMBERS)
         label = printable(say(block.columns[place].label))
         if right:  # numbers do not break, but their headings do
             label = fill(label, _HEADING, break_long_words=False)
@@ -80,5 +66,5 @@ def _table(block: Table, say: Translator) -> RichTable:
         )
     for group in block.groups:
         for row in group.rows:
-            grid.add_row(*(RichText(printable(cell_text(row[place], say))) for place in shown))
+            grid.add_row(*(RichText(printable(doc.cell_text(row[place], say))) for place in shown))
     return grid

@@ -1,31 +1,120 @@
-"""The page of a grid of search settings: the recommended one, what changes with it, and all settings."""
+"""tune.json, a grid of search settings over the same queries with the recommended one, and its page."""
 
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from gigamind.formats import points
 from gigamind.i18n import Text, _, joined, n_
+from gigamind.records.judged import Report
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
+from gigamind.reports import document as doc
 from gigamind.reports.comparison import distinct_in, example_of, main_keys
-from gigamind.reports.document import (
-    Cell,
-    Difference,
-    Document,
-    Examples,
-    Proportion,
-    Prose,
-    Section,
-    Step,
-    Table,
-    Verdict,
-    listed,
-    shaped,
-    table,
-)
-from gigamind.reports.tuning import SearchSetting, Tuning
 from gigamind.reports.verdict import NO_RELEASE, items_text
+from gigamind.retrieval.settings import FusionName, Mode
+
+
+class SearchSetting(Report):
+    """The options of a setting; those without effect in it have their default."""
+
+    mode: Mode
+    fusion: FusionName
+    alpha: float
+    title_weight: float
+    chunk_chars: int
+    graph_rerank: bool
+    embedder: str
+    rerank: str | None = None
+
+
+class TunedSetting(Report):
+    """One setting of the grid; `figures` are means over the queries, by name: "search.mrr".
+
+    Attributes:
+        gain: mean difference of the metric from the current setting on these queries.
+        low, high: its interval; the lower bound is simultaneous over all settings, so it allows for picking the best.
+        p_value: probability that some setting of the grid shows this gain if none is better.
+        picked: share of folds for which it was the best setting on the other folds.
+        out_of_fold: its gain on the folds that picked it; null if none did.
+    """
+
+    setting: SearchSetting
+    figures: dict[str, float]
+    gain: float
+    low: float
+    high: float
+    p_value: float
+    picked: float
+    out_of_fold: float | None
+
+
+class WorseMetric(Report):
+    """A metric that the recommended setting makes significantly worse, with the 95 % interval of the difference."""
+
+    metric: str
+    baseline: float
+    current: float
+    difference: float
+    low: float
+    high: float
+
+
+class Tuning(Report):
+    """The result of a grid search.
+
+    Attributes:
+        queries: number of answerable queries, searched under every setting.
+        left_out: number of answerable queries for which the metric is undefined.
+        folds, partitions: of the nested cross-validation.
+        level: probability of a switch if no setting is better.
+        settings: the current setting first, then by the number of changed options.
+        chosen: index of the recommended setting; 0 keeps the current one.
+        best: index of the setting with the highest mean.
+        gain, low, high: cross-validated gain of the recommended, else the best setting, and its 95 % interval.
+        detectable: gain that is detected with 80 % power; null if no setting changes anything.
+        min_score: threshold with no more false refusals than the current setting; null if it can stay or is unknown.
+        worse: metrics that get significantly worse at that threshold, worst first; with false refusals and FAR.
+    """
+
+    version: Literal["1.0"] = "1.0"
+    app_version: str
+    dataset: str
+    notes: str
+    metric: str
+    queries: int
+    left_out: int
+    seed: int
+    folds: int
+    partitions: int
+    level: float
+    settings: tuple[TunedSetting, ...]
+    chosen: int
+    best: int
+    gain: float
+    low: float
+    high: float
+    detectable: float | None
+    min_score: float | None = None
+    worse: tuple[WorseMetric, ...] = ()
+    command: str
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether another setting is significantly better than the current one."""
+        return self.chosen != 0
+
+    @property
+    def as_is(self) -> TunedSetting:
+        """Return the current setting, which the others are compared with."""
+        return self.settings[0]
+
+    @property
+    def reported(self) -> TunedSetting:
+        """Return the setting of `gain`."""
+        return self.settings[self.chosen or self.best]
+
 
 _WORSE_SHOWN = 3
 
@@ -39,7 +128,7 @@ def tuning_document(
     current: str = "",
     lines: str = "",
     run: str = "RUN",
-) -> Document:
+) -> doc.Document:
     """Return the page.
 
     Args:
@@ -50,15 +139,15 @@ def tuning_document(
         run: the folder of a run with these options, for commands.
     """
     steps = (
-        Step(_("Evaluate with this setting"), tuning.command),
-        Step(_("Make it the baseline"), f"gigamind baseline promote {shlex.quote(run)}"),
-        Step(_("For daily use, put these lines into `gigamind.toml`"), lines)
+        doc.Step(_("Evaluate with this setting"), tuning.command),
+        doc.Step(_("Make it the baseline"), f"gigamind baseline promote {shlex.quote(run)}"),
+        doc.Step(_("For daily use, put these lines into `gigamind.toml`"), lines)
         if lines and comparison
         else None,
-        Step(_("See every query that changes"), url=report) if report else None,
-        Step(_("Report of the current setting"), url=current) if current else None,
+        doc.Step(_("See every query that changes"), url=report) if report else None,
+        doc.Step(_("Report of the current setting"), url=current) if current else None,
     )
-    return shaped(
+    return doc.shaped(
         _("Comparison of search settings"),
         joined((Path(tuning.dataset).name, Path(tuning.notes).name), " · "),
         verdict=_verdict(tuning, comparison),
@@ -71,7 +160,7 @@ def tuning_document(
     )
 
 
-def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
+def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
     values: dict[str, object] = {
         "metric": rule_label(tuning.metric),
         "queries": tuning.queries,
@@ -88,14 +177,14 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
         )
         counts = (items_text(comparison),) if comparison else ()
         if not tuning.worse:
-            return Verdict("measured", switch, (*counts, NO_RELEASE))
+            return doc.Verdict("measured", switch, (*counts, NO_RELEASE))
         worst = tuning.worse[0]
         cost = _(
             "In return, {metric} gets worse ({size}).",
             metric=rule_label(worst.metric),
             size=points(worst.difference),
         )
-        return Verdict("warning", joined((switch, cost), " "), (*counts, NO_RELEASE))
+        return doc.Verdict("warning", joined((switch, cost), " "), (*counts, NO_RELEASE))
     values["kept"] = setting_name(tuning.as_is.setting, tuning)
     if tuning.best:
         keep = _(
@@ -109,14 +198,14 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> Verdict:
             **values,
         )
     if tuning.detectable is None:
-        return Verdict("measured", keep, (NO_RELEASE,))
+        return doc.Verdict("measured", keep, (NO_RELEASE,))
     detectable = _(
         "With {queries} queries, this comparison detects a true gain of {detectable} or more in at least 80% of"
         " cases.",
         detectable=points(tuning.detectable, signed=False),
         **values,
     )
-    return Verdict("measured", keep, (detectable, NO_RELEASE))
+    return doc.Verdict("measured", keep, (detectable, NO_RELEASE))
 
 
 def _warnings(tuning: Tuning) -> Iterator[Text]:
@@ -133,7 +222,7 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
         ]
         yield _(
             "Significantly worse with the recommended setting: {costs}. Look at these queries before you switch.",
-            costs=listed(costs, _WORSE_SHOWN),
+            costs=doc.listed(costs, _WORSE_SHOWN),
         )
     if tuning.left_out:
         yield n_(
@@ -144,24 +233,24 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
         )
 
 
-def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
+def _before_and_after(tuning: Tuning, comparison: Comparison) -> doc.Table:
     """Return the chosen metric and those that change significantly."""
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
     changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[doc.Cell, ...]] = [
         (
             rule_label(change.metric),
-            Proportion(change.baseline),
-            Proportion(change.current),
-            Difference(change.difference, better=change.is_better),
+            doc.Proportion(change.baseline),
+            doc.Proportion(change.current),
+            doc.Difference(change.difference, better=change.is_better),
         )
         if change.metric != tuning.metric
         else (
             rule_label(change.metric),
-            Proportion(change.baseline),
-            Proportion((change.baseline or 0.0) + tuning.gain),
-            Difference(tuning.gain, tuning.low, tuning.high, better=True),
+            doc.Proportion(change.baseline),
+            doc.Proportion((change.baseline or 0.0) + tuning.gain),
+            doc.Difference(tuning.gain, tuning.low, tuning.high, better=True),
         )
         for change in changes
         if change and (change.metric == tuning.metric or change.is_better is not None)
@@ -182,16 +271,16 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> Table:
                 min_score=tuning.min_score,
             )
         )
-    return table(heads, rows, joined(captions, " "))
+    return doc.table(heads, rows, joined(captions, " "))
 
 
-def _examples(comparison: Comparison) -> Examples:
+def _examples(comparison: Comparison) -> doc.Examples:
     """Return two queries that get better and one that gets worse, or more of one kind."""
     better, worse = comparison.changed("improved"), comparison.changed("worse")
     shown = [*better[::-1][: 3 - bool(worse)], *worse][:3]
     labels = (_("current setting"), _("recommended setting"))
     items = tuple(example_of(change, labels) for change in shown)
-    return Examples(_("Queries that change"), items, len(comparison.changes))
+    return doc.Examples(_("Queries that change"), items, len(comparison.changes))
 
 
 def setting_name(setting: SearchSetting, tuning: Tuning) -> Text:
@@ -225,14 +314,14 @@ def _varies(tuning: Tuning, name: str) -> bool:
     return len({getattr(setting, name) for setting in own}) > 1
 
 
-def _settings(tuning: Tuning) -> Section:
+def _settings(tuning: Tuning) -> doc.Section:
     """Return all settings, the highest value first: the only place with gains on the queries that chose."""
     shown = [key for key in main_keys(list(tuning.as_is.figures)) if key != tuning.metric]
     order = sorted(
         range(len(tuning.settings)),
         key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[doc.Cell, ...]] = []
     for place in order:
         tuned = tuning.settings[place]
         name = setting_name(tuned.setting, tuning)
@@ -243,15 +332,11 @@ def _settings(tuning: Tuning) -> Section:
         rows.append(
             (
                 name,
-                Proportion(tuned.figures[tuning.metric]),
-                *(Proportion(tuned.figures.get(key)) for key in shown),
+                doc.Proportion(tuned.figures[tuning.metric]),
+                *(doc.Proportion(tuned.figures.get(key)) for key in shown),
             )
         )
-    heads = (
-        _("setting"),
-        rule_label(tuning.metric),
-        *map(rule_label, shown),
-    )
+    heads = (_("setting"), rule_label(tuning.metric), *map(rule_label, shown))
     lead = _(
         "The same queries chose the best setting and measured it, so the highest value is too optimistic. The"
         " cross-validated gain ({folds} folds, repeated {partitions} times) corrects this. White's reality check across"
@@ -260,5 +345,5 @@ def _settings(tuning: Tuning) -> Section:
         partitions=tuning.partitions,
         level=f"{100 * tuning.level:g}",
     )
-    blocks = (Prose(lead, faint=True), table(heads, rows))
-    return Section("settings", _("All settings ({n:,})", n=len(rows)), blocks, folded=True)
+    blocks = (doc.Prose(lead, faint=True), doc.table(heads, rows))
+    return doc.Section("settings", _("All settings ({n:,})", n=len(rows)), blocks, folded=True)

@@ -11,19 +11,8 @@ from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import is_lower_better
-from gigamind.release.comparison import Comparison, MetricChange, Mismatch
-from gigamind.release.mismatch import WHAT
-from gigamind.release.policy import (
-    COVERAGE,
-    LOST,
-    VERDICTS,
-    GateResult,
-    GateVerdict,
-    RuleResult,
-    Status,
-    rule_label,
-)
-from gigamind.release.waiver import Release, Waiver
+from gigamind.release import policy
+from gigamind.release.comparison import WHAT, Comparison, MetricChange, Mismatch
 from gigamind.reports.document import STATES, State, Verdict, listed
 from gigamind.stats.special import beta_quantile
 
@@ -38,7 +27,7 @@ TASKS: Mapping[str, Message] = {
     "links": _("Link evaluation"),
     "answers": _("Answer evaluation"),
 }
-STATE_OF: Mapping[Status, State] = {
+STATE_OF: Mapping[policy.Status, State] = {
     "passed": "passed",
     "failed": "failed",
     "warned": "warning",
@@ -47,18 +36,18 @@ STATE_OF: Mapping[Status, State] = {
     "not-comparable": "not-comparable",
 }
 """States by the status of a rule; gate verdicts have the same names."""
-_ALSO: Mapping[Status, Message] = {
+_ALSO: Mapping[policy.Status, Message] = {
     "failed": _("Also failed"),
     "warned": _("Also a warning"),
     "inconclusive": _("Also inconclusive"),
     "not-comparable": _("Also not comparable"),
 }
-_ORDER: Sequence[Status] = (
+_ORDER: Sequence[policy.Status] = (
     "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
 )  # fmt: skip
 
 
-def state_of(release: Release) -> GateVerdict:
+def state_of(release: policy.Release) -> policy.GateVerdict:
     """Return the verdict for readers.
 
     It is "warned" if the gates passed but an ungated metric got significantly worse. A comparison for information does
@@ -71,7 +60,7 @@ def state_of(release: Release) -> GateVerdict:
     return "warned" if verdict == "passed" and ungated(release) else verdict
 
 
-def ungated(release: Release) -> list[MetricChange]:
+def ungated(release: policy.Release) -> list[MetricChange]:
     """Return the ungated metrics that got significantly worse, if the gates passed."""
     comparison, gate = release.comparison, release.gate
     if gate.verdict not in {"passed", "warned"}:
@@ -81,7 +70,7 @@ def ungated(release: Release) -> list[MetricChange]:
     return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
 
 
-def release_verdict(release: Release) -> Verdict:
+def release_verdict(release: policy.Release) -> Verdict:
     """Return the verdict on a comparison: what happened, the worst thing, its size, and how many items."""
     verdict = _verdict(release)
     if release.waiver:
@@ -98,7 +87,7 @@ def release_verdict(release: Release) -> Verdict:
             "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
             count=count,
             failed=failed[0],
-            metrics=list(map(rule_label, first.metrics)),
+            metrics=list(map(policy.rule_label, first.metrics)),
         )
         return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
     states = [STATES[STATE_OF[attempt.verdict]] for attempt in attempts]
@@ -110,7 +99,7 @@ def release_verdict(release: Release) -> Verdict:
     return Verdict(verdict.state, verdict.sentence, (*verdict.leads, lead))
 
 
-def waiver_text(waiver: Waiver) -> Message:
+def waiver_text(waiver: policy.Waiver) -> Message:
     """Return who accepted the failed gates, why and until when."""
     return _(
         "Waived until {until} by {by}: “{reason}”.",
@@ -120,7 +109,7 @@ def waiver_text(waiver: Waiver) -> Message:
     )
 
 
-def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
+def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a verdict
     comparison, gate = release.comparison, release.gate
     match state_of(release):
         case "not-comparable" if gate.is_refused:
@@ -171,15 +160,20 @@ def _verdict(release: Release) -> Verdict:  # noqa: PLR0911  one case a verdict
 _MAY = _("You may release: no gate failed.")
 
 
-def _for(release: Release, decision: Message) -> Message:
+def _for(release: policy.Release, decision: Message) -> Message:
     """Return what a verdict means for a release; a comparison for information means nothing for it."""
     return _("Compared for information: nothing to release.") if release.informational else decision
 
 
-def _without_failure(release: Release) -> Verdict:
+def _without_failure(release: policy.Release) -> Verdict:
     """Return the verdict on a run that passed, and what is still bad."""
     comparison = release.comparison
-    texts = [_same_text(comparison)]
+    same = _(
+        "Passed: all {shared:,} {units} have the same result.",
+        shared=comparison.shared,
+        units=units_of(comparison.task),
+    )
+    texts = [same]
     if comparison.changes or comparison.lost or comparison.unjudged:
         texts = [_passed_sentence(release), items_text(comparison)]
     if release.informational or not (bad := bad_metric(release)):
@@ -203,7 +197,7 @@ def changed_text(comparison: Comparison) -> Iterator[Message]:
         yield _("changed: {what}", what=list(map(detailed, comparison.mismatches)))
 
 
-def _decided(word: Message, release: Release, status: Status) -> Verdict:
+def _decided(word: Message, release: policy.Release, status: policy.Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison = release.comparison
     worst, *others = (rule for rule in worst_first(release) if rule.status == status)
@@ -215,7 +209,7 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
         sizes = [bad_text(x) for x in (changes.get(FALSE_ANSWERS), *changes.values()) if x]
         text = _(
             "{metrics}: at the worst value, so a gate cannot detect a drop ({size}, as in the baseline).",
-            metrics=[rule_label(rule.metric) for rule in alike],
+            metrics=[policy.rule_label(rule.metric) for rule in alike],
             size=sizes[0],
         )
     reason = joined([text, items_text(comparison, worst.metric)], " ")
@@ -227,26 +221,26 @@ def _decided(word: Message, release: Release, status: Status) -> Verdict:
     return Verdict(STATE_OF[status], sentence, (lead,))
 
 
-def worst_first(release: Release) -> list[RuleResult]:
+def worst_first(release: policy.Release) -> list[policy.RuleResult]:
     """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
     return sorted(release.gate.rules, key=partial(rule_order, release.comparison))
 
 
-def rule_order(comparison: Comparison, rule: RuleResult) -> tuple[int, int, float]:
+def rule_order(comparison: Comparison, rule: policy.RuleResult) -> tuple[int, int, float]:
     """Return the sort key of a rule, for the worst first."""
     place, change = _ORDER.index(rule.status), comparison.metric(rule.metric)
     if rule.status in {"passed", "skipped"}:
         return place, 0, 0.0
-    if rule.metric in LOST:
+    if rule.metric in policy.LOST:
         return place, 0, rule.current or 0.0
     if rule.why == "drop" and change and change.drop is not None:
         return place, 1, (rule.limit or 0.0) - change.drop
     return place, 2, rule.current or 0.0
 
 
-def rule_text(rule: RuleResult, comparison: Comparison) -> Text:
+def rule_text(rule: policy.RuleResult, comparison: Comparison) -> Text:
     """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
-    change, label = comparison.metric(rule.metric), rule_label(rule.metric)
+    change, label = comparison.metric(rule.metric), policy.rule_label(rule.metric)
     given = {**rule.values, "metric": label, "units": units_of(comparison.task)}
     match rule.why:
         case "drop" if change and change.difference is not None and rule.limit is not None:
@@ -274,11 +268,11 @@ def rule_text(rule: RuleResult, comparison: Comparison) -> Text:
 
 
 def _drop_text(
-    rule: RuleResult, change: MetricChange, limit: float, comparison: Comparison
+    rule: policy.RuleResult, change: MetricChange, limit: float, comparison: Comparison
 ) -> Message:
     difference = change.difference or 0.0
     values: dict[str, object] = {
-        "metric": rule_label(rule.metric),
+        "metric": policy.rule_label(rule.metric),
         "n": change.n,
         "units": units_of(comparison.task),
         "size": points(abs(difference), signed=False),
@@ -310,11 +304,11 @@ def _moved(metric: str, comparison: Comparison) -> Text:
     """Return a metric and its difference, if there is one."""
     change = comparison.metric(metric)
     if not change or not change.difference:
-        return rule_label(metric)
-    return joined([rule_label(metric), points(change.difference)], " ")
+        return policy.rule_label(metric)
+    return joined([policy.rule_label(metric), points(change.difference)], " ")
 
 
-def _passed_sentence(release: Release) -> Message:
+def _passed_sentence(release: policy.Release) -> Message:
     """Return whether a drop beyond the limit is ruled out, or was only not seen."""
     comparison, gate = release.comparison, release.gate
     rules = [rule for rule in gate.rules if rule.why == "drop" and rule.status == "passed"]
@@ -344,18 +338,10 @@ def _passed_sentence(release: Release) -> Message:
     )
 
 
-def _same_text(comparison: Comparison) -> Message:
-    return _(
-        "Passed: all {shared:,} {units} have the same result.",
-        shared=comparison.shared,
-        units=units_of(comparison.task),
-    )
-
-
 REFUSALS, FALSE_ANSWERS = "unanswerable.false_refusals", "unanswerable.far"
 
 
-def bad_metric(release: Release) -> MetricChange | None:
+def bad_metric(release: policy.Release) -> MetricChange | None:
     """Return the worst gated metric of a run that passed, if it is nearer to its worst value than to its best one.
 
     If items changed, only an error rate of the judge counts: another metric is low because a dataset is hard.
@@ -382,7 +368,7 @@ def bad_text(change: MetricChange) -> Message:
         REFUSALS: _("{count:,} of {n:,} answerable queries are refused", **counts),
         FALSE_ANSWERS: _("{count:,} of {n:,} unanswerable queries are judged answerable", **counts),
     }
-    value = joined([rule_label(change.metric), share(change.current)], " ")
+    value = joined([policy.rule_label(change.metric), share(change.current)], " ")
     return texts.get(change.metric, value)
 
 
@@ -429,10 +415,10 @@ def items_text(comparison: Comparison, decided: str = "") -> Message:
     if comparison.worse_in is not None:
         part = slice_name(*comparison.worse_in)
         texts.append(_("All worse ones are in one slice: {part}.", part=part))
-    if gone and decided != COVERAGE:
+    if gone and decided != policy.COVERAGE:
         lost = _("{count:,} {units} of the baseline could not be evaluated.", count=gone, **values)
         texts.insert(0, lost)
-    if silent and decided != VERDICTS:
+    if silent and decided != policy.VERDICTS:
         texts.append(_("{count:,} {units} lost their verdict.", count=silent, **values))
     return joined(texts, " ")
 
@@ -448,7 +434,7 @@ def slice_name(kind: str, key: str) -> Message:
     return names.get(kind, _("all queries"))
 
 
-def bounds_verdict(bounds: GateResult) -> Verdict:
+def bounds_verdict(bounds: policy.GateResult) -> Verdict:
     """Return the verdict on a run without a baseline, from its floors and ceilings."""
     rules, count = bounds.rules, len(bounds.rules)
     missed = [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
@@ -483,6 +469,6 @@ def worst_value_text(worst: Sequence[str]) -> Message:
         "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
         " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
         " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
-        metrics=[rule_label(name) for name in worst],
+        metrics=[policy.rule_label(name) for name in worst],
         fix=fix,
     )

@@ -1,20 +1,78 @@
-"""What each task defines to show a run, as parts of its document."""
+"""What each task defines to show a run, as parts of its document; its metrics with values and intervals."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from gigamind.i18n import Text, Translator
 from gigamind.metrics.links import CEILING
-from gigamind.metrics.table import in_order
+from gigamind.metrics.spec import OWN
+from gigamind.metrics.table import in_order, metric_of
 from gigamind.records.judged import LlmReport
-from gigamind.records.schema import Record
+from gigamind.records.schema import IntervalReport, Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
-from gigamind.reports.document import Examples, Section, Step
-from gigamind.reports.figures import Figure, figures_of
+from gigamind.reports.document import Examples, Listing, Section, Step
+
+
+class Part(Protocol):
+    """Some items of a summary; the field with the name of a block has its values."""
+
+    @property
+    def intervals(self) -> Mapping[str, IntervalReport]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py.
+
+    `ceiling` is the highest value that the dataset allows; None if that is 1 or unknown.
+    """
+
+    block: str
+    name: str
+    value: float | None
+    interval: IntervalReport
+    ceiling: float | None = None
+
+    @property
+    def key(self) -> str:
+        """Return its name in `SliceReport.intervals`: "search.mrr"."""
+        return f"{self.block}.{self.name}"
+
+
+def figure_of(part: Part, key: str) -> Figure | None:
+    """Return the metric "search.mrr" of a slice; None if the slice lacks it."""
+    block, _dot, name = key.partition(".")
+    interval = part.intervals.get(key)
+    values: Mapping[str, float | None] = getattr(part, block)
+    highest = values.get(name + CEILING)
+    ceiling = highest if highest is not None and highest < 1 else None
+    return Figure(block, name, values.get(name), interval, ceiling) if interval else None
+
+
+def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
+    """Return the metrics of these names that the slice has, measured or not."""
+    return [figure for key in keys if (figure := figure_of(part, key))]
+
+
+def distinct(values: Mapping[str, Hashable]) -> list[str]:
+    """Return the metrics without those whose values equal an earlier one's, as hit@1 and recall@1 may; all own ones."""
+    seen: dict[tuple[str, str, Hashable], str] = {}
+    for key, value in values.items():
+        metric = metric_of(key)
+        own = key if metric is None or metric.key in OWN else ""
+        seen.setdefault((own, key.partition(".")[0], value), key)
+    return list(seen.values())
+
+
+def measured(figures: Iterable[Figure]) -> list[Figure]:
+    """Return the metrics with a value."""
+    return [figure for figure in figures if figure.value is not None]
+
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
@@ -59,6 +117,12 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del record, say
         return iter(())
 
+    list_title: ClassVar[Text]
+    list_script: ClassVar[str]  # shows one item of the list
+    list_unscripted: ClassVar[Text]  # in its place without JavaScript
+    # Static: a record, translator, comparison and baseline -> the items as JSON, safe inside a script element.
+    list_data: ClassVar[Callable[..., str]]
+
     def listing(
         self,
         record: Record[Summary, Line],
@@ -66,9 +130,12 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         comparison: Comparison | None,
         baseline: Baseline | None,
     ) -> Section | None:
-        """Return the section with all items, which only HTML shows."""
-        del record, say, comparison, baseline
-        return None
+        """Return the section with all items, which only HTML shows; None without items."""
+        if not record.items:
+            return None
+        data = self.list_data(record, say, comparison, baseline)
+        blocks = (Listing(self.list_script, data, self.list_unscripted),)
+        return Section("list", self.list_title, blocks)
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:
@@ -76,5 +143,4 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     def llm(self, summary: Summary) -> LlmReport | None:
         """Return the report on model calls; None if no model was called."""
-        del summary
-        return None
+        return getattr(summary, "llm", None)

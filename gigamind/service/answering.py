@@ -1,21 +1,251 @@
-"""One question as events: metadata, chunks, [DONE], quality, qa_evaluation; a failed step stops no other step."""
+"""One question as events: metadata, chunks, [DONE], quality, qa_evaluation; a failed step stops no other step.
+
+One model answers, the others check and evaluate.
+"""
 
 import asyncio
+import functools
 import hashlib
 import json
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from http.client import HTTPException
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from gigamind.assets import asset
 from gigamind.errors import GigamindError, LlmError
-from gigamind.i18n import translator
+from gigamind.i18n import Language, _, translator
+from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
-from gigamind.service.asking import Ask, Context, Desk
-from gigamind.service.models import Figures, Judged, Models
-from gigamind.service.options import ServiceOptions
+from gigamind.judges.quality_gate import QualityGate, load_quality_gate
+from gigamind.judges.search_qa.judge import load_search_qa
+from gigamind.llm.ask import LanguageModel, open_model
+from gigamind.llm.budget import budget_of
+from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
+from gigamind.llm.limiter import Gates
+from gigamind.llm.settings import ModelOptions, ModelSettings
+from gigamind.prompting.fences import fence_key
+from gigamind.prompting.prompts import as_json, load_prompt
+from gigamind.service.asking import Ask, Context, Desk, Feature
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
+from gigamind.tasks.answers.answering import NO_NOTES
+from gigamind.tasks.answers.checklist import check_answer
+from gigamind.tasks.answers.items import evaluation_of
+
+_SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+_MICRO_PER_USD = 10**6
+
+
+class Tally(Ledger):
+    """A ledger that keeps no rows, because the service runs without end: it passes each row on."""
+
+    def __init__(self, on_row: Callable[[Attempt], None]) -> None:
+        super().__init__()
+        self._on_row = on_row
+
+    def append(self, attempt: Attempt) -> None:
+        self._on_row(attempt)
+
+
+class Figures:
+    """The metrics of one service."""
+
+    def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
+        registry = self.registry = CollectorRegistry()
+        self._today = today
+        self._day, self._usd_of_day = today(), 0.0
+        self.scripted = False
+        """Whether a script plays the model (`gigamind llm fake-server`), which every page says."""
+        count = functools.partial(Counter, registry=registry)
+        time_of = functools.partial(Histogram, buckets=_SECONDS, registry=registry)
+        self.asks = count("gigamind_asks", "Questions", ["feature", "status"])
+        self.streams = Gauge("gigamind_streams", "Answers in progress", registry=registry)
+        self.first_byte = time_of("gigamind_first_text_seconds", "Time until the first text")
+        text = "Time of quality check and evaluation"
+        self.evaluating = time_of("gigamind_evaluation_seconds", text)
+        text = "Evaluations by confidence"
+        self.evaluations = count("gigamind_evaluations", text, ["confidence"])
+        self.calls = count("gigamind_model_calls", "Requests to models", ["role", "status"])
+        self.usd = count("gigamind_cost_usd", "Cost of requests with known prices", ["role"])
+
+    def tally(self) -> Tally:
+        return Tally(self._count)
+
+    def _count(self, row: Attempt) -> None:
+        self.scripted = self.scripted or row.fingerprint == SCRIPTED
+        self.calls.labels(row.role, row.status).inc()
+        usd = (row.cost_pico_usd or 0) / PICO_PER_MICRO / _MICRO_PER_USD
+        self.usd.labels(row.role).inc(usd)
+        if row.role != "answer":
+            self._usd_of_day = self.spent_today() + usd
+
+    def spent_today(self) -> float:
+        """Return the cost of evaluations since midnight UTC, in USD."""
+        if self._today() != self._day:
+            self._day, self._usd_of_day = self._today(), 0.0
+        return self._usd_of_day
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
+
+
+_TIMEOUT_S = 60.0
+_MODELS_S = 2.0
+_ANSWER_TEMPERATURE = 0.3
+# One id for all: turns are taken by item, and the service has no last item.
+_ITEM = "service"
+_SHORTER = _("start the service with a smaller --context-chars.")
+_TASKS: dict[Language, dict[Feature, str]] = {
+    "ko": {
+        "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
+        "writing": "요청한 글을 쓰십시오.",
+        "summary": "핵심을 간결하게 요약하십시오. 원문에 없는 내용을 더하지 마십시오.",
+    },
+    "en": {
+        "insight": "Show a new connection or view that the notes give; keep facts and guesses apart.",
+        "writing": "Write the text that is asked for.",
+        "summary": "Summarise the main points briefly; add nothing that the notes do not say.",
+    },
+}
+
+
+@dataclass(slots=True)
+class Judged:
+    """The evaluation of an answer as JSON values; None if there is none, with the reason in `why` by name."""
+
+    quality: dict[str, Any] | None
+    evaluation: dict[str, Any] | None
+    why: dict[str, str]
+
+
+def _is_scripted(api_base: str | None) -> bool:
+    """Return whether a server on this machine says that it plays a model."""
+    if not api_base or not is_loopback(urlsplit(api_base).hostname or ""):
+        return False
+    try:
+        address = f"{api_base.rstrip('/')}/models"
+        with build_opener(ProxyHandler({})).open(address, timeout=_MODELS_S) as answer:
+            return SCRIPTED.encode() in answer.read(1_000_000)
+    except (OSError, ValueError, HTTPException):
+        return False
+
+
+class Models:
+    """The models of the service; created and used in one event loop."""
+
+    def __init__(self, options: ServiceOptions, figures: Figures) -> None:
+        store = options.store or options.cache / "replies"
+        self._fence_key = fence_key(store, options.store_mode)
+        judge = options.judge or asset("judges") / "search_qa.toml"
+        self._judge = load_search_qa(judge, options.judge_lang)
+        if not options.second_look:
+            self._judge = self._judge.looking_once()
+        self._gates_of: dict[Feature, QualityGate] = {
+            feature: load_quality_gate(
+                asset("judges") / "quality_gate.toml", feature, options.judge_lang
+            )
+            for feature in ("search_qa", "insight", "writing", "summary")
+        }
+        self._prompts = {
+            (name, language): load_prompt(
+                asset("prompts") / name / "v1" / f"{language}.jinja",
+                ("nonce", "notes", "question", "task"),
+            )
+            for name in ("search_chat", "assist")
+            for language in PAGE_LANGUAGES
+        }
+        figures.scripted = _is_scripted(options.api_base)
+        gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
+
+        def opened(
+            role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
+        ) -> LanguageModel:
+            def with_role(settings: ModelSettings) -> ModelSettings:
+                # A live answer must not wait until the server is measured.
+                fixed = replace(settings, role=role, timeout_fixed=True, in_flight_fixed=True)
+                return adjust(fixed)
+
+            return open_model(named, ledger, store, with_role, budget, gates=gates)
+
+        limits = {
+            "max_in_flight": options.max_in_flight or options.max_streams,
+            "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
+        }
+        own = {name: getattr(options, name) for name in ModelOptions.model_fields} | limits
+        answering = ModelOptions.model_validate(own)
+        judging = ModelOptions.model_validate(own | {"model": options.judge_model or options.model})
+        self.judge_name = judging.model or ""
+        self._answering = opened(
+            "answer",
+            answering,
+            lambda s: s.spoken(_ANSWER_TEMPERATURE, options.answer_tokens, "--answer-tokens"),
+        )
+        self._judging = {
+            name: opened("judge", judging.model_copy(update={"model": name}), self._judge.settings)
+            for name in self._judge.models(judging)
+        }
+        gate = self._gates_of["search_qa"]
+        self._checking = {
+            name: opened("quality_gate", judging.model_copy(update={"model": name}), gate.settings)
+            for name in gate.models(judging)
+        }
+
+    async def answer(
+        self, ask: Ask, context: Context, on_text: Callable[[str], Awaitable[None]]
+    ) -> str:
+        """Return the answer to a question, and pass it on chunk by chunk.
+
+        Raises:
+            LlmError: the model gave no answer or not all of it.
+        """
+        language = ask.language
+        if ask.is_evaluated and not context.sources:
+            await on_text(NO_NOTES[language])
+            return NO_NOTES[language]
+        prompt, task = self._prompts["search_chat", language], ""
+        if ask.feature != "search_qa":
+            prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
+        messages = prompt.with_notes(
+            context.sources, self._fence_key, question=as_json(ask.content), task=task
+        )
+        return await self._answering.tell(messages, on_text, item_id=_ITEM)
+
+    async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
+        """Return the checklist result of the feature, as JSON values of a `QualityReport`.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        asking = Asking(self._checking, _ITEM, self._fence_key, shorter=_SHORTER)
+        return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
+
+    async def evaluate(self, case: AnswerCase, language: Language) -> dict[str, Any]:
+        """Return the evaluation, as JSON values of a `SearchQAEvaluation`.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        asking = Asking(self._judging, _ITEM, self._fence_key, shorter=_SHORTER)
+        verdict = await self._judge.judge(case, asking)
+        judgement = verdict.detail.judgement
+        if judgement is None:
+            raise LlmError(
+                verdict.why or _("The judge gave no verdict on the answer."), "invalid_output"
+            )
+        return evaluation_of(judgement, case, language).model_dump(mode="json")
+
+    async def close(self) -> None:
+        for model in (self._answering, *self._judging.values(), *self._checking.values()):
+            await model.close()
+
 
 _MAX_ANSWERS = 500  # kept for feedback and `why`
 _BUFFERED = 32  # chunks between a model and a client

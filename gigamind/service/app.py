@@ -30,10 +30,9 @@ from gigamind.i18n import Message, _, script_messages, translator
 from gigamind.loading import demand_of
 from gigamind.reports.labels import LABELS as VERDICT_LABELS
 from gigamind.runs.folders import private_folder
-from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
+from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event, Figures, Models
 from gigamind.service.asking import Ask, open_desk
 from gigamind.service.guard import Guard, preferred_language, refused
-from gigamind.service.models import Figures, Models
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 

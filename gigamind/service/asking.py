@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.evaluation.context import context_of
+from gigamind.evaluation.inputs import context_of
 from gigamind.i18n import LANGUAGES, Language
 from gigamind.prompting.fences import Source
 from gigamind.retrieval.hit import Hit

@@ -39,27 +39,21 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     )
     host: str = Field(
         "127.0.0.1",
-        description=(
-            "address at which the service accepts requests; addresses that other machines can reach require"
-            " --token"
-        ),
+        description="address at which the service accepts requests; addresses that other machines can reach require"
+        " --token",
     )
     port: int = Field(
         8000, ge=0, le=65_535, description="port of the service; 0 selects any free port"
     )
     token: Annotated[str, Field(min_length=16)] | None = Field(
         None,
-        description=(
-            "secret that clients must send as bearer token; safer in the environment variable"
-            " GIGAMIND_SERVICE_TOKEN"
-        ),
+        description="secret that clients must send as bearer token; safer in the environment variable"
+        " GIGAMIND_SERVICE_TOKEN",
     )
     second_look: bool = Field(
         default=False,
-        description=(
-            "let the judge check doubtful claims of an answer a second time; this usually adds one request per"
-            " answer"
-        ),
+        description="let the judge check doubtful claims of an answer a second time; this usually adds one request per"
+        " answer",
     )
     evaluate_share: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         1.0,

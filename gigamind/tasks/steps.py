@@ -6,9 +6,7 @@ from gigamind.assurance.options import CertifyOptions
 from gigamind.evaluation.run import Steps
 from gigamind.i18n import language_of, translator
 from gigamind.tasks import KINDS, TASKS, judged_kinds
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, LinkEvalOptions, SearchEvalOptions
 
 AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
 
@@ -28,7 +26,7 @@ class CardResult(TypedDict):
 def write_card(options: CertifyOptions) -> CardResult:
     """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     from gigamind.assurance import certify  # evaluations need none of these
-    from gigamind.reports.cards.page import card_document
+    from gigamind.reports.card import card_document
     from gigamind.reports.markdown import render_markdown
 
     card, out = certify.write_card(options, judged_kinds())

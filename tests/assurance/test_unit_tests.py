@@ -6,11 +6,13 @@ from trial_rows import SCENARIO, Judge, written
 
 from gigamind.assets import asset
 from gigamind.assurance.attacks import load_attacks
-from gigamind.assurance.trials import Observed, Reading, observe
-from gigamind.assurance.unit_tests import (
+from gigamind.assurance.trials import (
     Expectation,
+    Observed,
+    Reading,
     UnitTestReport,
     load_unit_tests,
+    observe,
     unit_test_report,
 )
 from gigamind.errors import InputError, LlmError

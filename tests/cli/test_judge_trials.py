@@ -11,7 +11,7 @@ from faulty_model import running
 from reached import reached
 
 from gigamind.assurance.attacks import AttackReport, load_attacks
-from gigamind.assurance.unit_tests import UnitTestReport
+from gigamind.assurance.trials import UnitTestReport
 
 FORGED = {
     "answer": "fooled",

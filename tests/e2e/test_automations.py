@@ -20,8 +20,7 @@ from webhook import Webhook
 from gigamind.evaluation.options import validated
 from gigamind.release.snapshot import pointer_of, promote, read_snapshot
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.deployed, pytest.mark.timeout(600)]
 

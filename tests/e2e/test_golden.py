@@ -13,8 +13,7 @@ import pytest
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.tasks import evaluate
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import LinkEvalOptions, SearchEvalOptions
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]

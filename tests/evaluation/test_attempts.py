@@ -12,8 +12,8 @@ from gigamind.evaluation.release import compare_runs, read_verdict
 from gigamind.i18n import translator
 from gigamind.publish.artifacts import end_of_gate
 from gigamind.tasks import TASKS, evaluate
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run
-from gigamind.tasks.search.options import SearchEvalOptions
 
 TODAY = datetime.now(UTC).date()
 NOTES = {f"n{i}.md": f"# Note {i}\n\nword{i} text about topic{i}.\n" for i in range(8)}

@@ -11,7 +11,7 @@ import pytest
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.run import batch_size
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.score import SearchEvaluation
 from gigamind.tasks.steps import STEPS
 

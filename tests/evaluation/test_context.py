@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evaluation.context import context_of
+from gigamind.evaluation.inputs import context_of
 from gigamind.spans import Span
 from gigamind.vault.notes import read_vault
 

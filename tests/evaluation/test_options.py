@@ -6,8 +6,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 
 GIVEN: dict[str, object] = {"dataset": "q.jsonl", "notes": "vault"}
 

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation import speed
-from gigamind.evaluation.speed import Effort, load, measure_speed
+from gigamind.evaluation import workers
+from gigamind.evaluation.workers import Effort, load, measure_speed
 
 QUERIES = {f"q{n}": f"text {n}" for n in range(40)}
 
@@ -54,7 +54,7 @@ def test_the_effort_is_a_share_of_the_runs_time_within_bounds():
 def test_on_a_coarse_clock_as_much_load_is_run_as_on_a_fine_one(monkeypatch):
     fine, units = time.process_time, []
     monkeypatch.setattr(time, "process_time", lambda: fine() // 0.0156 * 0.0156)
-    monkeypatch.setattr(speed, "load", lambda: units.append(None) or load())
+    monkeypatch.setattr(workers, "load", lambda: units.append(None) or load())
 
     measure_speed(dict.fromkeys("abc", "text"), lambda _: spin(12), Effort(2, 1, 60.0))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from prefect_stack import Stack
 
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 if TYPE_CHECKING:
     from faulty_model import FakeServer

@@ -6,7 +6,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.publish import allowed
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 GIVEN = {"dataset": "q.jsonl", "notes": "vault"}
 

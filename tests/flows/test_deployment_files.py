@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import LinkEvalOptions, SearchEvalOptions
 
 ROOT = Path(__file__).parents[2]
 DEPLOYMENTS = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]

@@ -17,8 +17,7 @@ from gigamind.evaluation.options import validated
 from gigamind.evaluation.release import waive
 from gigamind.publish.ends import in_form_words
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 from gigamind.tasks.steps import STEPS
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]

@@ -10,7 +10,7 @@ from flow_artifacts import artifacts_of
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.publish.artifacts import artifact_keys
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_answers.py"

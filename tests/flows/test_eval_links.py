@@ -15,7 +15,7 @@ from gigamind.errors import InputError
 from gigamind.publish.artifacts import artifact_keys
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
-from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.options import LinkEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 

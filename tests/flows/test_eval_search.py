@@ -21,7 +21,7 @@ from gigamind.errors import DatasetError, GigamindError, InputError, NotesError
 from gigamind.publish.artifacts import artifact_keys, publish_run
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 

@@ -8,7 +8,7 @@ import pytest
 from shared_homes import Breaking, Worker, empty_home, names_in, wait_until
 
 from gigamind.publish import home as module
-from gigamind.records.history import past_runs
+from gigamind.records.folder import past_runs
 
 FLOW = "eval_search.py:eval_search"
 pytestmark = [

@@ -10,7 +10,7 @@ from prefect.flows import load_flow_from_entrypoint
 
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.prefect, pytest.mark.whole]

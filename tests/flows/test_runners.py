@@ -26,7 +26,7 @@ from gigamind.prompting.fences import fence_key
 from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Pool
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 ROOT = Path(__file__).parents[2]
@@ -286,7 +286,7 @@ def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
     script.write_text(
         "import sys\n"
         "from gigamind.publish.here import run_flow\n"
-        "from gigamind.tasks.search.options import SearchEvalOptions\n"
+        "from gigamind.tasks.options import SearchEvalOptions\n"
         "if __name__ == '__main__':\n"
         "    run_flow(SearchEvalOptions.model_validate_json(sys.argv[1]), 'processes:2')\n"
     )

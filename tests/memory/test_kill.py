@@ -19,7 +19,7 @@ WORKER = dedent("""
     from pathlib import Path
     from gigamind.memory.events import EventLog
     from gigamind.memory.pipeline import graduate
-    from gigamind.memory.schema import Extraction, Message, Session
+    from gigamind.memory.pipeline import Extraction, Message, Session
 
     path, deaths = Path(sys.argv[1]), int(sys.argv[2])
 

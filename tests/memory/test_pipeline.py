@@ -2,8 +2,7 @@ import pytest
 
 from gigamind.evidence.source import text_hash
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.pipeline import Entries, graduate
-from gigamind.memory.schema import Extraction, Message, Session
+from gigamind.memory.pipeline import Entries, Extraction, Message, Session, graduate
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ranked import hit, measure_ranking, ndcg, recall, reciprocal_rank
 
 from gigamind.metrics import ranking as figures
-from gigamind.metrics.ranking_table import RankedQuery, RankingTable
+from gigamind.metrics.ranking import RankedQuery, RankingTable
 
 RANKING = ["a.md", "b.md", "c.md", "d.md"]
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ranked import measure_ranking, ndcg
 
-from gigamind.metrics.ranking import measure_rankings, ndcg_changes
-from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.ranking import RankedQuery, measure_rankings, ndcg_changes
 
 CUTOFFS = (1, 3, 5, 10, 50)
 THEIRS = {"hit": "Success", "ndcg": "nDCG", "recall": "R", "judged": "Judged"}

@@ -23,7 +23,7 @@ from gigamind.metrics.table import (
 )
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
-from gigamind.reports.figures import figure_of
+from gigamind.reports.views import figure_of
 from gigamind.tasks.search.schema import SliceCounts, SliceReport
 
 

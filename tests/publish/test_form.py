@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from gigamind.evaluation.options import SECTIONS
 from gigamind.publish.flows import Form, flat
 from gigamind.tasks import TASKS
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.steps import AnyOptions
 
 SEARCH = TypeAdapter(Annotated[SearchEvalOptions, Form(SearchEvalOptions)])

@@ -16,8 +16,8 @@ from gigamind.evaluation.retention import CleanupOptions
 from gigamind.publish.home import Home
 from gigamind.release.snapshot import read_baseline
 from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions
-from gigamind.tasks.search.options import SearchEvalOptions
 
 OUT = Path("eval", "out", "nightly")
 NIGHT = OUT / "20260101-030000"

@@ -10,16 +10,19 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware
 from gigamind.release.model import SnapshotCheck, SnapshotHit
 from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
-from gigamind.tasks.answers.quality import QualitySliceReport, QualitySummaryReport
-from gigamind.tasks.links.compare import LinkItem, LinkSnapshot, SnapshotSuggestion
+from gigamind.tasks.answers.schema import QualitySliceReport, QualitySummaryReport
 from gigamind.tasks.links.schema import (
     LinkCounts,
+    LinkItem,
     LinkPerformance,
     LinkSliceReport,
+    LinkSnapshot,
     LinkSummaryReport,
+    SnapshotSuggestion,
 )
-from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
 from gigamind.tasks.search.schema import (
+    SearchItem,
+    SearchSnapshot,
     SliceCounts,
     SliceReport,
     SummaryReport,

@@ -10,9 +10,8 @@ from gigamind.records.card import (
 )
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Policy, read_policy, rule_label
+from gigamind.release.policy import Policy, Release, read_policy, rule_label
 from gigamind.release.shortfall import required_scales
-from gigamind.release.waiver import Release
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
 

@@ -7,8 +7,7 @@ from message_values import values_of
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy, rule_label
-from gigamind.release.waiver import Release
+from gigamind.release.policy import Release, read_policy, rule_label
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Result, Section, Table
 

@@ -11,8 +11,7 @@ from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, bounds_gate, judge_release
-from gigamind.release.policy import read_policy
-from gigamind.release.waiver import Release
+from gigamind.release.policy import Release, read_policy
 from gigamind.reports.verdict import release_verdict
 
 

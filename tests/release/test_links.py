@@ -6,8 +6,7 @@ from message_values import values_of
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
-from gigamind.release.waiver import Release
+from gigamind.release.policy import Release, read_policy
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Verdict
 

@@ -3,7 +3,7 @@ import re
 from importlib.metadata import version
 
 from gigamind import __version__
-from gigamind.records.environment import describe_environment, describe_hardware
+from gigamind.records.schema import describe_environment, describe_hardware
 
 
 def test_the_versions_are_those_of_the_running_packages():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.reports.text import code, inline
+from gigamind.reports.markdown import code, inline
 
 texts = st.text(max_size=40) | st.text(
     alphabet="`*_[]<>|#~&$\\-+=.)1! \n\r\t<script>가", max_size=40

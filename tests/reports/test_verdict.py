@@ -10,8 +10,7 @@ from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import WEAK, read_policy, rule_label
-from gigamind.release.waiver import Attempt, Release, Waiver
+from gigamind.release.policy import WEAK, Attempt, Release, Waiver, read_policy, rule_label
 from gigamind.reports.comparison import (
     gate_conditions,
     metric_table,
@@ -23,7 +22,7 @@ from gigamind.reports.comparison import (
 from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.verdict import release_verdict, worst_first
-from gigamind.tasks.search.compare import SearchComparison
+from gigamind.tasks.search.schema import SearchComparison
 
 EN = translator("en")
 HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100

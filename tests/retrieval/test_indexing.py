@@ -10,7 +10,7 @@ from gigamind.errors import IndexingError, InputError, NotesError
 from gigamind.evaluation.options import validated
 from gigamind.retrieval.indexing import IndexOptions, index_vault
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 NOTES = {f"note{i}.md": f"# Note {i}\n\nBatteries of bike {i} are swapped." for i in range(12)}
 QUERIES = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gigamind.stats.krippendorff import krippendorff_alpha
+from gigamind.stats.agreement import krippendorff_alpha
 
 _ = np.nan
 FOUR_OBSERVERS = np.array(

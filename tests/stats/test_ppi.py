@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from gigamind.stats.agreement import corrected_mean
 from gigamind.stats.intervals import Interval
-from gigamind.stats.ppi import corrected_mean
 
 T_QUARTILE = {2: 0.8164965809, 3: 0.7648923284}  # Student's, by degrees of freedom, of any table
 

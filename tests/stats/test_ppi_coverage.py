@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gigamind.stats.ppi import corrected_mean
+from gigamind.stats.agreement import corrected_mean
 
 SIMULATIONS = 500  # benchmarks/intervals.py has more of them, over more cases
 Z = 1.959963984540054

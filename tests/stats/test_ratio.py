@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gigamind.stats.estimate import ratio_of_means
+from gigamind.stats.intervals import ratio_of_means
 
 
 def test_the_ratio_is_that_of_geometric_means_with_welchs_interval():

@@ -1,7 +1,6 @@
 """The figures of one ranking."""
 
-from gigamind.metrics.ranking import measure_rankings
-from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.ranking import RankedQuery, measure_rankings
 
 
 def measure_ranking(ranking, qrels, topk, **labels):

@@ -19,8 +19,7 @@ from gigamind.judges.search_qa.segments.citations import citations, without_cita
 from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.quality import QualityReport
-from gigamind.tasks.answers.schema import SearchQAEvaluation
+from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
 
 PACKAGE = Path(gigamind.__file__).parent
 POLICY = (

@@ -9,8 +9,8 @@ import pytest
 from gigamind.errors import InputError
 from gigamind.release.snapshot import read_baseline
 from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions, promote_run
-from gigamind.tasks.search.options import SearchEvalOptions
 
 
 @pytest.fixture

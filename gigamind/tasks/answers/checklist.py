@@ -11,16 +11,16 @@ from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final
-from gigamind.stats.estimate import Estimate, sliced
-from gigamind.tasks.answers.options import AnswerEvalOptions
-from gigamind.tasks.answers.quality import (
+from gigamind.stats.intervals import Estimate, sliced
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
     QualityItemRate,
     QualityItemReport,
     QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
 )
-from gigamind.tasks.answers.schema import AnswerItemReport
+from gigamind.tasks.options import AnswerEvalOptions
 
 GATE_ROLE = "quality_gate"
 Gate = Chosen[QualityGate]

@@ -3,8 +3,6 @@
 Checklist results are compared only if both runs used the same checklist and model.
 """
 
-from collections.abc import Mapping
-
 from pydantic import Field
 
 from gigamind.i18n import Text, _, joined
@@ -49,12 +47,8 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
     """Compares the answer evaluations of two runs."""
 
     settings = (
-        "answer_model",
-        "answer_max_tokens",
-        "context_notes",
-        "context_chars",
-        "mode",
-        "fusion",
+        *("answer_model", "answer_max_tokens", "context_notes", "context_chars"),
+        *("mode", "fusion"),
     )
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
@@ -98,9 +92,6 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         answered = [({"answered": a.answered}, {"answered": b.answered}) for a, b in answerable]
         values |= model.paired_values("answers", ("answered",), answered)
         return values | model.check_values([(a.check, b.check) for a, b in pairs])
-
-    def models(self, summary: AnswerSummaryReport) -> Mapping[str, tuple[str, ...]]:
-        return summary.llm.models if summary.llm else {}
 
     def change(self, before: AnswerItem, after: AnswerItem) -> model.Change | None:
         """Compare by correctness, then completeness, utility, the effect of a refusal, and the checklist.

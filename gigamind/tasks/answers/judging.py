@@ -1,7 +1,7 @@
-"""Calls models for each item: for a missing answer, for its evaluation, and for its checklist."""
+"""Calls models for each item, for a missing answer, its evaluation and its checklist; estimates the cost of that."""
 
 import asyncio
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -9,19 +9,28 @@ from typing import Any
 
 from gigamind.errors import LlmError
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.context import SHORTER_CONTEXT
+from gigamind.evaluation.estimate import asking, with_fresh
+from gigamind.evaluation.inputs import SHORTER_CONTEXT
+from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard, folders_of, results_in, unfinished_folder
+from gigamind.evaluation.task import Estimate
 from gigamind.i18n import Language, Text, _
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.ledger import Ledger
+from gigamind.llm.limiter import Gates
 from gigamind.llm.store import Store
 from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
-from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
+from gigamind.tasks.answers.answering import (
+    AnswerReply,
+    answer_from,
+    answer_messages,
+    load_answer_prompt,
+)
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
 from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
@@ -223,3 +232,57 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     if prepared.system:
         own["system"] = prepared.system.identity
     return prepared.identity(prepared.judge.report, own, named)
+
+
+_MIN_ANSWER = 40  # tokens
+
+
+def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
+    """Return estimates (see `asking`) of a prepared run: answering if a model answers, judging, checking."""
+    options, judge = prepared.options, prepared.judge.judge
+    works: list[Estimate] = []
+    gates = Gates()
+
+    def add(
+        what: Text,
+        model: str,
+        calls: Sequence[PlannedCall],
+        votes: int = 1,
+        reached: ModelRunOptions = options,
+    ) -> None:
+        work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
+        works.append(asking(work, model, calls, reached, (votes, votes), gates=gates))
+
+    if options.answer_model:
+        calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
+        add(_("generating"), options.answer_model, calls, reached=options.for_answering())
+    voters = judge.voters(options)
+    by_what: dict[str, list[PlannedCall]] = {}
+    for call in _planned(prepared, judge):
+        by_what.setdefault(call.what, []).append(call)
+    for what, group in by_what.items():
+        calls, first = with_fresh(group, options), group[0]
+        if first.model:  # every panel member may call it
+            add(what, first.model, calls, judge.repeats * len(voters))
+            continue
+        # An adaptive panel may call fewer.
+        for model in voters:
+            add(what, model, calls, judge.repeats)
+    if gate := prepared.gate:
+        checks = with_fresh(_planned(prepared, gate.judge), options)
+        add(_("applying the checklist to"), options.settings().model, checks)
+    return works
+
+
+def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:
+    by_system = prepared.system is not None
+    answers = (case.typical(by_system=by_system) for case in prepared.cases.values())
+    return [call for answer in answers for call in judge.planned(answer)]
+
+
+def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:
+    if case.notes:
+        prompt = load_answer_prompt(case.prompt_language)
+        messages = answer_messages(prompt, case.question, list(case.sources), KEY)
+        request = counted(messages, AnswerReply)
+        yield PlannedCall(request, _MIN_ANSWER, prepared.options.answer_max_tokens)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, Given
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
-from gigamind.evaluation.context import context_of_hits
-from gigamind.evaluation.inputs import Inputs
+from gigamind.evaluation.inputs import Inputs, context_of_hits
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import kind_named, load_answer_judge
@@ -24,9 +24,9 @@ from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.checklist import choose_gate
-from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
-from gigamind.tasks.answers.options import OF_SYSTEMS, AnswerEvalOptions
+from gigamind.tasks.answers.items import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.prepared import ContextReader, EvalCase, PreparedAnswers
+from gigamind.tasks.options import OF_SYSTEMS, AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault
@@ -194,10 +194,7 @@ def _from_queries(
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
     with open_retriever(
-        vault,
-        identities,
-        options.retrieval,
-        lambda done, total: progress.stage("Indexing", done, total),
+        vault, identities, options.retrieval, partial(progress.stage, "Indexing")
     ) as retriever:
         cases = {case.id: case for case in _cases(chosen, vault, retriever, options, progress)}
         model = retriever.semantic.embedder.name if retriever.semantic else None

@@ -22,7 +22,7 @@ from gigamind.records.schema import SystemReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.checklist import Gate
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note
 

@@ -9,25 +9,99 @@ from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.search_qa.reply import ClaimVerdict
 from gigamind.prompting.replies import Confidence
-from gigamind.records.judged import (
-    AnswerOutcome,
-    Count,
-    LlmReport,
-    Report,
-    SeatReport,
-    SecondLookReport,
-    Share,
-    VerdictReport,
-)
+from gigamind.records import judged
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.dialect import SystemHealth
-from gigamind.tasks.answers.quality import QualityReport, QualitySummaryReport
+
+
+class QualityItemReport(judged.Report):
+    """One item of the checklist.
+
+    Attributes:
+        text: The question, in the language of the request.
+        yes: The result by the rule of the judge file.
+        `told`: The model's reply; null if no model was called.
+        quote: The model's proof; empty without one.
+        trusted: Whether the required text contains the quote, with no number or negation changed.
+        source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.
+        flipped: Whether a second check differs; null without one.
+    """
+
+    id: str
+    text: str
+    yes: bool
+    reported_yes: Annotated[bool | None, Field(alias="told")]
+    quote: str
+    trusted: bool
+    source: judged.Count | None
+    flipped: bool | None = None
+
+
+class QualityReport(judged.Report):
+    """Whether an answer passes its checklist.
+
+    Attributes:
+        ratio: Share of items with a yes.
+        flipped: Whether a second check has another result; null without one.
+    """
+
+    passed: bool
+    ratio: judged.Share
+    items: tuple[QualityItemReport, ...]
+    flipped: bool | None = None
+
+
+class QualityItemRate(judged.Report):
+    """Share of answers that meet one item.
+
+    Attributes:
+        ko, en: The question in Korean and in English.
+        low, high: 95 % Wilson interval of the rate.
+        unproven: Answers for which the model replied yes without a valid quote.
+    """
+
+    id: str
+    ko: str
+    en: str
+    yes: judged.Count
+    rate: judged.Share | None
+    low: judged.Share | None
+    high: judged.Share | None
+    unproven: judged.Count
+
+
+class QualitySliceReport(judged.Report):
+    """Checklist results of a set of answers; `low` and `high` are the 95 % Wilson interval of the pass rate."""
+
+    checked: judged.Count
+    passed: judged.Count
+    pass_rate: judged.Share | None
+    low: judged.Share | None
+    high: judged.Share | None
+    items: tuple[QualityItemRate, ...]
+
+
+class QualitySummaryReport(judged.Report):
+    """The `quality` block of summary.json.
+
+    Attributes:
+        not_run: Answers that an interrupted run did not check.
+    """
+
+    judge: judged.JudgeReport
+    feature: str
+    min_pass_ratio: judged.Share
+    unchecked: judged.Count
+    not_run: judged.Count = 0
+    overall: QualitySliceReport
+    by_language: dict[str, QualitySliceReport]
+
 
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 LabelVerdict = Literal["supported", "contradicted", "not_found"]
 
 
-class SourceCoverage(Report):
+class SourceCoverage(judged.Report):
     """Use of a note (seed 004); `relevant` and `marked` are additions, see `Coverage` of the judge."""
 
     note_index: int
@@ -38,7 +112,7 @@ class SourceCoverage(Report):
     marked: bool
 
 
-class AnswerSentence(Report):
+class AnswerSentence(judged.Report):
     """One sentence with its number; offsets are half-open ranges of the answer.
 
     Attributes:
@@ -61,7 +135,7 @@ class EvaluatedAside(AnswerSentence):
     role: Aside
 
 
-class EvaluatedOmission(Report):
+class EvaluatedOmission(judged.Report):
     """An omission that the model reported; see `JudgedOmission` of the judge.
 
     Attributes:
@@ -75,7 +149,7 @@ class EvaluatedOmission(Report):
     evidence: dict[str, Any]
 
 
-class SourceSentence(Report):
+class SourceSentence(judged.Report):
     """The sentence that contains a quote."""
 
     heading: str
@@ -108,8 +182,8 @@ class EvaluatedClaim(AnswerSentence):
     evidence: dict[str, Any] | None
     source: SourceSentence | None = None
     contradictions: tuple[str, ...] = ()
-    share: Share | None = None
-    score: Share | None = Field(None, exclude_if=lambda score: score is None)
+    share: judged.Share | None = None
+    score: judged.Share | None = Field(None, exclude_if=lambda score: score is None)
     refused: bool | None = None
     confirmed: Annotated[bool | None, Field(alias="said")] = None
     reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
@@ -117,7 +191,7 @@ class EvaluatedClaim(AnswerSentence):
     untold: bool = False
 
 
-class SearchQAEvaluation(Report):
+class SearchQAEvaluation(judged.Report):
     """The evaluation of an answer: six fields of the seed, then additions, see `Judgement` of the judge.
 
     Attributes:
@@ -142,7 +216,7 @@ class SearchQAEvaluation(Report):
     source_coverage: tuple[SourceCoverage, ...]
     grounding_issues: tuple[str, ...]
     summary: str
-    outcome: AnswerOutcome
+    outcome: judged.AnswerOutcome
     claims: tuple[EvaluatedClaim, ...]
     asides: tuple[EvaluatedAside, ...] = ()
     omissions: tuple[EvaluatedOmission, ...] = ()
@@ -154,13 +228,13 @@ class SearchQAEvaluation(Report):
     utility_reason: str
     reported_issues: tuple[str, ...]
     flagged: dict[int, tuple[str, ...]]
-    answers_question: Share | None = None
+    answers_question: judged.Share | None = None
     answers: bool = True
     notices: tuple[str, ...] = ()
-    second_look: SecondLookReport | None = None
+    second_look: judged.SecondLookReport | None = None
 
 
-class NoteReport(Report):
+class NoteReport(judged.Report):
     """A note of the context, as the judge read it; `path` is null for a note in the dataset."""
 
     title: str
@@ -168,7 +242,7 @@ class NoteReport(Report):
     text: str
 
 
-class ContextReport(Report):
+class ContextReport(judged.Report):
     """A context that the system returned; the judge read the note at the same index of `notes`.
 
     Attributes:
@@ -182,7 +256,7 @@ class ContextReport(Report):
     known: bool
 
 
-class LabelledClaimReport(Report):
+class LabelledClaimReport(judged.Report):
     """A human verdict on a claim.
 
     Attributes:
@@ -196,7 +270,7 @@ class LabelledClaimReport(Report):
     correct: bool | None = Field(default=None, exclude_if=lambda correct: correct is None)
 
 
-class LabelledFactReport(Report):
+class LabelledFactReport(judged.Report):
     """A fact that the answer must state, according to human labels.
 
     Attributes:
@@ -217,29 +291,29 @@ class LabelledFactReport(Report):
         return self.note is not None or self.missed
 
 
-class LabelsReport(Report):
+class LabelsReport(judged.Report):
     """Human labels of an answer."""
 
-    correctness: Share | None
-    utility: Share | None
+    correctness: judged.Share | None
+    utility: judged.Share | None
     abstains: bool | None
     claims: tuple[LabelledClaimReport, ...]
     facts: tuple[LabelledFactReport, ...] = ()
 
 
-class AnswerVoteReport(SeatReport):
+class AnswerVoteReport(judged.SeatReport):
     """The vote of one panel member on an answer.
 
     Attributes:
         verdicts: On the panel's claims, in their order; `no_claim` if it is not a claim to the panel member.
     """
 
-    correctness: Share | None = None
-    utility: Share | None = None
+    correctness: judged.Share | None = None
+    utility: judged.Share | None = None
     verdicts: tuple[str, ...] = ()
 
 
-class AnswerItemReport(Report):
+class AnswerItemReport(judged.Report):
     """One line of per_item.jsonl.
 
     Attributes:
@@ -276,13 +350,15 @@ class AnswerItemReport(Report):
     quality: QualityReport | None = None
     quality_code: str = ""
     votes: tuple[AnswerVoteReport, ...] = ()
-    verdict: VerdictReport | None = Field(default=None, exclude_if=lambda verdict: verdict is None)
-    unread: dict[str, Count] = Field(default={}, exclude_if=lambda unread: not unread)
+    verdict: judged.VerdictReport | None = Field(
+        default=None, exclude_if=lambda verdict: verdict is None
+    )
+    unread: dict[str, judged.Count] = Field(default={}, exclude_if=lambda unread: not unread)
     latency_ms: Milliseconds
     contexts: tuple[ContextReport, ...] | None = Field(
         default=None, exclude_if=lambda contexts: contexts is None
     )
-    oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
+    oddities: dict[Oddity, judged.Count] = Field(default={}, exclude_if=lambda odd: not odd)
     system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
 
@@ -301,15 +377,15 @@ class AnswerItemReport(Report):
         return self.evaluation is not None or self.verdict is not None
 
 
-class AnswerSliceReport(Report):
+class AnswerSliceReport(judged.Report):
     """Figures of a set of answers: means over those with a value, and intervals by "answers.<metric>"."""
 
-    items: Count
+    items: judged.Count
     answers: dict[str, float | None]
     intervals: dict[str, IntervalReport]
 
 
-class AnswerCounts(Report):
+class AnswerCounts(judged.Report):
     """Counts of answers and dataset rows.
 
     Attributes:
@@ -321,21 +397,21 @@ class AnswerCounts(Report):
         without_claims: Evaluated answers without a claim that do not abstain either.
     """
 
-    answers_total: Count
-    answers_evaluated: Count
-    unanswered: Count = Field(default=0, exclude_if=lambda count: not count)
-    without_context: Count
-    unjudged: Count
-    not_run: Count
-    abstained: Count
-    without_claims: Count
-    claims: Count
-    rows_rejected: Count
-    rows_not_sampled: Count
-    notes: Count
+    answers_total: judged.Count
+    answers_evaluated: judged.Count
+    unanswered: judged.Count = Field(default=0, exclude_if=lambda count: not count)
+    without_context: judged.Count
+    unjudged: judged.Count
+    not_run: judged.Count
+    abstained: judged.Count
+    without_claims: judged.Count
+    claims: judged.Count
+    rows_rejected: judged.Count
+    rows_not_sampled: judged.Count
+    notes: judged.Count
 
 
-class CorrelationReport(Report):
+class CorrelationReport(judged.Report):
     """Correlation of correctness and utility: whether they measure different things.
 
     Attributes:
@@ -344,11 +420,11 @@ class CorrelationReport(Report):
     """
 
     r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None
-    n: Count
+    n: judged.Count
     separate: bool | None
 
 
-class AgreementReport(Report):
+class AgreementReport(judged.Report):
     """Agreement of the run with human labels, over the items that have both.
 
     Attributes:
@@ -358,27 +434,27 @@ class AgreementReport(Report):
         abstentions: Answers with an abstention label; `abstention_accuracy` is the share with the same verdict.
     """
 
-    correctness_error: Share | None
-    correctness_n: Count
-    utility_error: Share | None
-    utility_n: Count
-    claim_accuracy: Share | None
-    claims: Count
-    claims_unmatched: Count
-    abstention_accuracy: Share | None
-    abstentions: Count
+    correctness_error: judged.Share | None
+    correctness_n: judged.Count
+    utility_error: judged.Share | None
+    utility_n: judged.Count
+    claim_accuracy: judged.Share | None
+    claims: judged.Count
+    claims_unmatched: judged.Count
+    abstention_accuracy: judged.Share | None
+    abstentions: judged.Count
 
 
-class SystemLatency(Report):
+class SystemLatency(judged.Report):
     """Wall time of a system's answers in milliseconds: percentiles over `n` answers."""
 
     p50_ms: Milliseconds
     p95_ms: Milliseconds
     p99_ms: Milliseconds
-    n: Count
+    n: judged.Count
 
 
-class AnswerPerformance(Report):
+class AnswerPerformance(judged.Report):
     """Times in milliseconds: checks and searches (`preparing_ms`), and all model calls (`eval_runtime_ms`).
 
     Attributes:
@@ -410,28 +486,28 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
 
     task: Literal["answers"] = "answers"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     by_tag: dict[str, AnswerSliceReport]
-    confidence: dict[str, Count]
-    verdicts: dict[str, Count]
-    doubts: dict[str, Count]
-    roles: dict[str, Count] = Field(default_factory=dict[str, int])
-    vetoes: dict[str, Count] = Field(default_factory=dict[str, int])
-    omissions: dict[str, Count] = Field(default_factory=dict[str, int])
-    facts_unbacked: Count = 0
-    notices: dict[str, Count] = Field(default_factory=dict[str, int])
-    reported_verdicts: Annotated[dict[str, Count], Field(alias="told")] = Field(
+    confidence: dict[str, judged.Count]
+    verdicts: dict[str, judged.Count]
+    doubts: dict[str, judged.Count]
+    roles: dict[str, judged.Count] = Field(default_factory=dict[str, int])
+    vetoes: dict[str, judged.Count] = Field(default_factory=dict[str, int])
+    omissions: dict[str, judged.Count] = Field(default_factory=dict[str, int])
+    facts_unbacked: judged.Count = 0
+    notices: dict[str, judged.Count] = Field(default_factory=dict[str, int])
+    reported_verdicts: Annotated[dict[str, judged.Count], Field(alias="told")] = Field(
         default_factory=dict[str, int]
     )
-    not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
-    second_looks: tuple[SecondLookReport, ...] = ()
-    looked_at: Count = 0
-    loose: Count = Field(default=0, exclude_if=lambda count: not count)
+    not_believed: dict[str, judged.Count] = Field(default_factory=dict[str, int])
+    second_looks: tuple[judged.SecondLookReport, ...] = ()
+    looked_at: judged.Count = 0
+    loose: judged.Count = Field(default=0, exclude_if=lambda count: not count)
     quotes: AlignmentQuality | None
     correlation: CorrelationReport
     agreement: AgreementReport | None
-    flagged: Count
+    flagged: judged.Count
     performance: AnswerPerformance
     quality: QualitySummaryReport | None = None
-    llm: LlmReport | None = None
+    llm: judged.LlmReport | None = None
     system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
 
 

@@ -8,20 +8,24 @@ from datetime import datetime
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.shards import ModelRun
 from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.workers import latency
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
-from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
-from gigamind.records.environment import describe_environment
 from gigamind.records.judged import CoverageReport, LlmReport
-from gigamind.records.schema import Record, intervals
+from gigamind.records.schema import Record, describe_environment, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
-from gigamind.stats.estimate import sliced
+from gigamind.stats.intervals import means, sliced
 from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
-from gigamind.tasks.answers.items import answer_items, answer_panel, failures, second_looks
-from gigamind.tasks.answers.labels import agreement
+from gigamind.tasks.answers.items import (
+    agreement,
+    answer_items,
+    answer_panel,
+    failures,
+    second_looks,
+)
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
@@ -70,7 +74,6 @@ def summarise_answers(
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
-    measured = latency(times)
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -117,7 +120,7 @@ def summarise_answers(
         performance=AnswerPerformance(
             preparing_ms=run.opening_ms,
             eval_runtime_ms=run.asking_ms,
-            system=SystemLatency.like(measured) if measured else None,
+            system=SystemLatency(**latency(times), n=len(times)) if times else None,
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),

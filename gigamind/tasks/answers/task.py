@@ -18,9 +18,9 @@ from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
-from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, EvaluatedClaim
 from gigamind.tasks.answers.view import AnswerView
+from gigamind.tasks.options import AnswerEvalOptions
 
 if TYPE_CHECKING:  # options and reports must not import everything that runs the task
     from gigamind.systems.protocol import Answerer
@@ -140,8 +140,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     def check(self, options: AnswerEvalOptions) -> Checked:
         """Check the input with keyword search, because other embedders may be paid."""
-        from gigamind.tasks.answers.estimate import estimate_answers
-        from gigamind.tasks.answers.judging import least_calls
+        from gigamind.tasks.answers.judging import estimate_answers, least_calls
         from gigamind.tasks.answers.prepare import prepare_answers
         from gigamind.tasks.answers.system import with_run
 

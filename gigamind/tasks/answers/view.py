@@ -6,55 +6,28 @@ from collections.abc import Iterator, Sequence
 from gigamind.formats import share
 from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.metrics.table import label_text
-from gigamind.records.judged import JudgeReport, LlmReport, MetricReport
+from gigamind.records.judged import JudgeReport, MetricReport
 from gigamind.records.schema import IntervalReport
-from gigamind.release.comparison import Comparison
 from gigamind.release.model import PASS_RATE
-from gigamind.reports.cards.line import tried
-from gigamind.reports.comparison import EXAMPLES, WORDS_BLIND, main_figures
-from gigamind.reports.document import (
-    Block,
-    Cell,
-    Count,
-    Example,
-    Examples,
-    Facts,
-    Interval,
-    Listing,
-    Proportion,
-    Prose,
-    Section,
-    Side,
-    SideLine,
-    Step,
-    Table,
-    Time,
-    table,
-)
-from gigamind.reports.figures import Figure
+from gigamind.reports import document as doc
+from gigamind.reports.card import tried
+from gigamind.reports.comparison import WORDS_BLIND, main_figures
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import View
+from gigamind.reports.views import Figure, View
+from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data, reasons
-from gigamind.tasks.answers.quality import QualitySummaryReport
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerRunRecord,
-    AnswerSliceReport,
-    AnswerSummaryReport,
-    EvaluatedClaim,
-)
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15
 _WORST_FIRST = ("contradicted", "unverified", "not_found", "supported")
 
 
-class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
+class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, AnswerSnapshot]):
     """Shows answer runs."""
 
-    def figures(self, summary: AnswerSummaryReport) -> list[Figure]:
+    def figures(self, summary: schema.AnswerSummaryReport) -> list[Figure]:
         figures, quality = super().figures(summary), summary.quality
         if quality and quality.overall.checked:
             rate = quality.overall
@@ -63,7 +36,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             figures.append(Figure(block, name, rate.pass_rate, interval))
         return figures
 
-    def result(self, record: AnswerRunRecord) -> Text:
+    def result(self, record: schema.AnswerRunRecord) -> Text:
         summary, counts = record.summary, record.summary.counts
         own, scores = _own(record.run.judge), record.summary.overall.answers
         bad = counts.claims - summary.verdicts.get("supported", 0)
@@ -99,7 +72,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             **values,
         )
 
-    def steps(self, record: AnswerRunRecord, bad: str = "") -> Iterator[Step]:
+    def steps(self, record: schema.AnswerRunRecord, bad: str = "") -> Iterator[doc.Step]:
         del bad
         counts = record.summary.counts
         if unsupported := counts.claims - record.summary.verdicts.get("supported", 0):
@@ -108,9 +81,9 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 bad=unsupported,
                 claims=counts.claims,
             )
-            yield Step(check, url="#list")
+            yield doc.Step(check, url="#list")
 
-    def warnings(self, record: AnswerRunRecord) -> Iterator[Text]:
+    def warnings(self, record: schema.AnswerRunRecord) -> Iterator[Text]:
         summary = record.summary
         if summary.flagged:
             yield n_(
@@ -143,49 +116,46 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
                 n=others,
             )
 
-    def examples(self, record: AnswerRunRecord) -> Examples:
-        return _worst(record)
+    def examples(self, record: schema.AnswerRunRecord) -> doc.Examples:
+        """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
+        if own := _own(record.run.judge):
+            examples = _worst_by(own[0], record.items)
+        else:
+            bad = [item for item in record.items if item.left_out or _failing(item)]
+            examples = [_example(item) for item in sorted(bad, key=_goodness)]
+        return doc.Examples(_("Worst answers"), tuple(examples[: doc.EXAMPLES]), len(examples))
 
-    def sections(self, record: AnswerRunRecord, say: Translator) -> Iterator[Section]:
+    def sections(self, record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Section]:
         summary, judge = record.summary, record.run.judge
         if refusals := _refusals(record.items):
-            yield Section("refusals", _("Answered or refused"), (refusals,))
+            yield doc.Section("refusals", _("Answered or refused"), (refusals,))
         if summary.counts.answers_evaluated and not _own(judge):
-            yield Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
+            yield doc.Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
         if summary.quality:
             checklist = _checklist(summary.quality, say)
-            yield Section("checklist", _("Checklist"), checklist, folded=True)
+            yield doc.Section("checklist", _("Checklist"), checklist, folded=True)
         if len(slices := _slices(summary)) > 1 and main_figures(summary.overall):
             blocks = (_slice_table(slices),)
-            yield Section("slices", _("Results by slice"), blocks, folded=True)
+            yield doc.Section("slices", _("Results by slice"), blocks, folded=True)
         if times := summary.performance.system:
             rows = (
-                ("p50", Time(times.p50_ms)),
-                ("p95", Time(times.p95_ms)),
-                ("p99", Time(times.p99_ms)),
-                (_("answers"), Count(times.n)),
+                ("p50", doc.Time(times.p50_ms)),
+                ("p95", doc.Time(times.p95_ms)),
+                ("p99", doc.Time(times.p99_ms)),
+                (_("answers"), doc.Count(times.n)),
             )
             title = _("Response time of the evaluated system")
-            yield Section("times", title, (Facts(rows),), folded=True)
+            yield doc.Section("times", title, (doc.Facts(rows),), folded=True)
 
-    def listing(
-        self,
-        record: AnswerRunRecord,
-        say: Translator,
-        comparison: Comparison | None,
-        baseline: AnswerSnapshot | None,
-    ) -> Section:
-        data = list_data(record, say, comparison, baseline)
-        no_script = _(
-            "The list of answers needs JavaScript, which is disabled. per_item.jsonl has the same data."
-        )
-        return Section("list", _("Answers"), (Listing("answer_item.js", data, no_script),))
+    list_title = _("Answers")
+    list_script = "answer_item.js"
+    list_unscripted = _(
+        "The list of answers needs JavaScript, which is disabled. per_item.jsonl has the same data."
+    )
+    list_data = staticmethod(list_data)
 
-    def not_run(self, summary: AnswerSummaryReport) -> int:
+    def not_run(self, summary: schema.AnswerSummaryReport) -> int:
         return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
-
-    def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
-        return summary.llm
 
 
 def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
@@ -193,24 +163,14 @@ def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
     return judge.metrics if judge else ()
 
 
-def _worst(record: AnswerRunRecord) -> Examples:
-    """Return the answers with unsupported claims or omissions, or below the best score of a custom judge."""
-    if own := _own(record.run.judge):
-        examples = _worst_by(own[0], record.items)
-    else:
-        bad = [item for item in record.items if item.left_out or _failing(item)]
-        examples = [_example(item) for item in sorted(bad, key=_goodness)]
-    return Examples(_("Worst answers"), tuple(examples[:EXAMPLES]), len(examples))
-
-
-def _failing(item: AnswerItemReport) -> list[EvaluatedClaim]:
+def _failing(item: schema.AnswerItemReport) -> list[schema.EvaluatedClaim]:
     """Return the claims that are not supported, contradicted ones first."""
     claims = item.evaluation.claims if item.evaluation else ()
     failing = (claim for claim in claims if claim.verdict != "supported")
     return sorted(failing, key=lambda claim: _WORST_FIRST.index(claim.verdict))
 
 
-def _goodness(item: AnswerItemReport) -> tuple[bool, bool, float, float, str]:
+def _goodness(item: schema.AnswerItemReport) -> tuple[bool, bool, float, float, str]:
     """Return a sort key: contradicted answers first, then others with unsupported claims, then omissions."""
     failing = _failing(item)
     return (
@@ -222,12 +182,12 @@ def _goodness(item: AnswerItemReport) -> tuple[bool, bool, float, float, str]:
     )
 
 
-def _example(item: AnswerItemReport) -> Example:
+def _example(item: schema.AnswerItemReport) -> doc.Example:
     """Return an answer with its worst claim beside the nearest sentence of the notes."""
     failing = _failing(item)
     if not failing or item.evaluation is None:
         what = _("missing from the answer: {what}", what=item.left_out[0])
-        return Example(item.id, item.question, what)
+        return doc.Example(item.id, item.question, what)
     worst = failing[0]
     what = n_(
         "{failing} of {n} claim unsupported: {reason}",
@@ -236,15 +196,15 @@ def _example(item: AnswerItemReport) -> Example:
         failing=len(failing),
         reason=joined(reasons(worst)),
     )
-    sides = [Side(_("claim of the answer"), (SideLine(worst.text, mark="wrong"),))]
+    sides = [doc.Side(_("claim of the answer"), (doc.SideLine(worst.text, mark="wrong"),))]
     if worst.source and worst.evidence:
         note = item.notes[int(worst.evidence["source_index"])].title
-        nearest = (SideLine(worst.source.text, note),)
-        sides.append(Side(_("nearest sentence of the notes"), nearest))
-    return Example(item.id, item.question, what, (), tuple(sides))
+        nearest = (doc.SideLine(worst.source.text, note),)
+        sides.append(doc.Side(_("nearest sentence of the notes"), nearest))
+    return doc.Example(item.id, item.question, what, (), tuple(sides))
 
 
-def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[Example]:
+def _worst_by(metric: MetricReport, items: Sequence[schema.AnswerItemReport]) -> list[doc.Example]:
     """Return the answers below the best score of a custom judge, worst first, with the judge's text."""
     low, name = metric.lower_is_better, label_text(f"answers.{metric.name}")
     scored = [
@@ -253,14 +213,14 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[E
         if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
     ]
     scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
-    examples: list[Example] = []
+    examples: list[doc.Example] = []
     for value, item in scored:
         texts = [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""]
-        examples.append(Example(item.id, item.question, joined(filter(None, texts), ": ")))
+        examples.append(doc.Example(item.id, item.question, joined(filter(None, texts), ": ")))
     return examples
 
 
-def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
+def _refusals(items: Sequence[schema.AnswerItemReport]) -> doc.Table | None:
     """Return how many questions the system answered, by whether the notes answer them; None if unlabelled."""
     labelled = any(item.unanswerable for item in items)
     counts: Counter[tuple[bool, bool]] = Counter()
@@ -283,14 +243,14 @@ def _refusals(items: Sequence[AnswerItemReport]) -> Table | None:
     }
     shown = [row for known, row in rows.items() if counts[known, True] or counts[known, False]]
     heads = ("", _("the system answered"), _("the system refused"))
-    return table(heads, shown) if shown else None
+    return doc.table(heads, shown) if shown else None
 
 
-def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
+def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
     summary, judge = record.summary, record.run.judge
     counts, told = summary.counts, bool(judge and judge.asks_a_model)
-    yield Prose(
+    yield doc.Prose(
         _(
             "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
             " around the quote agrees with the claim."
@@ -314,18 +274,20 @@ def _claims(record: AnswerRunRecord, say: Translator) -> Iterator[Block]:
     for head, numbers in tables:
         most_first = sorted(numbers.items(), key=lambda pair: -pair[1])
         if numbers:
-            yield table((head, _("count")), [(LABELS[name], Count(n)) for name, n in most_first])
-    yield from (Prose(x) for x in (rejected_support(summary), second_look(summary, say)) if x)
-    yield Facts(
+            yield doc.table(
+                (head, _("count")), [(LABELS[name], doc.Count(n)) for name, n in most_first]
+            )
+    yield from (doc.Prose(x) for x in (rejected_support(summary), second_look(summary, say)) if x)
+    yield doc.Facts(
         (
-            (_("evaluated answers"), Count(counts.answers_evaluated, counts.answers_total)),
-            (_("answers that say that the notes have no answer"), Count(counts.abstained)),
-            (_("other answers without claims"), Count(counts.without_claims)),
+            (_("evaluated answers"), doc.Count(counts.answers_evaluated, counts.answers_total)),
+            (_("answers that say that the notes have no answer"), doc.Count(counts.abstained)),
+            (_("other answers without claims"), doc.Count(counts.without_claims)),
         )
     )
 
 
-def rejected_support(summary: AnswerSummaryReport) -> Text:
+def rejected_support(summary: schema.AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
     model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
     if not summary.reported_verdicts and summary.loose:
@@ -356,7 +318,7 @@ def rejected_support(summary: AnswerSummaryReport) -> Text:
     )
 
 
-def second_look(summary: AnswerSummaryReport, say: Translator) -> Text:
+def second_look(summary: schema.AnswerSummaryReport, say: Translator) -> Text:
     """Return which models made the second check, and whether it counts; "" without a second check."""
     if not summary.second_looks:
         return ""
@@ -368,7 +330,7 @@ def second_look(summary: AnswerSummaryReport, say: Translator) -> Text:
     )
 
 
-def _checklist(quality: QualitySummaryReport, say: Translator) -> tuple[Block, ...]:
+def _checklist(quality: schema.QualitySummaryReport, say: Translator) -> tuple[doc.Block, ...]:
     """Return the share of answers that pass the checklist and meet each of its items, by language."""
     overall, parts = quality.overall, quality.by_language if len(quality.by_language) > 1 else {}
     text = _(
@@ -381,19 +343,25 @@ def _checklist(quality: QualitySummaryReport, say: Translator) -> tuple[Block, .
     )
     languages = [slice_name("language", name) for name in parts]
     heads = (_("item"), _("all answers"), _("95% CI"), *languages, _("“yes” without proof"))
-    passed = [Proportion(part.pass_rate, part.checked) for part in (overall, *parts.values())]
-    rows: list[tuple[Cell, ...]] = [
-        (_("passed"), passed[0], Interval(overall.low, overall.high), *passed[1:], Count(None))
+    passed = [doc.Proportion(part.pass_rate, part.checked) for part in (overall, *parts.values())]
+    rows: list[tuple[doc.Cell, ...]] = [
+        (
+            _("passed"),
+            passed[0],
+            doc.Interval(overall.low, overall.high),
+            *passed[1:],
+            doc.Count(None),
+        )
     ]
     for place, item in enumerate(overall.items):
         name = getattr(item, say.language, item.en)
-        rates = [Proportion(part.items[place].rate) for part in parts.values()]
-        interval = Interval(item.low, item.high)
-        rows.append((name, Proportion(item.rate), interval, *rates, Count(item.unproven)))
-    return Prose(text), table(heads, rows)
+        rates = [doc.Proportion(part.items[place].rate) for part in parts.values()]
+        interval = doc.Interval(item.low, item.high)
+        rows.append((name, doc.Proportion(item.rate), interval, *rates, doc.Count(item.unproven)))
+    return doc.Prose(text), doc.table(heads, rows)
 
 
-def _slices(summary: AnswerSummaryReport) -> list[tuple[Text, AnswerSliceReport]]:
+def _slices(summary: schema.AnswerSummaryReport) -> list[tuple[Text, schema.AnswerSliceReport]]:
     """Return all answers, each language if there are several, and the most frequent tags."""
     languages = summary.by_language.items() if len(summary.by_language) > 1 else ()
     tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
@@ -404,13 +372,13 @@ def _slices(summary: AnswerSummaryReport) -> list[tuple[Text, AnswerSliceReport]
     ]
 
 
-def _slice_table(slices: list[tuple[Text, AnswerSliceReport]]) -> Table:
+def _slice_table(slices: list[tuple[Text, schema.AnswerSliceReport]]) -> doc.Table:
     names = [figure.name for figure in main_figures(slices[0][1])]
     rows = [
-        (title, Count(part.items), *(Proportion(part.answers.get(name)) for name in names))
+        (title, doc.Count(part.items), *(doc.Proportion(part.answers.get(name)) for name in names))
         for title, part in slices
     ]
     few = any(part.items < _FEW for _name, part in slices)
     caption = _("Slices with fewer than {n} answers are unreliable.", n=_FEW) if few else ""
     heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in names))
-    return table(heads, rows, caption)
+    return doc.table(heads, rows, caption)

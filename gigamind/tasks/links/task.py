@@ -6,10 +6,9 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _
 from gigamind.records.schema import Record
-from gigamind.tasks.links.compare import LinkComparison
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+from gigamind.tasks.links.schema import LinkComparison, LinkItemReport, LinkSummaryReport
 from gigamind.tasks.links.view import LinkView
+from gigamind.tasks.options import LinkEvalOptions
 
 
 class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):

@@ -1,5 +1,6 @@
-"""The page of a link run: its result, worst notes, sections and charts."""
+"""The page of a link run: its result, worst notes, sections and charts, and the list of its notes as compact JSON."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -11,47 +12,143 @@ from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
 from gigamind.release.comparison import Comparison
-from gigamind.reports.comparison import EXAMPLES
-from gigamind.reports.document import (
-    Column,
-    Count,
-    Example,
-    Examples,
-    Group,
-    Listing,
-    Proportion,
-    Prose,
-    Section,
-    Side,
-    SideLine,
-    Step,
-    Table,
-    filled,
-    more_text,
-    table,
-)
-from gigamind.reports.figures import figure_of
+from gigamind.reports import document as doc
+from gigamind.reports.html import items_script
 from gigamind.reports.labels import CAUSES
-from gigamind.reports.views import View
-from gigamind.tasks.links.compare import LinkSnapshot
-from gigamind.tasks.links.listing import notes_json
-from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.links.schema import (
-    LinkItemReport,
-    LinkRunRecord,
-    LinkSliceReport,
-    LinkSummaryReport,
-)
+from gigamind.reports.views import View, figure_of
+from gigamind.spans import Utf16
+from gigamind.tasks.links import schema
+from gigamind.tasks.options import LinkEvalOptions
+
+_CONTEXT = 240  # code points shown before and after a link; text farther from any link is omitted
+_KINDS = ("linked", "novel", "miss", "hit")  # where links overlap, the later kind is shown
+
+Piece = tuple[str, str, str]
+"""Text, kind of link ("" for plain text) and target. Kind "gap" holds the number of omitted code points as text."""
+
+
+def notes_json(
+    record: schema.LinkRunRecord,
+    say: Translator,
+    comparison: Comparison | None = None,
+    baseline: schema.LinkSnapshot | None = None,
+) -> str:
+    """Return the notes as JSON that is safe inside a script element; templates/link_item.js has the same order."""
+    changes = {c.id: c.change for c in comparison.changes} if comparison else {}
+    before = {item.id: item for item in baseline.items} if baseline else {}
+    rows = [_item(item, changes.get(item.note, ""), before.get(item.note)) for item in record.items]
+    return items_script(say, rows, compared=comparison is not None, tags=())
+
+
+def kind_of(suggestion: schema.SuggestionReport) -> str:
+    """Classify a suggestion: expected ("hit"), new to the note ("novel") or already linked there ("linked")."""
+    return "hit" if suggestion.hit else "novel" if suggestion.novel else "linked"
+
+
+def pieces(item: schema.LinkItemReport) -> list[Piece]:
+    """Split the note's text into plain pieces and links. Apart from gaps, the pieces add up to the text."""
+    marks = [
+        (suggestion.anchor, kind_of(suggestion), suggestion.target)
+        for suggestion in item.suggestions
+        if suggestion.anchor
+    ]
+    marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
+    units = Utf16(item.text)
+    spans = [
+        (units.span_to_code_points(place.utf16_start, place.utf16_end), kind, target)
+        for place, kind, target in marks
+    ]
+    spans.sort(key=lambda mark: _KINDS.index(mark[1]))
+    edges = (edge for span, _kind, _target in spans for edge in (span.start, span.end))
+    cuts = sorted({0, len(item.text), *edges})
+    parts: list[Piece] = []
+    for start, end in itertools.pairwise(cuts):
+        own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
+        if own:
+            targets = ", ".join(dict.fromkeys(target for _span, _kind, target in own))
+            parts.append((item.text[start:end], own[-1][1], targets))
+        else:
+            parts += _plain(item.text[start:end], first=not start, last=end == len(item.text))
+    return parts
+
+
+def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
+    """Return text without links; the middle of a long text becomes a gap."""
+    head, tail = (0 if first else _CONTEXT), (0 if last else _CONTEXT)
+    if len(text) <= head + tail + _CONTEXT:
+        return [(text, "", "")]
+    cut = len(text) - tail
+    shown = [(text[:head], "", ""), (str(cut - head), "gap", ""), (text[cut:], "", "")]
+    return [piece for piece in shown if piece[0]]
+
+
+def _item(item: schema.LinkItemReport, change: str, before: schema.LinkItem | None) -> list[object]:
+    wanted = {row.targets for row in item.expected if row.wanted}
+    missed = {row.targets for row in item.missed}
+    return [
+        item.note,
+        PurePosixPath(item.note).stem,
+        item.language,
+        change,
+        pieces(item),
+        [_missed(row, miss) for row, miss in item.explained],
+        [
+            (
+                suggestion.anchor.text if suggestion.anchor else "–",
+                suggestion.target,
+                suggestion.confidence,
+                kind_of(suggestion),
+                int(suggestion.hit and suggestion.span_exact is False),
+                suggestion.reason,
+            )
+            for suggestion in item.suggestions
+        ],
+        len(wanted),
+        len(wanted - missed),
+        sum(suggestion.hit for suggestion in item.suggestions),
+        _before(before) if before else None,
+    ]
+
+
+def _missed(row: schema.ExpectedLinkReport, miss: schema.MissReport) -> tuple[object, ...]:
+    ranked = _ranked(miss.own), _ranked(miss.instead)
+    return (row.anchor, ", ".join(row.targets), miss.cause, *ranked)
+
+
+def _ranked(ranked: schema.RankedReport | None) -> tuple[object, ...] | None:
+    if ranked is None:
+        return None
+    features = (
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in ranked.features.items()
+    )
+    return (
+        ranked.place,
+        ranked.anchor,
+        ranked.target,
+        ranked.confidence,
+        ranked.reason,
+        " · ".join(features),
+    )
+
+
+def _before(item: schema.LinkItem) -> tuple[str, str]:
+    recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
+        item.expected
+    )
+    right = sum(suggestion.hit for suggestion in item.suggestions)
+    return f"{len(recalled)} / {len(item.expected)}", f"{right} / {len(item.suggestions)}"
+
 
 _FEW_NOTES = 30  # below it, a slice is unreliable
 _MISSES_SHOWN = 3  # for each cause
 _LINES = 5  # links in an example
 
 
-class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
+class LinkView(View[schema.LinkSummaryReport, schema.LinkItemReport, schema.LinkSnapshot]):
     """Describes link runs."""
 
-    def result(self, record: LinkRunRecord) -> Text:
+    def result(self, record: schema.LinkRunRecord) -> Text:
         topk = _topk(record)
         recalled, expected = _sums(record, f"recall_at_{topk}")
         right, suggested = _sums(record, f"precision_at_{topk}")
@@ -81,7 +178,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             failures.append(_("Confidence threshold: {floor:g}.", floor=floor))
         return joined(failures, " ")
 
-    def steps(self, record: LinkRunRecord, bad: str = "") -> Iterator[Step]:
+    def steps(self, record: schema.LinkRunRecord, bad: str = "") -> Iterator[doc.Step]:
         """Yield the confidence threshold that `suggest-links` uses by default, if it changes the result."""
         del bad
         points = {point.min_confidence: point for point in record.summary.sweep}
@@ -102,9 +199,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             options = given_options(
                 LinkEvalOptions, record.run.options, min_confidence=SHOWN_CONFIDENCE
             )
-            yield Step(label, eval_command("links", options))
+            yield doc.Step(label, eval_command("links", options))
 
-    def warnings(self, record: LinkRunRecord) -> Iterator[Text]:
+    def warnings(self, record: schema.LinkRunRecord) -> Iterator[Text]:
         if misfit := record.summary.counts.ranges_misfit:
             yield n_(
                 "The range of {n} dataset row does not match its note; span accuracy leaves it out. Run generate-links"
@@ -114,45 +211,37 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 n=misfit,
             )
 
-    def examples(self, record: LinkRunRecord) -> Examples:
+    def examples(self, record: schema.LinkRunRecord) -> doc.Examples:
         missing = (item for item in record.items if item.missed)
         worst = sorted(missing, key=lambda item: (-len(item.missed), len(item.expected)))
         title = _("Notes with the most missed links")
-        return Examples(title, tuple(map(_example, worst[:EXAMPLES])), len(worst))
+        return doc.Examples(title, tuple(map(_example, worst[: doc.EXAMPLES])), len(worst))
 
-    def sections(self, record: LinkRunRecord, say: Translator) -> Iterator[Section]:
+    def sections(self, record: schema.LinkRunRecord, say: Translator) -> Iterator[doc.Section]:
         del say
         yield from filter(None, (_misses(record), _thresholds(record), _languages(record)))
 
-    def listing(
-        self,
-        record: LinkRunRecord,
-        say: Translator,
-        comparison: Comparison | None,
-        baseline: LinkSnapshot | None,
-    ) -> Section | None:
-        if not record.items:
-            return None
-        data = notes_json(record.items, say, comparison, baseline)
-        no_script = _(
-            "The list of notes needs JavaScript, which is disabled. per_item.jsonl has the same data."
-        )
-        return Section("list", _("Notes"), (Listing("link_item.js", data, no_script),))
+    list_title = _("Notes")
+    list_script = "link_item.js"
+    list_unscripted = _(
+        "The list of notes needs JavaScript, which is disabled. per_item.jsonl has the same data."
+    )
+    list_data = staticmethod(notes_json)
 
-    def not_run(self, summary: LinkSummaryReport) -> int:
+    def not_run(self, summary: schema.LinkSummaryReport) -> int:
         return summary.counts.notes_not_run
 
 
-def _topk(record: LinkRunRecord) -> int:
+def _topk(record: schema.LinkRunRecord) -> int:
     return int(str(record.run.options["topk"]))
 
 
-def _min_confidence(record: LinkRunRecord) -> float:
+def _min_confidence(record: schema.LinkRunRecord) -> float:
     least = 0.0 if record.run.options.get("system") else LEAST_CONFIDENCE
     return max(float(str(record.run.options["min_confidence"])), least)
 
 
-def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
+def _sums(record: schema.LinkRunRecord, name: str) -> tuple[int, int]:
     """Return the sums of a metric's numerators and denominators over all notes."""
     terms = [item.terms.get(name, (0, 0)) for item in record.items]
     return sum(over for over, _under in terms), sum(under for _over, under in terms)
@@ -162,17 +251,17 @@ def _link(anchor: str, target: str) -> str:
     return f"“{anchor}” → {target}"
 
 
-def _example(item: LinkItemReport) -> Example:
+def _example(item: schema.LinkItemReport) -> doc.Example:
     """Return a note with its missed links beside its suggestions."""
     causes = {row.id: CAUSES[miss.cause] for row, miss in item.explained}
     missed = [
-        SideLine(_link(row.anchor, ", ".join(row.targets)), causes.get(row.id, ""))
+        doc.SideLine(_link(row.anchor, ", ".join(row.targets)), causes.get(row.id, ""))
         for row in item.missed
     ]
     suggested = [
-        SideLine(
+        doc.SideLine(
             _link(s.anchor.text if s.anchor else "–", s.target),
-            "" if s.confidence is None else Proportion(s.confidence),
+            "" if s.confidence is None else doc.Proportion(s.confidence),
             "expected" if s.hit else "",
         )
         for s in item.suggestions
@@ -182,30 +271,30 @@ def _example(item: LinkItemReport) -> Example:
         missed=len(missed),
         expected=sum(row.wanted for row in item.expected),
     )
-    return Example(
+    return doc.Example(
         item.note,
         PurePosixPath(item.note).stem,
         what,
         sides=(
-            Side(_("missed"), tuple(missed[:_LINES])),
-            Side(_("suggested"), tuple(suggested[:_LINES])),
+            doc.Side(_("missed"), tuple(missed[:_LINES])),
+            doc.Side(_("suggested"), tuple(suggested[:_LINES])),
         ),
     )
 
 
-def _misses(record: LinkRunRecord) -> Section | None:
+def _misses(record: schema.LinkRunRecord) -> doc.Section | None:
     """Return the missed links by cause, each cause with its count and its first links."""
     misses = [(item.note, row, miss) for item in record.items for row, miss in item.explained]
-    groups: list[Group] = []
+    groups: list[doc.Group] = []
     for cause, count in record.summary.overall.misses.items():
         shown = [entry for entry in misses if entry[2].cause == cause][:_MISSES_SHOWN]
-        title = _("{cause} ({count})", cause=CAUSES[cause], count=more_text(len(shown), count))
+        title = _("{cause} ({count})", cause=CAUSES[cause], count=doc.more_text(len(shown), count))
         rows = (
             (
                 note,
                 _link(row.anchor, ", ".join(row.targets)),
-                Count(miss.own.place if miss.own else None),
-                Proportion(miss.own.confidence if miss.own else None),
+                doc.Count(miss.own.place if miss.own else None),
+                doc.Proportion(miss.own.confidence if miss.own else None),
                 miss.instead
                 and _(
                     "{link} (rank {place})",
@@ -215,23 +304,23 @@ def _misses(record: LinkRunRecord) -> Section | None:
             )
             for note, row, miss in shown
         )
-        groups += [Group(tuple(rows), title)] if count else []
+        groups += [doc.Group(tuple(rows), title)] if count else []
     if not groups:
         return None
     names = _("note"), _("missed link"), _("rank"), _("confidence"), _("suggested instead")
     blocks = (
-        Prose(
+        doc.Prose(
             _(
                 "Removed links that were not suggested. The list of notes below can show all links with one cause."
             ),
             faint=True,
         ),
-        filled(Table(tuple(map(Column, names)), tuple(groups))),
+        doc.filled(doc.Table(tuple(map(doc.Column, names)), tuple(groups))),
     )
-    return Section("misses", _("Missed links by cause"), blocks, folded=True)
+    return doc.Section("misses", _("Missed links by cause"), blocks, folded=True)
 
 
-def _thresholds(record: LinkRunRecord) -> Section | None:
+def _thresholds(record: schema.LinkRunRecord) -> doc.Section | None:
     """Return precision and recall at each threshold that leaves out more suggestions than the one before."""
     own = _min_confidence(record)
     points = {p.suggested: p for p in reversed(record.summary.sweep) if p.suggested}
@@ -240,9 +329,9 @@ def _thresholds(record: LinkRunRecord) -> Section | None:
     rows = (
         (
             f"{max(own, p.min_confidence):.2f}",
-            Count(p.suggested),
-            Proportion(p.precision),
-            Proportion(p.recall),
+            doc.Count(p.suggested),
+            doc.Proportion(p.precision),
+            doc.Proportion(p.recall),
         )
         for p in reversed(points.values())
     )
@@ -252,31 +341,25 @@ def _thresholds(record: LinkRunRecord) -> Section | None:
         " check it on other links. Only links removed for the test count as right, so every other good suggestion"
         " counts as wrong."
     )
-    blocks = (table(names, rows, caption),)
-    return Section("thresholds", _("Results by threshold"), blocks, folded=True)
+    blocks = (doc.table(names, rows, caption),)
+    return doc.Section("thresholds", _("Results by threshold"), blocks, folded=True)
 
 
-def _parts(summary: LinkSummaryReport) -> dict[Text, LinkSliceReport]:
-    """Return all notes, then each language, by label."""
-    languages = {
-        _("language: {language}", language=language): part
-        for language, part in summary.by_language.items()
-    }
-    return {_("all notes"): summary.overall, **languages}
-
-
-def _languages(record: LinkRunRecord) -> Section | None:
+def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
     """Return the metrics by language; None for one language, which is all notes."""
-    parts = _parts(record.summary)
-    if len(record.summary.by_language) < 2:  # noqa: PLR2004
+    summary = record.summary
+    if len(summary.by_language) < 2:  # noqa: PLR2004
         return None
+    parts: dict[Text, schema.LinkSliceReport] = {_("all notes"): summary.overall}
+    for language, part in summary.by_language.items():
+        parts[_("language: {language}", language=language)] = part
     keys = keys_in("page", blocks_of("links"), _topk(record))
     rows = (
         (
             name,
-            Count(part.notes),
+            doc.Count(part.notes),
             *(
-                figure and Proportion(figure.value, ceiling=figure.ceiling)
+                figure and doc.Proportion(figure.value, ceiling=figure.ceiling)
                 for figure in (figure_of(part, key) for key in keys)
             ),
         )
@@ -285,5 +368,5 @@ def _languages(record: LinkRunRecord) -> Section | None:
     few = any(part.notes < _FEW_NOTES for part in parts.values())
     unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
     heads = (_("slice"), _("notes"), *map(label_text, keys))
-    blocks = (filled(table(heads, rows, unreliable if few else "")),)
-    return Section("slices", _("Results by language"), blocks, folded=True)
+    blocks = (doc.filled(doc.table(heads, rows, unreliable if few else "")),)
+    return doc.Section("slices", _("Results by language"), blocks, folded=True)

@@ -1,10 +1,20 @@
-"""Free judges (without model calls), compared on each query by their two kinds of errors."""
+"""Free judges (without model calls): errors on the queries of a run, a forecast for its vault, and advice."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import contextlib
+import hashlib
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import get_args
 
+from pydantic import TypeAdapter
+
 from gigamind.choices import FreeJudge
+from gigamind.evaluation.progress import Progress
+from gigamind.i18n import Text, _
 from gigamind.judges.spec import Chosen
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
@@ -17,10 +27,28 @@ from gigamind.judges.unanswerable import (
     judge_path,
     load_question_judge,
 )
-from gigamind.metrics.answerability import confusion
+from gigamind.metrics.answerability import Confusion, confusion
+from gigamind.records.judged import WeakJudge
+from gigamind.retrieval.cache import Cache, quiet, touch
+from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION, open_retriever
 from gigamind.retrieval.retriever import Retriever as Engine
+from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
-from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
+from gigamind.runs.folders import private_file
+from gigamind.tasks.search.prepare import Prepared
+from gigamind.tasks.search.schema import (
+    ForecastReport,
+    FreeVerdict,
+    ItemReport,
+    JudgeForecast,
+    JudgeRates,
+    RateReport,
+)
+from gigamind.text import sentences
+from gigamind.vault.identity import Identities
+from gigamind.vault.markdown import parse
+from gigamind.vault.notes import Note, Vault, content_hash
+from gigamind.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +133,231 @@ def free_rates(
             )
         )
     return tuple(rates)
+
+
+_MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is not usable
+_MOST_MISSED = 0.5  # of the unanswerable queries
+ENOUGH_LABELS = 20  # queries of a kind; with fewer, the forecast decides
+NO_FREE_JUDGE = _(
+    "On this vault no free judge can tell answerable from unanswerable questions; use --unanswerable-mode llm."
+)
+
+
+def is_usable(rates: JudgeRates | Confusion) -> bool:
+    """Return whether a judge with these verdicts refuses and misses few enough queries to be recommended."""
+    refused, missed = rates.false_refusals, rates.far
+    return (
+        refused is not None
+        and missed is not None
+        and refused <= _MOST_REFUSED
+        and missed <= _MOST_MISSED
+    )
+
+
+def weakness(rates: JudgeRates, forecast: ForecastReport | None) -> WeakJudge | None:
+    """Return the errors of a judge if one is beyond its bound; the labels of a run decide, if they are enough."""
+    own = forecast.judges if forecast else ()
+    expected = next((judge for judge in own if judge.kind == rates.kind), None)
+    accepts, refuses = rates.far, rates.false_refusals
+    if rates.unanswerable < ENOUGH_LABELS:
+        accepts = expected and expected.accepts
+    if rates.answerable < ENOUGH_LABELS:
+        known = expected and expected.refused
+        refuses = known and known.count / known.n
+    if (accepts or 0.0) <= _MOST_MISSED and (refuses or 0.0) <= _MOST_REFUSED:
+        return None
+    return WeakJudge(accepts=accepts, refuses=refuses)
+
+
+def none_tells(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> bool:
+    """Return whether every free judge of a run is known to be beyond a bound."""
+    return bool(judges) and all(weakness(rates, forecast) for rates in judges)
+
+
+def usable(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> list[JudgeRates]:
+    """Return the judges that may be recommended."""
+    return [rates for rates in judges if is_usable(rates) and not weakness(rates, forecast)]
+
+
+def advice(judges: Sequence[JudgeRates], forecast: ForecastReport | None = None) -> Text:
+    """Return what to use if no free judge fits the vault, or the run's own detects no unanswerable query; else ""."""
+    chosen = next((rates for rates in judges if rates.chosen), None)
+    if chosen is None:
+        return ""
+    if none_tells(judges, forecast):
+        return NO_FREE_JUDGE
+    if not chosen.unanswerable or chosen.missed < chosen.unanswerable:
+        return ""
+    better = usable(judges, forecast)
+    values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
+    if not better:
+        return _(
+            "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries, and no other judge without"
+            " an LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
+            **values,
+        )
+    best = min(better, key=lambda rates: rates.both_rates or 0.0)
+    return _(
+        "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries. Use"
+        " `--unanswerable-mode {best}`: on these queries, it misses {missed:,} of {unanswerable:,} and wrongly refuses"
+        " {refused:,} of {answerable:,} answerable ones.",
+        best=best.kind,
+        missed=best.missed,
+        refused=best.refused,
+        answerable=best.answerable,
+        **values,
+    )
+
+
+_FOLDS, _PROBES, _ENOUGH, _SEED = 10, 200, 40, 7
+_HEADING_WORDS, _SENTENCE_WORDS = 3, 4
+_MOST_NOTES = 200  # of a vault whose run computes a forecast without a request
+_FOLDERS = 3  # with fewer, leaving one out leaves too little of the vault
+_report: TypeAdapter[ForecastReport | None] = TypeAdapter(ForecastReport | None)
+_Probe = tuple[str, str]  # path of the note, and the question
+_Cut = tuple[int, int, str]  # where it starts and ends in the note, and the question
+
+
+def forecast(
+    vault: Vault,
+    settings: RetrievalSettings,
+    run: Chosen[UnanswerableJudge],
+    progress: Progress,
+    *,
+    only_cached: bool = False,
+) -> ForecastReport | None:
+    """Return the forecast for each free judge in this search mode, cached by vault, settings and judges.
+
+    A question is a heading of three words or more that no other note has. Each is searched in a vault without these
+    headings, where a judge should accept it, and in ten folds of the vault that lack its note (near misses) or its
+    folder (strangers), where it should refuse it. With too few headings, first sentences are asked; the rest of a note
+    says too little about these, so refusals are then unknown.
+
+    The judge of the `run` replaces the free judge of its kind. None if it is not cached and `only_cached`, if the
+    vault has too few headings and sentences, or if each embedding costs money.
+    """
+    if settings.bills:
+        return None
+    judge = run.report.fingerprint if isinstance(run.judge, RuleJudge) else ""
+    settings = replace(settings, qdrant_url=None, cold_start=False, topk=1)
+    searched = f"{__version__} {RAG_SCHEMA_VERSION} {replace(settings, cache=None)} {judge}"
+    notes = [(note.path, note.content_hash) for note in vault.notes]
+    key = hashlib.sha256(f"{searched} {notes}".encode()).hexdigest()[:24]
+    file = Cache(settings.cache).forecasts / f"{key}.json" if settings.cache else None
+    if file:
+        with contextlib.suppress(OSError, ValueError):
+            known = _report.validate_json(file.read_bytes())
+            touch(file)
+            return known
+    if only_cached:
+        return None
+    made = _computed(vault.notes, settings, run, progress)
+    if file:
+        with contextlib.suppress(OSError), private_file(file) as aside:  # costs only time
+            aside.write_bytes(_report.dump_json(made))
+    return made
+
+
+def is_wanted(prepared: Prepared) -> bool:
+    """Return whether a run computes the forecast: it was requested, or the labels of the run are too few."""
+    labelled = sum(not query.item.answerable for query in prepared.queries)
+    is_free = prepared.judge is not None and isinstance(prepared.judge.judge, RuleJudge)
+    too_few = 0 < labelled < ENOUGH_LABELS and len(prepared.vault.notes) <= _MOST_NOTES
+    return prepared.options.judge_forecast or (is_free and too_few)
+
+
+def _computed(
+    notes: Sequence[Note],
+    settings: RetrievalSettings,
+    run: Chosen[UnanswerableJudge],
+    progress: Progress,
+) -> ForecastReport | None:
+    start = time.perf_counter()
+    masked, probes = _masked(notes, _headings)
+    if not (has_headings := len(probes) >= _ENOUGH):
+        masked, probes = _masked(notes, _first_sentence)
+    if len(probes) < _ENOUGH:
+        return None
+    rand = random.Random(_SEED)  # noqa: S311  no secret
+    probes = rand.sample(probes, min(_PROBES, len(probes)))
+    folders = {note.path: note.path.rpartition("/")[0] for note in masked}
+    sizes = Counter(folders.values())
+    has_folders = len(sizes) >= _FOLDERS and max(sizes.values()) <= len(masked) / 2
+    rounds: list[tuple[int, Sequence[Note], Sequence[_Probe]]] = [(0, masked, probes)]
+    for way, group in enumerate([{path: path for path in folders}, folders][: 1 + has_folders], 1):
+        names = sorted(set(group.values()))
+        rand.shuffle(names)
+        for fold in range(_FOLDS):
+            left = set(names[fold::_FOLDS])
+            if own := [probe for probe in probes if group[probe[0]] in left]:
+                rounds.append((way, [n for n in notes if group[n.path] not in left], own))
+    accepted = [Counter[FreeJudge]() for _way in range(3)]
+    for done, (way, kept, own) in enumerate(rounds, 1):
+        accepted[way].update(_accepted(kept, settings, run, own))
+        progress.stage(_("Testing the judges on the vault"), done, len(rounds))
+    whole, near, strange = accepted
+    n = len(probes)
+    judges = tuple(
+        JudgeForecast(
+            kind=kind,
+            near_misses=RateReport.of(near[kind], n),
+            strangers=RateReport.of(strange[kind], n) if has_folders else None,
+            refused=RateReport.of(n - whole[kind], n) if has_headings else None,
+        )
+        for kind in whole
+    )
+    return ForecastReport(
+        probes="headings" if has_headings else "sentences",
+        runtime_ms=1000 * (time.perf_counter() - start),
+        judges=judges,
+    )
+
+
+def _accepted(
+    notes: Sequence[Note],
+    settings: RetrievalSettings,
+    run: Chosen[UnanswerableJudge],
+    probes: Sequence[_Probe],
+) -> dict[FreeJudge, int]:
+    """Return how many of the questions each judge accepts over these notes."""
+    vault = Vault(Path(), tuple(notes), ())
+    with open_retriever(vault, Identities(notes), settings, quiet, keeps_index=False) as engine:
+        judges = free_judges(run, engine)
+        found = [judge_freely(judges, query, engine.search(query)) for _path, query in probes]
+    return {kind: sum(not own[kind].unanswerable for own in found) for kind in judges.by_kind}
+
+
+def _masked(
+    notes: Sequence[Note], cuts: Callable[[Note], list[_Cut]]
+) -> tuple[list[Note], list[_Probe]]:
+    """Return the notes without the text of the questions, and the questions."""
+    masked, probes = list[Note](), list[_Probe]()
+    found = [cuts(note) for note in notes]
+    counts = Counter(cut[2].casefold() for own in found for cut in own)
+    for note, own in zip(notes, found, strict=True):
+        text = note.text
+        for start, end, question in reversed(own):
+            # A heading that several notes share, such as "What to do next", is answered by none alone.
+            if counts[question.casefold()] == 1:
+                text = text[:start] + text[end:]
+                probes.append((note.path, question))
+        key = content_hash(text.encode("utf-8", "surrogatepass"))
+        masked.append(replace(note, text=text, document=parse(text), content_hash=key))
+    return masked, probes
+
+
+def _headings(note: Note) -> list[_Cut]:
+    return [
+        (heading.span.start, heading.span.end, heading.text)
+        for heading in note.document.headings
+        if heading.level > 1 and len(heading.text.split()) >= _HEADING_WORDS
+    ]
+
+
+def _first_sentence(note: Note) -> list[_Cut]:
+    for block in (block for block in note.document.blocks if block.kind == "paragraph"):
+        own, start = block.span.slice(note.text), block.span.start
+        for sentence in sentences(own):
+            if len(sentence.slice(own).split()) >= _SENTENCE_WORDS:
+                return [(start + sentence.start, start + sentence.end, sentence.slice(own))]
+    return []

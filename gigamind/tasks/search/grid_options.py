@@ -66,10 +66,8 @@ class GridOptions(BaseModel):
     )
     chunk_sizes: Several[_Chars] = Field(
         (),
-        description=(
-            "chunk lengths in characters to compare; each needs its own index (default: the value of"
-            " --chunk-chars)"
-        ),
+        description="chunk lengths in characters to compare; each needs its own index (default: the value of"
+        " --chunk-chars)",
     )
     embedders: Several[str] = Field(
         (),

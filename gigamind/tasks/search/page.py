@@ -14,8 +14,13 @@ from gigamind.release.comparison import Comparison
 from gigamind.reports.html import items_script
 from gigamind.reports.model import member_names, member_of
 from gigamind.spans import Passage, Span
-from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
-from gigamind.tasks.search.schema import HitReport, ItemReport
+from gigamind.tasks.search.schema import (
+    HitReport,
+    ItemReport,
+    RunRecord,
+    SearchItem,
+    SearchSnapshot,
+)
 
 # Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -25,13 +30,13 @@ _CHANGED = _WORSE | _BETTER  # only these also show the baseline's ranking
 
 
 def items_json(
-    items: Sequence[ItemReport],
+    record: RunRecord,
     say: Translator,
     comparison: Comparison | None = None,
     baseline: SearchSnapshot | None = None,
 ) -> str:
     """Return the queries as JSON that is safe inside a script element."""
-    tables = _Tables()
+    tables, items = _Tables(), record.items
     flags = _flags(items, comparison)
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, flags[item.id], before.get(item.id), tables) for item in items]

@@ -28,7 +28,7 @@ from gigamind.spans import Utf16
 from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import shown_system
-from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
+from gigamind.tasks.options import OF_ENGINE, SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 

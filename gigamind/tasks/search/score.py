@@ -1,7 +1,9 @@
 """Searches and scores the queries of a run, a line of per_item.jsonl each; `judging` calls models afterwards."""
 
+import contextlib
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,34 +17,170 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import ModelRun, Shard
-from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
+from gigamind.evaluation.workers import Effort, ItemOutcome, Stopped, measure_speed, run_workers
+from gigamind.evidence.again import find_again
 from gigamind.i18n import _, n_
-from gigamind.interop.ranking import RankedNote, Ranking
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
-from gigamind.metrics.ranking import measure_rankings
-from gigamind.metrics.ranking_table import RankedQuery
-from gigamind.metrics.spans import measure_spans, out_of_reach
+from gigamind.metrics.ranking import RankedQuery, measure_rankings
+from gigamind.metrics.spans import Evidence, Unplaced, measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
-from gigamind.records.schema import ErrorReport, Record, SpeedReport
+from gigamind.records.schema import ErrorReport, PassageReport, Record, SpeedReport
+from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.spans import Span
+from gigamind.spans import Passage, Span
 from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import rankings
 from gigamind.systems.open import open_system
-from gigamind.systems.protocol import Query, Retriever
-from gigamind.tasks.search import hits
-from gigamind.tasks.search.forecast import forecast, is_wanted
-from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.systems.protocol import Query, Retriever, settle
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search.free_judges import (
+    FreeJudges,
+    forecast,
+    free_judges,
+    is_wanted,
+    judge_freely,
+)
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
-from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
-from gigamind.vault.identity import Names
+from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
+from gigamind.text import tokens
+from gigamind.vault.identity import Found, Names
 from gigamind.vault.language import note_language, question_language
+from gigamind.vault.notes import Note
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRanking:
+    """A ranking, ready to be judged and measured."""
+
+    # The engine's `Hit`s, or the normalised `RankedNote`s of another system.
+    hits: Sequence[Hit] | Sequence[RankedNote]
+    reports: tuple[HitReport, ...]
+    # Evidence of each hit; None if the text of its note is unknown.
+    evidence: tuple[Evidence | None, ...]
+    oddities: dict[Oddity, int]
+
+
+def read_engine(
+    prepared: Prepared, engine: Engine, query: str, ranking: Ranking[Hit]
+) -> ShownRanking:
+    """Return a ranking of gigamind's own engine with its passages."""
+    evidence = engine.evidence(query, ranking.hits)
+    reports = (
+        HitReport.like(hit, **_passages(prepared, hit.passage, shown, hit.words))
+        for hit, shown in zip(ranking.hits, evidence, strict=True)
+    )
+    return ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignHits:
+    """Reads rankings of any other system.
+
+    A hit gets the passage that the system returned, if the note contains it; else the chunk of the note with the most
+    query words; without a vault, none. A returned text that is not in the note is compared as evidence by its words.
+    """
+
+    prepared: Prepared
+    engine: Engine | None  # keyword index of the vault; None without a vault
+    labelled: Names  # the notes that labels name
+
+    def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
+        """Return a ranking with its passages."""
+        settled = settle(ranking, self.prepared.options.topk, self._identify)
+        oddities: Counter[Oddity] = Counter(settled.oddities)
+        chunks, unplaced = self._chunks(query, settled.hits, oddities)
+        passages = self.engine.evidence_in(query, chunks.values()) if self.engine else []
+        evidence: dict[str, Evidence] = {**dict(zip(chunks, passages, strict=True)), **unplaced}
+        words = frozenset(tokens(query))
+        reports = (
+            self._report(hit, chunks.get(hit.note), evidence.get(hit.note), words)
+            for hit in settled.hits
+        )
+        return ShownRanking(
+            settled.hits,
+            tuple(reports),
+            tuple(evidence.get(hit.note) for hit in settled.hits),
+            {name: count for name, count in oddities.items() if count},
+        )
+
+    def _identify(self, name: str) -> Found | None:
+        if self.engine is None:
+            return self.labelled.find(name) or Found(name)
+        return self.prepared.identities.find(name)
+
+    def _chunks(
+        self, query: str, hits: Sequence[RankedNote], oddities: Counter[Oddity]
+    ) -> tuple[dict[str, Chunk], dict[str, Unplaced]]:
+        """Return a chunk, or a text that is not in the note, by note; neither for notes outside the vault."""
+        if self.engine is None:
+            return {}, {}
+        chunks = self.engine.chunks_of(query, [hit.note for hit in hits])
+        unplaced: dict[str, Unplaced] = {}
+        for hit in hits:
+            note = self.prepared.vault.note(hit.note)
+            text = hit.text.strip()
+            if note is None or not (hit.place or text):
+                continue
+            place = self._place(hit, note)
+            oddities["unplaced_texts"] += place is None
+            if place is not None:
+                passage = Passage(note.path, place.slice(note.text), place)
+                chunks[note.path] = Chunk(passage, note.title)
+            elif text:
+                unplaced[note.path] = Unplaced(note.path, text)
+                del chunks[note.path]
+        return chunks, unplaced
+
+    def _place(self, hit: RankedNote, note: Note) -> Span | None:
+        if hit.place:
+            with contextlib.suppress(ValueError):  # beyond the file, or within a surrogate pair
+                return self.prepared.units(note.path).span_to_code_points(*hit.place) or None
+        text = hit.text.strip()
+        return find_again(text, note.text) if text else None
+
+    def _report(
+        self, hit: RankedNote, chunk: Chunk | None, shown: Evidence | None, words: frozenset[str]
+    ) -> HitReport:
+        note = self.prepared.vault.note(hit.note)
+        passages = (
+            _passages(self.prepared, chunk.passage, shown, words)
+            if chunk and isinstance(shown, Passage)
+            else {"chunk": None, "evidence": None}
+        )
+        return HitReport.like(
+            hit,
+            text=shown.text if isinstance(shown, Unplaced) else "" if note else hit.text,
+            final_score=hit.base_score,
+            semantic_score=None,
+            keyword_score=None,
+            title=note.title if note else "",
+            **passages,
+        )
+
+
+def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
+    """Return a passage with offsets in UTF-16 code units of its file."""
+    start, end = prepared.units(passage.note).span_from_code_points(passage.span)
+    return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
+
+
+def _passages(
+    prepared: Prepared, chunk: Passage, shown: Passage, words: frozenset[str]
+) -> dict[str, Any]:
+    units = prepared.units(shown.note)
+    return {
+        "chunk": passage_report(prepared, chunk),
+        "evidence": passage_report(prepared, shown),
+        "highlights": tuple(units.span_from_code_points(span) for span in highlights(shown, words)),
+    }
+
 
 CROSS_LINGUAL_TAG = "cross-lingual"
 
@@ -51,7 +189,7 @@ def item_report(
     prepared: Prepared,
     judges: FreeJudges,
     query: CheckedQuery,
-    ranking: hits.ShownRanking,
+    ranking: ShownRanking,
     latency_ms: float,
 ) -> ItemReport:
     """Apply the free judges to the ranking of one query, and measure its evidence; see `with_ranking_metrics`."""
@@ -65,7 +203,7 @@ def item_report(
         cross_lingual=_is_cross_lingual(prepared, query),
         expected_notes=query.relevant,
         gains=query.qrels if query.is_judged else {},
-        expected_spans=tuple(hits.passage_report(prepared, span) for span in query.spans),
+        expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
         gone_spans=query.gone,
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
@@ -107,9 +245,6 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
     return bool(notes) and is_korean not in {note_language(note) == "ko" for note in notes}
 
 
-_results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
-
-
 @dataclass(frozen=True)
 class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     """Checked input and a search that is ready."""
@@ -117,11 +252,11 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     prepared: Prepared
     retriever: Retriever[Any]
     recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
-    read: Callable[[str, Ranking[Any]], hits.ShownRanking]  # adds passages to a ranking
+    read: Callable[[str, Ranking[Any]], ShownRanking]  # adds passages to a ranking
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     progress: Progress = field(default_factory=Quiet)
-    results = _results
+    results = TypeAdapter(list[ItemResult])
 
     @property
     def count(self) -> int:
@@ -256,10 +391,7 @@ def open_search(
 
     def index(settings: RetrievalSettings) -> Engine:
         return open_retriever(
-            prepared.vault,
-            prepared.identities,
-            settings,
-            lambda done, total: progress.stage("Indexing", done, total),
+            prepared.vault, prepared.identities, settings, partial(progress.stage, "Indexing")
         )
 
     if not options.is_builtin:
@@ -274,7 +406,7 @@ def open_search(
         prepared,
         Builtin(engine),
         Builtin(recalled),
-        partial(hits.read_engine, prepared, recalled),
+        partial(read_engine, prepared, recalled),
         free_judges(prepared.judge, recalled),
         engine,
         progress,
@@ -301,7 +433,7 @@ def _open_system(
         prepared,
         retriever,
         retriever,
-        hits.ForeignHits(prepared, keywords, Names(labelled)).read,
+        ForeignHits(prepared, keywords, Names(labelled)).read,
         free_judges(prepared.judge, None),
         None,
     )

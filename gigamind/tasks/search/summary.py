@@ -1,45 +1,40 @@
 """Summarises the results of a run, with the figures and costs of model verdicts (`llm`), for its out folder."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.workers import latency
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
-from gigamind.metrics.aggregate import Measured, SliceSummary
-from gigamind.metrics.aggregate import summarise as aggregate
-from gigamind.metrics.answerability import confusion, near_misses
-from gigamind.records.environment import describe_environment
+from gigamind.metrics.answerability import confusion, measure_verdicts, near_misses, verdict_terms
+from gigamind.metrics.ranking import RankedQuery, ndcg_changes
+from gigamind.records.folder import as_json
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
-from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemReport, intervals
+from gigamind.records.schema import (
+    ErrorReport,
+    Record,
+    SpeedReport,
+    SystemReport,
+    describe_environment,
+    intervals,
+)
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
+from gigamind.stats.intervals import means, ratios, sliced
 from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
-from gigamind.tasks.search.free_judges import FreeJudges, free_rates
-from gigamind.tasks.search.judge_advice import advice, weakness
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search import schema
+from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates, weakness
 from gigamind.tasks.search.prepare import Prepared
-from gigamind.tasks.search.schema import (
-    ForecastReport,
-    ItemReport,
-    ItemResult,
-    OutOfReachReport,
-    Performance,
-    RunCounts,
-    SliceCounts,
-    SliceReport,
-    SummaryReport,
-    WeakVerdicts,
-)
-from gigamind.tasks.search.unjudged import measure_unjudged
 
 MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
@@ -52,7 +47,7 @@ class NameMismatch(NamedTuple):
     labelled: str  # a name in the labels, with the same file stem if possible
 
 
-def name_mismatch(items: Sequence[ItemReport], *, has_vault: bool) -> NameMismatch | None:
+def name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> NameMismatch | None:
     """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
@@ -74,12 +69,12 @@ def _stem(name: str) -> str:
     return PurePosixPath(name).stem.casefold()
 
 
-def without_score(items: Sequence[ItemReport]) -> list[ItemReport]:
+def without_score(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
     """Return the queries whose first hit has no score, so that a threshold cannot judge them."""
     return [item for item in items if item.ranking and item.ranking[0].base_score is None]
 
 
-def too_few_scores(items: Sequence[ItemReport]) -> bool:
+def too_few_scores(items: Sequence[schema.ItemReport]) -> bool:
     """Return whether too many queries lack a score; the remaining verdicts could all be of empty rankings."""
     return len(without_score(items)) > MOST_FAILED * len(items)
 
@@ -87,24 +82,24 @@ def too_few_scores(items: Sequence[ItemReport]) -> bool:
 def summarise(
     prepared: Prepared,
     judges: FreeJudges,
-    run: Run[ItemResult],
-    results: Sequence[ItemResult],
+    run: Run[schema.ItemResult],
+    results: Sequence[schema.ItemResult],
     passes: SpeedReport | None = None,
     *,
-    forecast: ForecastReport | None = None,
-) -> SummaryReport:
+    forecast: schema.ForecastReport | None = None,
+) -> schema.SummaryReport:
     """Return the figures of a run, from results with verdicts. Except for times, equal runs give equal summaries."""
-    items = [result for result in results if isinstance(result, ItemReport)]
+    items = [result for result in results if isinstance(result, schema.ItemReport)]
     judge = prepared.judge.judge if prepared.judge else None
     generated = {query.item.id for query in prepared.queries if query.item.is_generated}
-    figures = aggregate([measured(item) for item in items], prepared.options.seed)
-    overall = _slice(figures.overall)
-    return SummaryReport(
+    slices = slices_of(items, prepared.options.seed)
+    overall = slices["overall"]
+    return schema.SummaryReport(
         status="interrupted" if run.interrupted else "complete",
-        counts=RunCounts(
+        counts=schema.RunCounts(
             queries_total=len(items),
-            queries_answerable=figures.overall.n_answerable,
-            queries_unanswerable=figures.overall.n_unanswerable,
+            queries_answerable=overall.counts.answerable,
+            queries_unanswerable=overall.counts.unanswerable,
             rows_rejected=prepared.rows_rejected,
             rows_not_sampled=prepared.not_sampled,
             queries_failed=len(results) - len(items),
@@ -112,12 +107,8 @@ def summarise(
             notes=len(prepared.vault.notes) if prepared.options.notes else None,
             queries_generated=len(generated & {item.id for item in items}),
         ),
-        overall=overall,
-        by_language=_slices(figures.by_language),
-        cross_lingual=_slice(figures.cross_lingual) if figures.cross_lingual else None,
-        by_tag=_slices(figures.by_tag),
-        by_difficulty=_slices(figures.by_difficulty),
-        performance=Performance(
+        **slices,
+        performance=schema.Performance(
             cold_start_ms=run.opening_ms if prepared.options.cold_start else None,
             indexing_ms=run.opening_ms,
             eval_runtime_ms=run.scoring_ms,
@@ -127,7 +118,9 @@ def summarise(
         judges=free_rates(judges, judge.kind, items) if judge else (),
         forecast=forecast,
         weak_verdicts=weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
-        out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
+        out_of_reach=schema.OutOfReachReport.model_validate(
+            prepared.out_of_reach, from_attributes=True
+        )
         if prepared.out_of_reach
         else None,
         llm=_llm(items, run.model_run, prepared.options.seed) if run.model_run else None,
@@ -136,18 +129,18 @@ def summarise(
     )
 
 
-def health(items: Sequence[ItemReport], queries: int) -> SystemHealth:
+def health(items: Sequence[schema.ItemReport], queries: int) -> SystemHealth:
     """Return how another system fared over a number of queries."""
     missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
     failed = queries - len(items) + missing
     return SystemHealth.of(failed, queries, (item.oddities for item in items))
 
 
-def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
+def weak_verdicts(items: Sequence[schema.ItemReport]) -> schema.WeakVerdicts:
     """Count the weak verdicts of a judge that does not read the notes."""
     unanswerable = [item.answerable_score or 0.0 for item in items if not item.answerable]
     answerable = [item.answerable_score or 0.0 for item in items if item.answerable]
-    return WeakVerdicts(
+    return schema.WeakVerdicts(
         across_languages=sum(bool(item.judged_across_languages) for item in items),
         near_misses=near_misses(unanswerable, answerable),
         unanswerable=len(unanswerable),
@@ -157,21 +150,23 @@ def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
 def record_run(
     prepared: Prepared,
     judges: FreeJudges,
-    run: Run[ItemResult],
+    run: Run[schema.ItemResult],
     started: datetime,
     passes: SpeedReport | None = None,
     *,
-    forecast: ForecastReport | None = None,
-) -> Record[SummaryReport, ItemReport]:
+    forecast: schema.ForecastReport | None = None,
+) -> Record[schema.SummaryReport, schema.ItemReport]:
     """Return the content of a run's out folder."""
     results = _with_verdicts(run.results, run.model_run) if run.model_run else run.results
     judge = prepared.judge.judge if prepared.judge else None
-    items = [result for result in results if isinstance(result, ItemReport)]
+    items = [result for result in results if isinstance(result, schema.ItemReport)]
     if prepared.system and isinstance(judge, ThresholdJudge) and too_few_scores(items):
         no_verdict: dict[str, object] = {"judged_unanswerable": None, "answerable_score": None}
         no_verdict["judges"] = {}
         results = [
-            result.model_copy(update=no_verdict) if isinstance(result, ItemReport) else result
+            result.model_copy(update=no_verdict)
+            if isinstance(result, schema.ItemReport)
+            else result
             for result in results
         ]
     summary = summarise(prepared, judges, run, results, passes, forecast=forecast)
@@ -194,7 +189,7 @@ def record_run(
             report and report.model_copy(update={"weak": own and weakness(own, forecast)}),
         ),
         summary,
-        [result for result in results if isinstance(result, ItemReport)],
+        [result for result in results if isinstance(result, schema.ItemReport)],
         [
             *prepared.errors,
             *failures,
@@ -205,20 +200,44 @@ def record_run(
     )
 
 
-def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:
-    return {key: _slice(part) for key, part in parts.items()}
+def slices_of(items: Sequence[schema.ItemReport], seed: int) -> dict[str, Any]:
+    """Return the slices of a summary, by field; equal sets of items get equal intervals."""
+    ordered = sorted(items, key=lambda item: item.id)
+    names = sorted({name for item in ordered for name in item.metrics})
+
+    def by(
+        keys: Callable[[schema.ItemReport], Iterable[str | None]],
+    ) -> dict[str, schema.SliceReport]:
+        return {key: _slice(own, names, seed) for key, own in sliced(ordered, keys).items()}
+
+    across = [item for item in ordered if item.cross_lingual]
+    return {
+        "overall": _slice(ordered, names, seed),
+        "by_language": by(lambda item: [item.language]),
+        "cross_lingual": _slice(across, names, seed) if across else None,
+        "by_tag": by(lambda item: item.tags),
+        "by_difficulty": by(lambda item: [item.difficulty]),
+    }
 
 
-def _slice(part: SliceSummary) -> SliceReport:
-    times = asdict(part.latency) if part.latency else {}
-    percentiles = {f"latency_{name}": times.get(name) for name in ("p50_ms", "p95_ms", "p99_ms")}
-    return SliceReport(
-        counts=SliceCounts(
-            queries=part.n, answerable=part.n_answerable, unanswerable=part.n_unanswerable
+def _slice(
+    items: Sequence[schema.ItemReport], names: Sequence[str], seed: int
+) -> schema.SliceReport:
+    verdicts = ((not item.answerable, item.judged_unanswerable) for item in items)
+    judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
+    search = means([item.metrics for item in items], names, seed=seed, label="search")
+    rates_of = list(measure_verdicts(confusion([])))
+    unanswerable = ratios(verdict_terms(judged), rates_of, seed=seed, label="unanswerable")
+    times = latency([item.latency_ms for item in items if item.latency_ms is not None])
+    answerable = sum(item.answerable for item in items)
+    return schema.SliceReport(
+        counts=schema.SliceCounts(
+            queries=len(items), answerable=answerable, unanswerable=len(items) - answerable
         ),
-        search={name: estimate.value for name, estimate in part.search.items()} | percentiles,
-        unanswerable={name: estimate.value for name, estimate in part.unanswerable.items()},
-        intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
+        search={name: estimate.value for name, estimate in search.items()}
+        | {f"latency_{name}": times.get(name) for name in ("p50_ms", "p95_ms", "p99_ms")},
+        unanswerable={name: estimate.value for name, estimate in unanswerable.items()},
+        intervals=intervals("search", search) | intervals("unanswerable", unanswerable),
     )
 
 
@@ -227,13 +246,13 @@ _OPTIONAL = {"no_scores", "no_texts"}  # a system with the preset `plain` may om
 
 
 def _quality_warnings(
-    prepared: Prepared, summary: SummaryReport, results: Sequence[ItemResult]
+    prepared: Prepared, summary: schema.SummaryReport, results: Sequence[schema.ItemResult]
 ) -> Iterator[Text]:
     """Yield one data-quality warning for each kind of problem in another system's rankings."""
     total = len(results)
     oddities = summary.system.oddities if summary.system else {}
     may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
-    items = [item for item in results if isinstance(item, ItemReport)]
+    items = [item for item in results if isinstance(item, schema.ItemReport)]
     hits = (hit for item in items for hit in item.ranking)
     folded = next(((hit.written, hit.note) for hit in hits if hit.written), ("", ""))
     for name, count in oddities.items():
@@ -354,35 +373,20 @@ def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> 
     )
 
 
-def measured(report: ItemReport) -> Measured:
-    """Return the part of a line that aggregation uses."""
-    return Measured(
-        item_id=report.id,
-        language=report.language,
-        cross_lingual=report.cross_lingual,
-        tags=report.tags,
-        difficulty=report.difficulty,
-        is_unanswerable=not report.answerable,
-        judged_unanswerable=report.judged_unanswerable,
-        values=report.metrics,
-        latency_ms=report.latency_ms,
-    )
-
-
 _RULES = ("as_told", "only_with_quotes")
 
 
-def _with_verdicts(results: Sequence[ItemResult], run: ModelRun) -> list[ItemResult]:
+def _with_verdicts(results: Sequence[schema.ItemResult], run: ModelRun) -> list[schema.ItemResult]:
     """Return the results with the verdicts of a model, or of a panel, added to their queries."""
     return [
         _with_verdict(result, run.results[key])
-        if isinstance(result, ItemReport) and (key := ItemKey(result.id)) in run.results
+        if isinstance(result, schema.ItemReport) and (key := ItemKey(result.id)) in run.results
         else result
         for result in results
     ]
 
 
-def _llm(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmReport:
+def _llm(items: Sequence[schema.ItemReport], run: ModelRun, seed: int) -> LlmReport:
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
     from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 
@@ -406,7 +410,7 @@ def _llm(items: Sequence[ItemReport], run: ModelRun, seed: int) -> LlmReport:
     return llm.model_copy(update=counts)
 
 
-def _with_verdict(item: ItemReport, result: StoredResult) -> ItemReport:
+def _with_verdict(item: schema.ItemReport, result: StoredResult) -> schema.ItemReport:
     if result.value is None:
         judged = JudgementReport(outcome=result.outcome, code=result.code)
     else:
@@ -414,7 +418,7 @@ def _with_verdict(item: ItemReport, result: StoredResult) -> ItemReport:
     return item.model_copy(update={"judgement": judged, "judged_unanswerable": judged.unanswerable})
 
 
-def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
+def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
     """Return precision, recall, F1 and FAR by the model's own verdicts, and with only proven answers accepted."""
     judged = [
         (not item.answerable, judgement)
@@ -432,3 +436,57 @@ def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None
         rule: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "far": c.far}
         for rule, c in zip(_RULES, counts, strict=True)
     }
+
+
+UNJUDGED_FILE = "unjudged.jsonl"
+_SHOWN = 10
+_LISTED = 1000  # more than anyone labels at a time
+
+
+def measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.UnjudgedReport | None:
+    """Return the block of summary.json; None if no answerable item has judgements."""
+    judged = _judged(items)
+    if not judged:
+        return None
+    unjudged = _unjudged_hits(judged, k)
+    hits = sum(len(item.ranking[:k]) for item in judged)
+    return schema.UnjudgedReport(
+        k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN])
+    )
+
+
+def unjudged_files(
+    summary: schema.SummaryReport, items: Sequence[schema.ItemReport]
+) -> dict[str, str]:
+    """Return unjudged.jsonl, if there is something to label."""
+    report = summary.holes
+    if report is None or not report.unjudged:
+        return {}
+    rows = _unjudged_hits(_judged(items), report.k)[:_LISTED]
+    return {UNJUDGED_FILE: "".join(as_json(row) + "\n" for row in rows)}
+
+
+def _unjudged_hits(judged: Sequence[schema.ItemReport], k: int) -> list[schema.UnjudgedHit]:
+    """Return all unjudged hits by their possible change of nDCG@k, largest first; ties in dataset order."""
+    queries = [
+        RankedQuery([hit.note for hit in item.ranking], item.gains, is_judged=True)
+        for item in judged
+    ]
+    rows = [
+        schema.UnjudgedHit(
+            id=item.id,
+            query=item.query,
+            note=hit.note,
+            rank=rank,
+            ndcg_change=changes[hit.note],
+            text=hit.evidence.text if hit.evidence else hit.text,
+        )
+        for item, changes in zip(judged, ndcg_changes(queries, k), strict=True)
+        for rank, hit in enumerate(item.ranking[:k], start=1)
+        if hit.note in changes
+    ]
+    return sorted(rows, key=lambda row: -abs(row.ndcg_change))
+
+
+def _judged(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
+    return [item for item in items if item.answerable and item.gains]

@@ -6,9 +6,8 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.records.schema import Record
-from gigamind.tasks.search.compare import SearchComparison
-from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search.schema import ItemReport, SearchComparison, SummaryReport
 from gigamind.tasks.search.summary import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.view import SearchView
 
@@ -65,7 +64,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         )
 
     def check(self, options: SearchEvalOptions) -> Checked:
-        from gigamind.tasks.search.estimate import estimate, least_calls
+        from gigamind.tasks.search.judging import estimate, least_calls
         from gigamind.tasks.search.prepare import blunt_threshold, prepare
 
         prepared = prepare(options)

@@ -10,42 +10,16 @@ from gigamind.metrics import answerability
 from gigamind.metrics.answerability import Confusion, SweepPoint
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
-from gigamind.records.judged import LlmReport
-from gigamind.release.comparison import Comparison
-from gigamind.reports.comparison import DETECT, EXAMPLES, ranking_lines
-from gigamind.reports.document import (
-    Block,
-    Cell,
-    Code,
-    Count,
-    Example,
-    Examples,
-    Listing,
-    Proportion,
-    Prose,
-    Section,
-    Side,
-    Step,
-    Time,
-    more_text,
-    table,
-)
-from gigamind.reports.figures import distinct, figure_of, measured
+from gigamind.reports import document as doc
+from gigamind.reports.comparison import DETECT, ranking_lines
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import View
+from gigamind.reports.views import View, distinct, figure_of, measured
 from gigamind.stats.selection import MIN_ITEMS
-from gigamind.tasks.search.compare import SearchSnapshot
-from gigamind.tasks.search.judge_advice import advice, is_usable, none_tells, usable
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search import schema
+from gigamind.tasks.search.free_judges import advice, is_usable, none_tells, usable
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
-from gigamind.tasks.search.schema import (
-    ForecastReport,
-    ItemReport,
-    RunRecord,
-    SliceReport,
-    SummaryReport,
-)
-from gigamind.tasks.search.unjudged import unjudged_files
+from gigamind.tasks.search.summary import unjudged_files
 
 _TAGS = 15
 _FAILURES = 10  # of seed 6: summary.md lists the ten worst
@@ -72,13 +46,13 @@ class Judging:
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
 
-class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
+class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnapshot]):
     """Describes search runs."""
 
-    def files(self, record: RunRecord) -> dict[str, str]:
+    def files(self, record: schema.RunRecord) -> dict[str, str]:
         return unjudged_files(record.summary, record.items)
 
-    def result(self, record: RunRecord) -> Text:
+    def result(self, record: schema.RunRecord) -> Text:
         part = record.summary.overall
         counts, texts = part.counts, list[Text]()
         first = part.search.get("hit_at_1")
@@ -113,7 +87,7 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
             texts = [never, *texts] if missed == unanswerable else [*texts, wrong]
         return joined(texts, " ") if texts else _("No queries were evaluated.")
 
-    def steps(self, record: RunRecord, bad: str = "") -> Iterator[Step]:
+    def steps(self, record: schema.RunRecord, bad: str = "") -> Iterator[doc.Step]:
         judged = judging(record)
         options = given_options(
             SearchEvalOptions,
@@ -126,11 +100,11 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         if not bad:
             judges, forecast = record.summary.judges, record.summary.forecast
             if advice(judges, forecast) and not usable(judges, forecast):
-                yield Step(DETECT.label, by_model)
+                yield doc.Step(DETECT.label, by_model)
             if _may_tune(record):
                 options = given_options(SearchEvalOptions, record.run.options)
                 label = _("See whether balanced fusion finds more on these queries")
-                yield Step(label, eval_command("search", options, "tune"))
+                yield doc.Step(label, eval_command("search", options, "tune"))
         elif point := _usable_point(judged):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
@@ -144,15 +118,15 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 unanswerable=counts.tp + counts.fn,
             )
             options = given_options(SearchEvalOptions, record.run.options, min_score=threshold)
-            yield Step(label, eval_command("search", options))
+            yield doc.Step(label, eval_command("search", options))
         else:
             text = _(
                 "Judge with an LLM: no threshold separates these queries (this run: {now})",
                 now=share(judged.setting),
             )
-            yield Step(text, by_model)
+            yield doc.Step(text, by_model)
 
-    def warnings(self, record: RunRecord) -> Iterator[Text]:
+    def warnings(self, record: schema.RunRecord) -> Iterator[Text]:
         counts = record.summary.counts
         if counts.queries_generated:
             yield _(
@@ -179,21 +153,23 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
                 unanswerable=weak.unanswerable,
             )
 
-    def examples(self, record: RunRecord) -> Examples | None:
+    def examples(self, record: schema.RunRecord) -> doc.Examples | None:
         failed = failed_items(record.items)
-        return Examples(_("Worst failures"), tuple(map(_example, failed[:EXAMPLES])), len(failed))
+        return doc.Examples(
+            _("Worst failures"), tuple(map(_example, failed[: doc.EXAMPLES])), len(failed)
+        )
 
-    def sections(self, record: RunRecord, say: Translator) -> Iterator[Section]:
+    def sections(self, record: schema.RunRecord, say: Translator) -> Iterator[doc.Section]:
         del say
         failed = failed_items(record.items)
         rows = [
-            (item.query, Code(item.id), failure_text(item), ", ".join(item.expected_notes))
+            (item.query, doc.Code(item.id), failure_text(item), ", ".join(item.expected_notes))
             for item in failed[:_FAILURES]
         ]
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
-        listed = table(heads, rows, more_text(len(rows), len(failed)))
+        listed = doc.table(heads, rows, doc.more_text(len(rows), len(failed)))
         unlabelled = _("Search results without a relevance label")
-        parts: tuple[tuple[str, Text, Iterable[Block]], ...] = (
+        parts: tuple[tuple[str, Text, Iterable[doc.Block]], ...] = (
             ("failures", _("Worst failures"), (listed,) if rows else ()),
             ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
             ("unjudged", unlabelled, _unjudged(record.summary)),
@@ -201,29 +177,20 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
             ("latency", _("Latency"), _latency(record)),
         )
         for name, title, blocks in parts:
-            yield Section(name, title, tuple(blocks), folded=True)
+            yield doc.Section(name, title, tuple(blocks), folded=True)
 
-    def listing(
-        self,
-        record: RunRecord,
-        say: Translator,
-        comparison: Comparison | None,
-        baseline: SearchSnapshot | None,
-    ) -> Section:
-        missing = _(
-            "The table of queries needs JavaScript, which is disabled. per_item.jsonl has the same data."
-        )
-        data = items_json(record.items, say, comparison, baseline)
-        return Section("list", _("Queries"), (Listing("report_item.js", data, missing),))
+    list_title = _("Queries")
+    list_script = "report_item.js"
+    list_unscripted = _(
+        "The table of queries needs JavaScript, which is disabled. per_item.jsonl has the same data."
+    )
+    list_data = staticmethod(items_json)
 
-    def not_run(self, summary: SummaryReport) -> int:
+    def not_run(self, summary: schema.SummaryReport) -> int:
         return summary.counts.queries_not_run
 
-    def llm(self, summary: SummaryReport) -> LlmReport | None:
-        return summary.llm
 
-
-def _may_tune(record: RunRecord) -> bool:
+def _may_tune(record: schema.RunRecord) -> bool:
     """Return whether this is a first report whose setting `tune search` could compare with balanced fusion."""
     options, counts = record.run.options, record.summary.counts
     is_default = (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
@@ -241,23 +208,23 @@ def _usable_point(judged: Judging) -> SweepPoint | None:
     )
 
 
-def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
+def _errors(part: schema.SliceReport, name: str, count: int) -> tuple[int, int, str]:
     """Return the wrong verdicts of a kind, the queries with a verdict, and their ratio."""
     rate, interval = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
     judged = interval.n if interval else count
     return round((rate or 0.0) * judged), judged, percent(rate)
 
 
-def _example(item: ItemReport) -> Example:
-    first = Side(_("first results"), ranking_lines(item.ranking, set(item.expected_notes)))
-    return Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
+def _example(item: schema.ItemReport) -> doc.Example:
+    first = doc.Side(_("first results"), ranking_lines(item.ranking, set(item.expected_notes)))
+    return doc.Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
 
 
-def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
+def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
     """Yield the errors of the judge, and of other judges and thresholds on the same queries."""
     judge, counts = record.run.judge, judged.counts
     if judge is None or judge.kind == "none":
-        yield Prose(
+        yield doc.Prose(
             _(
                 "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
                 " --min-score was set for that scale."
@@ -273,11 +240,11 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
     rows += [
         (
             rates.kind,
-            Proportion(rates.setting),
-            Count(rates.refused, rates.answerable),
-            Count(rates.missed, rates.unanswerable),
-            Proportion(rates.precision),
-            Proportion(rates.f1),
+            doc.Proportion(rates.setting),
+            doc.Count(rates.refused, rates.answerable),
+            doc.Count(rates.missed, rates.unanswerable),
+            doc.Proportion(rates.precision),
+            doc.Proportion(rates.f1),
         )
         for rates in record.summary.judges
         if not rates.chosen
@@ -285,7 +252,7 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
     if judged.both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
-    yield table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    yield doc.table(heads, rows, _("Results of other judges and thresholds on the same queries"))
     if record.summary.forecast:
         yield _expected(record.summary.forecast)
     if judged.both_kinds and judged.points:
@@ -297,10 +264,10 @@ def _judged(record: RunRecord, judged: Judging) -> Iterator[Block]:
         )
         calibrated = judged.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
-        yield table((name, *_ERROR_HEADS[1:]), others, caption)
+        yield doc.table((name, *_ERROR_HEADS[1:]), others, caption)
 
 
-def _expected(forecast: ForecastReport) -> Block:
+def _expected(forecast: schema.ForecastReport) -> doc.Block:
     """Return the errors that the free judges are expected to make on this vault."""
     heads = (_("accepted, note left out"), _("accepted, folder left out"), _("refused, note kept"))
     rows = [
@@ -313,7 +280,7 @@ def _expected(forecast: ForecastReport) -> Block:
         asked=_("headings") if forecast.probes == "headings" else _("first sentences"),
         seconds=forecast.runtime_ms / 1000,
     )
-    return table((_("judge"), *heads), rows, caption)
+    return doc.table((_("judge"), *heads), rows, caption)
 
 
 _ERROR_HEADS = (
@@ -325,24 +292,24 @@ _ERROR_HEADS = (
 )
 
 
-def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[Cell, ...]:
+def _errors_row(name: Text, setting: float | None, counts: Confusion) -> tuple[doc.Cell, ...]:
     return (
         name,
-        Proportion(setting),
-        Count(counts.fp, counts.fp + counts.tn),
-        Count(counts.fn, counts.tp + counts.fn),
-        Proportion(counts.precision),
-        Proportion(counts.f1),
+        doc.Proportion(setting),
+        doc.Count(counts.fp, counts.fp + counts.tn),
+        doc.Count(counts.fn, counts.tp + counts.fn),
+        doc.Proportion(counts.precision),
+        doc.Proportion(counts.f1),
     )
 
 
-def _unjudged(summary: SummaryReport) -> Iterator[Block]:
+def _unjudged(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     """Yield the number of unlabelled results, the possible range of nDCG, and which ones to label first."""
     report = summary.holes
     if report is None:
         return
     if not report.unjudged:
-        yield Prose(
+        yield doc.Prose(
             _(
                 "All {hits:,} results in the top {k} have a relevance label.",
                 hits=report.hits,
@@ -354,7 +321,7 @@ def _unjudged(summary: SummaryReport) -> Iterator[Block]:
         share(summary.overall.search.get(f"{name}_at_{report.k}"))
         for name in ("ndcg_low", "ndcg", "ndcg_high")
     )
-    yield Prose(
+    yield doc.Prose(
         _(
             "{unjudged:,} of {hits:,} results in the top {k} have no relevance label and count as irrelevant. If some"
             " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label"
@@ -369,7 +336,7 @@ def _unjudged(summary: SummaryReport) -> Iterator[Block]:
     )
 
 
-def _by_slice(summary: SummaryReport) -> Iterator[Block]:
+def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     parts = list(slices(summary, _TAGS))
     if len(parts) == 1:
         return
@@ -380,14 +347,14 @@ def _by_slice(summary: SummaryReport) -> Iterator[Block]:
         if any(measured(filter(None, figures))):
             columns[key] = tuple(figure.value if figure else None for figure in figures)
     keys = distinct(columns)
-    yield table(
+    yield doc.table(
         (_("slice"), _("answerable"), _("unanswerable"), *map(label_text, keys)),
         [
             (
                 name,
-                Count(part.counts.answerable),
-                Count(part.counts.unanswerable),
-                *(Proportion(columns[key][place]) for key in keys),
+                doc.Count(part.counts.answerable),
+                doc.Count(part.counts.unanswerable),
+                *(doc.Proportion(columns[key][place]) for key in keys),
             )
             for place, (name, part) in enumerate(parts)
         ],
@@ -398,7 +365,7 @@ def _by_slice(summary: SummaryReport) -> Iterator[Block]:
     )
 
 
-def _latency(record: RunRecord) -> Iterator[Block]:
+def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:
     performance, search = record.summary.performance, record.summary.overall.search
     percentiles = ((f"search.latency_{p}_ms", search.get(f"latency_{p}_ms")) for p in _PERCENTILES)
     rows: list[tuple[Text, float | None, int]] = [
@@ -407,14 +374,14 @@ def _latency(record: RunRecord) -> Iterator[Block]:
         (_("indexing"), None if record.run.environment.system else performance.indexing_ms, 0),
         (_("all queries"), performance.eval_runtime_ms, 0),
     ]
-    yield table(
+    yield doc.table(
         (_("time"), _("value")),
-        [(name, Time(value, digits)) for name, value, digits in rows if value is not None],
+        [(name, doc.Time(value, digits)) for name, value, digits in rows if value is not None],
     )
-    yield Prose(performance.latency_method, faint=True)
+    yield doc.Prose(performance.latency_method, faint=True)
 
 
-def slices(summary: SummaryReport, tags: int) -> Iterator[tuple[Text, SliceReport]]:
+def slices(summary: schema.SummaryReport, tags: int) -> Iterator[tuple[Text, schema.SliceReport]]:
     """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags, with labels."""
     yield slice_name("overall", ""), summary.overall
     for key, part in summary.by_language.items():
@@ -430,19 +397,15 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[tuple[Text, SliceRepor
         yield slice_name("tag", key), part
 
 
-def judging(record: RunRecord) -> Judging:
+def judging(record: schema.RunRecord) -> Judging:
     """Count the verdicts, and sweep the threshold over the run's queries."""
+    judged = [item for item in record.items if item.judged_unanswerable is not None]
     counts = answerability.confusion(
-        (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
+        (not item.answerable, bool(item.judged_unanswerable)) for item in judged
     )
     judge = record.run.judge
     if judge is None or judge.setting is None:
         return Judging(judge.kind if judge else "none", counts, None, [], None)
-    scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
+    scored = [(not item.answerable, item.answerable_score) for item in judged]
     best = answerability.best_f1(scored, seed=record.run.seed)
     return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
-
-
-def judged_items(record: RunRecord) -> list[ItemReport]:
-    """Return the queries with a verdict."""
-    return [item for item in record.items if item.judged_unanswerable is not None]

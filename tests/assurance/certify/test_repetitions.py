@@ -10,7 +10,7 @@ from llm_reports import llm_report
 from gigamind.errors import InputError
 from gigamind.i18n import translator
 from gigamind.records.judged import PanelReport
-from gigamind.reports.cards.page import card_document
+from gigamind.reports.card import card_document
 
 ENGLISH = translator("en")
 

@@ -9,8 +9,7 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
-from gigamind.release.waiver import Release
+from gigamind.release.policy import Release, read_policy
 from gigamind.reports.html import render_html
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS

@@ -12,7 +12,7 @@ from gigamind.reports.experiment import experiment_document
 from gigamind.reports.history import history_document, read_history
 from gigamind.reports.html import render_html
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,7 @@ from selenium.webdriver.common.by import By
 
 from gigamind.assurance.certify import certify
 from gigamind.i18n import translator
-from gigamind.reports.cards.page import card_document
+from gigamind.reports.card import card_document
 from gigamind.reports.html import render_html
 from gigamind.tasks import judged_kinds
 

@@ -10,8 +10,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from gigamind.datasets.generate_links import generate_links
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import MissReport, RankedReport
+from gigamind.tasks.options import LinkEvalOptions
 
 pytestmark = pytest.mark.browser
 

@@ -40,7 +40,7 @@ from gigamind.library import evaluate_search
 from gigamind.llm.ask import connect, cut_off, own_object
 from gigamind.llm.prices import read_prices
 from gigamind.llm.settings import ModelSettings
-from gigamind.memory.schema import parse_extraction, parse_session
+from gigamind.memory.pipeline import parse_extraction, parse_session
 from gigamind.release.compare import compare
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run, read_snapshot, snapshot_text

@@ -5,7 +5,7 @@ import pytest
 
 from gigamind.records.card import check_alone
 from gigamind.records.judged import JudgeReport
-from gigamind.reports.cards.line import certified
+from gigamind.reports.card import certified
 
 CERTIFIED = {"en": "was certified on", "ko": "인증"}
 NOT_CERTIFIED = "not certified"

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from gigamind.i18n import translator
-from gigamind.reports.cards.page import card_document, deceptive_blocks
+from gigamind.reports.card import card_document, deceptive_blocks
 from gigamind.reports.document import (
     Bullets,
     Conditions,

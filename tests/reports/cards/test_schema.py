@@ -3,7 +3,7 @@ import pytest
 from gigamind.errors import InputError
 from gigamind.records.card import FILE, read_card
 from gigamind.records.folder import write_texts
-from gigamind.reports.cards.page import card_files
+from gigamind.reports.card import card_files
 
 
 def test_a_card_that_was_written_can_be_read_from_its_file_and_its_folder(card, tmp_path):

@@ -22,7 +22,6 @@ from gigamind.reports.html import render_html
 from gigamind.reports.labels import LABELS
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
-from gigamind.tasks.answers.quality import QualityItemRate, QualitySliceReport, QualitySummaryReport
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
     AnswerItemReport,
@@ -35,6 +34,9 @@ from gigamind.tasks.answers.schema import (
     LabelledFactReport,
     LabelsReport,
     NoteReport,
+    QualityItemRate,
+    QualitySliceReport,
+    QualitySummaryReport,
     SearchQAEvaluation,
     SourceSentence,
 )

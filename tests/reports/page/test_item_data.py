@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ def _passage(start, end, text, note="n.md"):
 
 
 def _data(*items):
-    return json.loads(items_json(items, EN))
+    return json.loads(items_json(SimpleNamespace(items=items), EN))
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
-from gigamind.tasks.links.listing import kind_of, notes_json, pieces
+from gigamind.tasks.links.view import kind_of, notes_json, pieces
 
 EN = translator("en")
 
@@ -127,7 +128,9 @@ def _note(text):
 
 
 def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
-    (row,) = json.loads(notes_json([make_note(note="dir/My Note.md")], EN))["items"]
+    (row,) = json.loads(notes_json(SimpleNamespace(items=[make_note(note="dir/My Note.md")]), EN))[
+        "items"
+    ]
     assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
     assert row[5] == [["Omega", "omega.md", "no_candidate", None, None]]
     assert row[6][0] == ["Beta", "beta.md", 0.9, "hit", 0, "title Beta"]
@@ -138,7 +141,7 @@ def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
     own = {"place": 7, "anchor": "omega", "target": "omega.md", "confidence": 0.25}
     own |= {"reason": "alias", "features": {"mention": 0.123456, "kind": "alias", "words": 1}}
     miss = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": None}
-    (row,) = json.loads(notes_json([make_note(misses=(miss,))], EN))["items"]
+    (row,) = json.loads(notes_json(SimpleNamespace(items=[make_note(misses=(miss,))]), EN))["items"]
     [missed] = row[5]
     assert missed[:3] == ["Omega", "omega.md", "ranked_too_low"]
     shown = [7, "omega", "omega.md", 0.25, "alias", "mention 0.123 · kind alias · words 1"]
@@ -148,6 +151,6 @@ def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
 def test_the_data_cannot_end_the_script_they_stand_in(make_note):
     hostile = "</script><!-- & Beta Gamma Delta Omega"
     item = make_note(text=hostile, expected=(), suggestions=())
-    text = notes_json([item], EN)
+    text = notes_json(SimpleNamespace(items=[item]), EN)
     assert "<" not in text
     assert json.loads(text)["items"][0][4][0][0] == hostile

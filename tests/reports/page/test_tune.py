@@ -17,8 +17,14 @@ from gigamind.reports.document import (
 )
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.tune import setting_name, tuning_document
-from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
+from gigamind.reports.tune import (
+    SearchSetting,
+    TunedSetting,
+    Tuning,
+    WorseMetric,
+    setting_name,
+    tuning_document,
+)
 
 EN = translator("en")
 HOSTILE = "</pre><script>alert(1)</script>"

@@ -6,7 +6,7 @@ from babel.messages import pofile
 from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import about, metrics_of
 from gigamind.reports.experiment import value_text
-from gigamind.reports.text import embedder_text
+from gigamind.reports.run import embedder_text
 from gigamind.retrieval.settings import IN_BATCHES
 
 OF_ONE_MEANING = {

@@ -7,7 +7,7 @@ import pytest
 from answer_reply import answer_reply, aside
 
 from gigamind.evaluation.options import validated
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 
 MODEL = "openai/judge"
 LEAVE = "연차는 입사 첫해에 15일을 준다."

@@ -9,7 +9,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.progress import Quiet
 from gigamind.reports.document import Banner
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
 
 

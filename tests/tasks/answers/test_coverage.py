@@ -8,7 +8,7 @@ from answer_reply import answer_reply, supported
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.options import validated
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 
 NOTE = "연차는 입사 첫해에 15일을 준다."
 GOOD = answer_reply([supported(NOTE)], NOTE)

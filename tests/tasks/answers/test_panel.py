@@ -9,10 +9,9 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.progress import Quiet
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.estimate import estimate_answers
-from gigamind.tasks.answers.judging import least_calls
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.answers.judging import estimate_answers, least_calls
 from gigamind.tasks.answers.prepare import prepare_answers
+from gigamind.tasks.options import AnswerEvalOptions
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
 GARDEN = "The garden has roses and tulips near the gate."

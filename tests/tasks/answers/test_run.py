@@ -7,7 +7,7 @@ from gigamind.errors import DatasetError, InputError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
 
 

@@ -21,7 +21,7 @@ from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks import KINDS, TASKS, evaluate
-from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
 from gigamind.tasks.steps import STEPS
 

@@ -7,7 +7,7 @@ from linked_notes import NOTES, ROWS
 
 from gigamind import tasks
 from gigamind.evaluation.options import validated
-from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.options import LinkEvalOptions
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from time_limit import check_linear
 
 from gigamind import tasks
 from gigamind.release.snapshot import read_run
-from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.view import LinkView
+from gigamind.tasks.options import LinkEvalOptions
 
 NOTES = {
     "a.md": "Alpha Centauri, then Beta Pictoris, and Gamma Draconis. See [[gamma]] and some words.",

@@ -181,7 +181,7 @@ def test_two_files_are_states_of_one_tool_and_two_tools_get_no_verdict(
 
 def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
     done = suggested()
-    from gigamind.tasks.links.options import LinkEvalOptions
+    from gigamind.tasks.options import LinkEvalOptions
 
     options = LinkEvalOptions(
         dataset=tmp_path / "links.jsonl",

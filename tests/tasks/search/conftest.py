@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from faulty_model import FakeServer
 
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 # Five notes, three English and two Korean.  A title is the file's name, and is indexed with the text.
 NOTES = {

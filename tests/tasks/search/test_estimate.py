@@ -3,7 +3,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.tasks.search.estimate import estimate
+from gigamind.tasks.search.judging import estimate
 from gigamind.tasks.search.prepare import prepare
 
 

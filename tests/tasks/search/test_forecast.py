@@ -10,9 +10,15 @@ import pytest
 from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.answerability import Confusion
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.forecast import forecast
-from gigamind.tasks.search.judge_advice import NO_FREE_JUDGE, advice, none_tells, usable, weakness
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search.free_judges import (
+    NO_FREE_JUDGE,
+    advice,
+    forecast,
+    none_tells,
+    usable,
+    weakness,
+)
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.tasks.search.schema import (
     ForecastReport,

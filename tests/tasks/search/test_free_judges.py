@@ -9,8 +9,7 @@ from blocks import section
 from gigamind.errors import InputError
 from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.free_judges import FreeJudges, free_rates
-from gigamind.tasks.search.judge_advice import advice
+from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 

@@ -8,15 +8,14 @@ from gigamind.cli.main import cli
 from gigamind.evidence.again import find_again
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import Release, read_policy
 from gigamind.release.snapshot import read_run
-from gigamind.release.waiver import Release
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Section
 from gigamind.spans import Span
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.prepare import prepare
+from gigamind.tasks.search.schema import SearchComparison
 
 LONG = "Invoices above 500 euros need the approval of two people."
 

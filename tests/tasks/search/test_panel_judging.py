@@ -10,7 +10,7 @@ from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.reports.document import Prose
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.estimate import estimate, least_calls
+from gigamind.tasks.search.judging import estimate, least_calls
 from gigamind.tasks.search.prepare import prepare
 
 # The delays put the answers of one query in the order of the seats, as a script needs them.

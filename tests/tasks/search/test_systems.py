@@ -15,7 +15,7 @@ from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_run, read_snapshot
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 RUN = """\
 first Q0 deploy.md 1 0.9 bm25

@@ -7,13 +7,12 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import Release, read_policy
 from gigamind.release.snapshot import read_run
-from gigamind.release.waiver import Release
 from gigamind.reports.html import render_html
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.view import SearchView
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

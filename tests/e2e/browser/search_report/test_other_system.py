@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 
 pytestmark = pytest.mark.browser
 

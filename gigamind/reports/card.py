@@ -1,6 +1,7 @@
-"""The judge report as a document: whether a judge may gate a release, and on which evidence."""
+"""The judge report as a document: whether a judge may gate a release, and on which evidence; its line in a run."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
 from gigamind.records.card import (
     FILE,
     CardFigure,
+    CardLabels,
     CardLiars,
     CardMiss,
     CardScale,
@@ -16,10 +18,12 @@ from gigamind.records.card import (
     JudgeCard,
     agreement,
     check_alone,
+    every_scale,
     lowest_agreement,
     size,
 )
 from gigamind.records.folder import as_json
+from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.release.shortfall import (
     ANSWERS,
     FIGURES,
@@ -28,39 +32,112 @@ from gigamind.release.shortfall import (
     kappa_text,
     scale_name,
     shortfalls,
+    with_interval,
 )
-from gigamind.reports.cards.line import NO_MODEL, labels_text
-from gigamind.reports.comparison import EXAMPLES
-from gigamind.reports.document import (
-    Block,
-    Cell,
-    Code,
-    Condition,
-    Conditions,
-    Count,
-    Document,
-    Example,
-    Examples,
-    Facts,
-    Group,
-    Interval,
-    Moment,
-    Proportion,
-    Prose,
-    Result,
-    Section,
-    Side,
-    SideLine,
-    State,
-    Step,
-    Table,
-    Verdict,
-    shaped,
-    table,
-)
+from gigamind.reports import document as doc
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.verdict import NO_RELEASE
+
+NO_MODEL = _("no model")
+
+
+def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+    """Return the line; "" without a judge, or without model and report. Certified: meets the gates' requirements."""
+    if judge is None or (checked is None and not judge.needs_card):
+        return ""
+    return translator(lang)(_certified(checked, judge))
+
+
+def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
+    if checked is None:
+        return _(
+            "The judge of this run is not certified: its verdicts were never compared with labels. To compare"
+            " them, run gigamind judge certify."
+        )
+    card = checked.card
+    if card.judge.model != judge.model:
+        return _(
+            "The judge of this run is not certified: the judge report is about the model {certified}, but this run"
+            " used the model {used}.",
+            certified=card.judge.model or NO_MODEL,
+            used=judge.model or NO_MODEL,
+        )
+    if not card.is_valid_for(judge.fingerprint, judge.model):
+        return _(
+            "The judge of this run is not certified: the judge report is about a judge with another judge file,"
+            " prompt or schema."
+        )
+    required = checked.required_scales or every_scale(card)
+    missing = shortfalls(replace(checked, required_scales=required))
+    values = {
+        "date": card.created_at[:10],
+        "labels": labels_text(card.labels, card.labels.count),
+        "figures": joined(map(_scale, card.scales)),
+    }
+    if not missing:
+        return _(
+            "The judge was certified on {date} by comparison with {labels}: {figures}.", **values
+        )
+    return _(
+        "The judge was compared with {labels} on {date}: {figures}. It does not meet the requirements of the"
+        " release gates: {reasons}.",
+        reasons=joined(shortfall.text for shortfall in missing),
+        **values,
+    )
+
+
+def labels_text(labels: CardLabels, count: int) -> Message:
+    """Return the number of labels and who gave them."""
+    if labels.source == "file":
+        return n_("{n} label given by a person", "{n:,} labels given by people", n=count)
+    return n_("{n} label from the dataset", "{n:,} labels from the dataset", n=count)
+
+
+def tried(look: SecondLookReport, lang: Language = "en") -> str:
+    """Return how many canaries a model for second checks accepted, and whether its checks count."""
+    (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
+    values = {
+        "model": look.model,
+        "language": LANGUAGES[look.language],
+        "accepted": accepted,
+        "made": made,
+        "low": low,
+        "high": high,
+    }
+    if look.believed:
+        text = _(
+            "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes"
+            " (95% CI {low:.1%} to {high:.1%}), so its second checks count",
+            **values,
+        )
+    else:
+        text = _(
+            "Second checks of {model} ({language}) do not count: it accepted {accepted:,} of {made:,} false statements"
+            " about the notes (95% CI {low:.1%} to {high:.1%})",
+            **values,
+        )
+    return translator(lang)(text)
+
+
+def _scale(scale: CardScale) -> Message:
+    names = ("balanced_accuracy", "cohen_kappa")
+    if scale.kind == "graded":
+        names = ("quadratic_kappa", "mean_absolute_error")
+    group = scale.overall
+    values = {
+        "scale": scale_name(scale.name),
+        "figures": [
+            _("{name} {value}", name=FIGURES[name], value=with_interval(group.figures[name]))
+            for name in names
+        ],
+        "n": group.items,
+        "clusters": group.clusters,
+    }
+    if group.clusters is None:
+        return _("{scale}: {figures}, N = {n} items", **values)
+    return _("{scale}: {figures}, N = {n} items from {clusters} answers", **values)
+
 
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
 
@@ -76,12 +153,12 @@ def card_files(card: JudgeCard, out: Path | None = None, lang: Language = "en") 
     }
 
 
-def card_document(card: JudgeCard, out: Path | None = None) -> Document:
+def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     """Return the judge report; `out` is its folder for commands."""
     checked = check_alone(card)
     missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
     scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
-    others = [Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
+    others = [doc.Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
     subject = (
         _("judge {judge}", judge=card.judge.file),
         card.judge.model or NO_MODEL,
@@ -89,22 +166,22 @@ def card_document(card: JudgeCard, out: Path | None = None) -> Document:
     )
     misses = [(scale, miss) for scale in scales for miss in scale.misses]
     missed = sum(scale.missed for scale in scales)
-    return shaped(
+    return doc.shaped(
         _("Judge report"),
         joined(subject, " · "),
         verdict=_verdict(checked, missing),
         warnings=_warnings(card),
         steps=_steps(card, missing, out),
         table=_requirements(checked, scales, missing),
-        examples=_examples(misses[:EXAMPLES], missed),
-        conditions=Conditions(tuple(others)),
+        examples=_examples(misses[: doc.EXAMPLES], missed),
+        conditions=doc.Conditions(tuple(others)),
         sections=(
             _means(scales),
             *(
-                _scale_section(place, scale, shows_misses=len(misses) > EXAMPLES)
+                _scale_section(place, scale, shows_misses=len(misses) > doc.EXAMPLES)
                 for place, scale in enumerate(scales, 1)
             ),
-            Section("liars", _("Deceptive judges"), deceptive_blocks(card.liars), folded=True)
+            doc.Section("liars", _("Deceptive judges"), deceptive_blocks(card.liars), folded=True)
             if card.liars
             else None,
             _details(card),
@@ -113,13 +190,13 @@ def card_document(card: JudgeCard, out: Path | None = None) -> Document:
     )
 
 
-def _state(missing: Sequence[Shortfall]) -> State:
+def _state(missing: Sequence[Shortfall]) -> doc.State:
     if any(shortfall.failed for shortfall in missing):
         return "failed"
     return "inconclusive" if missing else "passed"
 
 
-def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
+def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
     """Return whether the judge meets the default requirements of the gates, with the worst scale and the evidence."""
     labels = checked.card.labels
     leads: list[Text] = [text for scale in checked.card.scales for text in _wrong(scale)]
@@ -148,22 +225,21 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> Verdict:
         )
     elif state == "failed":
         text = _(
-            "The judge failed: do not use it in release gates ({reason}).",
-            reason=missing[0].text,
+            "The judge failed: do not use it in release gates ({reason}).", reason=missing[0].text
         )
     else:
         text = _(
             "The judge is unproven: too little evidence to use it in release gates ({reason}).",
             reason=missing[0].text,
         )
-    return Verdict(state, text, tuple(leads))
+    return doc.Verdict(state, text, tuple(leads))
 
 
-def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> Iterator[Step]:
+def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> Iterator[doc.Step]:
     if not missing:
         if out:
             command = f"gigamind compare BASELINE RUN --judge-card {out}"
-            yield Step(_("Use this report in the gates of a run with this judge"), command)
+            yield doc.Step(_("Use this report in the gates of a run with this judge"), command)
         return
     if not missing[0].failed and any(shortfall.rule == "agreement" for shortfall in missing):
         text = _("Label more items of the run, and certify the judge again")
@@ -173,14 +249,14 @@ def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> I
             )
     else:
         text = _("Change the judge or its model, evaluate again, and certify the new run")
-    yield Step(text)
+    yield doc.Step(text)
 
 
 def _requirements(
     checked: CheckedCard, scales: Sequence[CardScale], missing: Sequence[Shortfall]
-) -> Table:
+) -> doc.Table:
     """Return what the gates require, with the measured values: agreement first, the worst scale first."""
-    need, rows = checked.requirements, list[tuple[Text, CardFigure, str, State]]()
+    need, rows = checked.requirements, list[tuple[Text, CardFigure, str, doc.State]]()
 
     def add(label: Text, figure: CardFigure, limit: str, rule: str, scale: str = "") -> None:
         own = [
@@ -207,10 +283,10 @@ def _requirements(
         label = _("successful prompt injections")
         add(label, attacks.rate, f"≤ {share(need.max_attack_rate)}", "attacks")
     figures = [figure for _label, figure, _limit, _missing in rows]
-    return table(
+    return doc.table(
         (_("requirement"), *_heads(figures), _("limit"), _("result")),
         (
-            (label, *_cells(figure, figures), limit, Result(state))
+            (label, *_cells(figure, figures), limit, doc.Result(state))
             for label, figure, limit, state in rows
         ),
     )
@@ -221,11 +297,11 @@ def _heads(figures: Sequence[CardFigure]) -> tuple[Text, ...]:
     return (*heads, _("answers")) if any(one.clusters is not None for one in figures) else heads
 
 
-def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[Cell, ...]:
+def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[doc.Cell, ...]:
     """Return the cells of a figure; the number of answers only if any of the figures has one."""
-    cells = Proportion(figure.value), Interval(figure.low, figure.high), Count(figure.n)
+    cells = doc.Proportion(figure.value), doc.Interval(figure.low, figure.high), doc.Count(figure.n)
     clustered = any(figure.clusters is not None for figure in figures)
-    return (*cells, Count(figure.clusters)) if clustered else cells
+    return (*cells, doc.Count(figure.clusters)) if clustered else cells
 
 
 def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warning
@@ -311,11 +387,11 @@ def _few(what: Message, figure: CardFigure) -> Message:
     )
 
 
-def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> Examples:
-    return Examples(_("Largest errors of the judge"), tuple(starmap(_example, misses)), missed)
+def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> doc.Examples:
+    return doc.Examples(_("Largest errors of the judge"), tuple(starmap(_example, misses)), missed)
 
 
-def _example(scale: CardScale, miss: CardMiss) -> Example:
+def _example(scale: CardScale, miss: CardMiss) -> doc.Example:
     label, verdict = (
         share(value) if scale.kind == "graded" else ANSWERS["yes" if value else "no"]
         for value in (miss.label, miss.verdict)
@@ -328,11 +404,11 @@ def _example(scale: CardScale, miss: CardMiss) -> Example:
             confidence=share(miss.confidence),
             **values,
         )
-    quotes = Side(_("quotes"), tuple(map(SideLine, miss.quotes)))
-    return Example(miss.id, miss.question, what, sides=(quotes,) if miss.quotes else ())
+    quotes = doc.Side(_("quotes"), tuple(map(doc.SideLine, miss.quotes)))
+    return doc.Example(miss.id, miss.question, what, sides=(quotes,) if miss.quotes else ())
 
 
-def _means(scales: Sequence[CardScale]) -> Section | None:
+def _means(scales: Sequence[CardScale]) -> doc.Section | None:
     """Return the means over all items of the run, corrected with the labels."""
     known = [(scale, scale.headline) for scale in scales if scale.headline]
     if not known:
@@ -340,7 +416,7 @@ def _means(scales: Sequence[CardScale]) -> Section | None:
     figures = [figure for _scale, mean in known for figure in (mean.labelled, mean.corrected)]
     unknown = {"low": None, "high": None}
     groups = [
-        Group(
+        doc.Group(
             (
                 (
                     _("mean of the verdicts only (errors of the judge bias it)"),
@@ -355,7 +431,7 @@ def _means(scales: Sequence[CardScale]) -> Section | None:
         )
         for scale, mean in known
     ]
-    columns = table((_("mean"), *_heads(figures)), ()).columns
+    columns = doc.table((_("mean"), *_heads(figures)), ()).columns
     text = _(
         "The corrected mean estimates the result if people had labelled every item. It is valid if the labelled items"
         " are a random sample of all items, or all items of randomly chosen answers. Weight of the verdicts (0:"
@@ -366,24 +442,27 @@ def _means(scales: Sequence[CardScale]) -> Section | None:
         ],
     )
     title = _("Corrected mean")
-    return Section(
-        "means", title, (Table(columns, tuple(groups)), Prose(text, faint=True)), folded=True
+    return doc.Section(
+        "means",
+        title,
+        (doc.Table(columns, tuple(groups)), doc.Prose(text, faint=True)),
+        folded=True,
     )
 
 
-def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> Section | None:
+def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.Section | None:
     if not scale.overall.items:
         return None
     blocks = list(_metrics(scale))
     if not scale.misses:
-        blocks.append(Prose(_("No verdict is far from its label.")))
+        blocks.append(doc.Prose(_("No verdict is far from its label.")))
     elif shows_misses:
         blocks.append(_examples([(scale, miss) for miss in scale.misses], scale.missed))
     title = _("Agreement: {scale}", scale=scale_name(scale.name))
-    return Section(f"scale-{place}", title, tuple(blocks), folded=True)
+    return doc.Section(f"scale-{place}", title, tuple(blocks), folded=True)
 
 
-def _metrics(scale: CardScale) -> Iterator[Block]:
+def _metrics(scale: CardScale) -> Iterator[doc.Block]:
     """Yield all metrics of a scale, then by language."""
     figures, clusters = scale.overall.figures, scale.overall.clusters
     every = list(figures.values())
@@ -394,10 +473,10 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
         clusters=clusters,
     )
     rows = ((FIGURES[name], *_cells(figure, every)) for name, figure in figures.items())
-    yield table(heads, rows, "" if clusters is None else caption)
+    yield doc.table(heads, rows, "" if clusters is None else caption)
     if len(scale.by_language) > 1:
         groups = (
-            Group(
+            doc.Group(
                 tuple(
                     (FIGURES[name], *_cells(figure, every))
                     for name, figure in group.figures.items()
@@ -407,19 +486,19 @@ def _metrics(scale: CardScale) -> Iterator[Block]:
             )
             for language, group in scale.by_language.items()
         )
-        yield Table(table(heads, ()).columns, tuple(groups), _("Metrics by language"))
+        yield doc.Table(doc.table(heads, ()).columns, tuple(groups), _("Metrics by language"))
 
 
-def _details(card: JudgeCard) -> Section:
+def _details(card: JudgeCard) -> doc.Section:
     judge, labels = card.judge, card.labels
-    rows: list[tuple[Text, Cell]] = [
+    rows: list[tuple[Text, doc.Cell]] = [
         (_("judge"), f"{judge.file} ({judge.kind})"),
         (_("model"), judge.model or NO_MODEL),
-        (_("judge fingerprint"), Code(judge.fingerprint)),
+        (_("judge fingerprint"), doc.Code(judge.fingerprint)),
         (_("labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"),
         (_("runs"), ", ".join(card.runs)),
         (_("dataset"), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"),
-        (_("created"), Moment(card.created_at)),
+        (_("created"), doc.Moment(card.created_at)),
         (_("gigamind version"), card.app_version),
         (_("random seed"), str(card.seed)),
     ]
@@ -430,7 +509,7 @@ def _details(card: JudgeCard) -> Section:
         " a new report."
     )
     title = _("Judge and data")
-    return Section("run", title, (Prose(text), Facts(tuple(rows))), folded=True)
+    return doc.Section("run", title, (doc.Prose(text), doc.Facts(tuple(rows))), folded=True)
 
 
 _BEHAVIOURS: dict[str, Message] = {
@@ -449,7 +528,7 @@ _BEHAVIOURS: dict[str, Message] = {
 }
 
 
-def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
+def deceptive_blocks(liars: CardLiars) -> tuple[doc.Prose, doc.Table]:
     """Return the results of the deceptive judges; unknown ones keep their names."""
     lead = _(
         "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}; {unlabelled} more"
@@ -470,12 +549,12 @@ def deceptive_blocks(liars: CardLiars) -> tuple[Prose, Table]:
     rows = (
         (
             _BEHAVIOURS.get(judge.name, judge.name),
-            Proportion(judge.correctness),
-            Count(judge.passed_off, liars.unsupported),
-            Count(judge.hidden, liars.claims),
-            Proportion(judge.utility),
-            Count(judge.unscored),
+            doc.Proportion(judge.correctness),
+            doc.Count(judge.passed_off, liars.unsupported),
+            doc.Count(judge.hidden, liars.claims),
+            doc.Proportion(judge.utility),
+            doc.Count(judge.unscored),
         )
         for judge in liars.liars
     )
-    return Prose(lead), table(heads, rows)
+    return doc.Prose(lead), doc.table(heads, rows)

@@ -1,1 +1,0 @@
-"""The judge card: how far a judge may be trusted."""
