@@ -126,7 +126,7 @@ _HOMES = {
     "release.compare": ("Comparison", "Experiment"),
     "release.model": ("EvalSnapshot",),
     "release.policy": ("GateResult",),
-    "reports.tuning": ("Tuning",),
+    "reports.tune": ("Tuning",),
     "spans": ("Span",),
     "systems.protocol": ("Answerer", "Query", "Retriever"),
     "tasks.answers.schema": ("AnswerItemReport", "AnswerSummaryReport"),
