@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -52,13 +52,15 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class Evaluated(Generic[Summary]):
-    """A finished evaluation with its page; no page if it was read from its folder."""
-
+class _Finished(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path  # its output folder
     verdict: Release | None  # of the release gates; None without a baseline
+
+
+class Evaluated(_Finished[Summary]):
+    """A finished evaluation with its page; no page if it was read from its folder."""
+
     page: Document | None = None
 
 
@@ -160,7 +162,9 @@ def finish(
     if refused:
         refused.run = out
         raise refused
-    return Evaluated(record.summary, out, verdict, page)
+    evaluated = Evaluated(record.summary, out, verdict)
+    evaluated.page = page
+    return evaluated
 
 
 def _write(
