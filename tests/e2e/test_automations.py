@@ -171,7 +171,7 @@ def test_a_gate_that_fails_pauses_promotion_and_is_told(
     assert "MRR" in run["state"]["message"]
     assert model.seen.total > calls  # the gate's judge asks the model
     told = deployed.wait_for(
-        lambda: [text for text in webhook.texts if "promotion is paused" in text], 30, "a message"
+        lambda: [text for text in webhook.texts if "a gate failed" in text], 30, "a message"
     )
     assert len(told) == 1
     assert told[0].startswith("release-gate: ")
