@@ -7,7 +7,7 @@ from typing import cast
 from pydantic import BaseModel
 
 from gigamind.errors import InputError
-from gigamind.publish.artifacts import deployment_name
+from gigamind.publish.ends import deployment_name
 from gigamind.systems.settings import BUILTIN, shown_system
 
 ALLOWS = "GIGAMIND_WORKER_ALLOWS"

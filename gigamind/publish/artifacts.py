@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -18,10 +18,12 @@ from gigamind.metrics.table import label_text
 from gigamind.publish.ends import (
     NoVerdict,
     ReleaseStopped,
+    deployment_name,
     failed,
     in_form_words,
     in_run_language,
     only_logged,
+    through_restart,
 )
 from gigamind.records.folder import served_at
 from gigamind.release.policy import N_, Release
@@ -32,34 +34,6 @@ from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
-
-Result = TypeVar("Result")
-_PATIENCE_S = 60.0
-
-
-def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
-    """Return the result of `call`; retry for so many seconds while the server does not answer.
-
-    Raises:
-        httpx.TransportError: the server did not answer in that time.
-    """
-    import httpx
-    from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
-
-    retrying = Retrying(
-        retry=retry_if_exception_type(httpx.TransportError),
-        stop=stop_before_delay(patience_s),
-        wait=wait_exponential(0.5, max=4),
-        reraise=True,
-    )
-    return retrying(call)
-
-
-def deployment_name() -> str | None:
-    """Return the name of the flow run's deployment; None without one."""
-    from prefect.runtime import deployment
-
-    return cast("str | None", through_restart(lambda: deployment.name))  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType]  a module of properties
 
 
 CARD_KEY = "judge-card"

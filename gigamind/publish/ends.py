@@ -4,11 +4,11 @@ import logging
 import re
 import signal
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import (
     BrokenBoundError,
@@ -79,6 +79,35 @@ def only_logged(problem: str, **values: object) -> Generator[None]:
         reason = f"{type(error).__name__}: {error}"
         warning = Message(problem, {**values, "reason": reason})
         get_run_logger().warning(in_run_language(warning))
+
+
+Result = TypeVar("Result")
+_PATIENCE_S = 60.0
+
+
+def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
+    """Return the result of `call`; retry for so many seconds while the server does not answer.
+
+    Raises:
+        httpx.TransportError: the server did not answer in that time.
+    """
+    import httpx
+    from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(httpx.TransportError),
+        stop=stop_before_delay(patience_s),
+        wait=wait_exponential(0.5, max=4),
+        reraise=True,
+    )
+    return retrying(call)
+
+
+def deployment_name() -> str | None:
+    """Return the name of the flow run's deployment; None without one."""
+    from prefect.runtime import deployment
+
+    return cast("str | None", through_restart(lambda: deployment.name))  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType]  a module of properties
 
 
 _OPTION = re.compile(r"(?s:```.*?```)|gigamind [^\n`]*|--([a-z][a-z-]+)")

@@ -20,8 +20,7 @@ from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.shards import folders_of, rows_in, unfinished_folder
 from gigamind.llm.store import reply_file
 from gigamind.prompting.fences import FENCE_KEY
-from gigamind.publish.artifacts import deployment_name
-from gigamind.publish.ends import in_run_language
+from gigamind.publish.ends import deployment_name, in_run_language
 from gigamind.records.folder import whole_folder
 from gigamind.redaction import redacted, without_secrets
 from gigamind.release.snapshot import POINTER

@@ -3,7 +3,7 @@ import itertools
 import httpx
 import pytest
 
-from gigamind.publish.artifacts import through_restart
+from gigamind.publish.ends import through_restart
 
 
 def refused_first(times):

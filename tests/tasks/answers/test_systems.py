@@ -310,7 +310,7 @@ def test_a_run_of_another_system_is_not_resumed(asked, answering, server, replie
 def test_a_model_that_cannot_be_opened_costs_no_question(asked, answering):
     with answering() as rag:
         options = asked(rag.url, api_base=None, model="openai/gpt-4o-mini")
-        with pytest.raises(gigamind.LlmError, match="OPENAI_API_KEY"):
+        with pytest.raises(gigamind.InputError, match="OPENAI_API_KEY"):
             evaluate(options)
         assert not rag.asked
     assert not unfinished_folder(options.out).exists()
