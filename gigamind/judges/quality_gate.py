@@ -26,6 +26,7 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
+from gigamind.prompting.fences import with_notes
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
@@ -230,7 +231,8 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
             {"id": item.id, "question": item.question(language), "quote_from": item.quote}
             for item in items
         )
-        return self.by_language[language].prompt.with_notes(
+        return with_notes(
+            self.by_language[language].prompt.render,
             case.notes,
             key,
             request=as_json(case.question),

@@ -20,7 +20,7 @@ from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Ver
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Flag, Source, flags
+from gigamind.prompting.fences import Flag, Source, flags, with_notes
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import (
     Auxiliary,
@@ -175,7 +175,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
         prompt = self.judge_in(case.language).prompt
-        return prompt.with_notes(case.notes, key, question=as_json(case.question))
+        return with_notes(prompt.render, case.notes, key, question=as_json(case.question))
 
     async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
         if not case.notes:

@@ -5,7 +5,7 @@ the 800th item.  `question` and `answer` are inserted as JSON strings, notes in 
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from gigamind.errors import InputError, reason_of
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Source, fence
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -35,11 +34,6 @@ class Prompt:
         """Return whether the prompt contains a text: small models return the prompt's own example as an answer."""
         flat = _flat(text)
         return sum(map(str.isalnum, flat)) >= _LEAST_ECHO and flat in _flat(self.text)
-
-    def with_notes(self, notes: Sequence[Source], key: bytes, **values: str) -> list[Message]:
-        """Return the messages about `notes`, fenced with a secret key; see `render`."""
-        fenced = fence(notes, key)
-        return self.render(nonce=fenced.nonce, notes=fenced.text, **values)
 
     def render(self, **values: str) -> list[Message]:
         """Return the system message and the user message, without blank ones."""

@@ -32,7 +32,7 @@ from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.prompting.fences import fence_key
+from gigamind.prompting.fences import fence_key, with_notes
 from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.service.asking import Ask, Context, Desk, Feature
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
@@ -213,8 +213,12 @@ class Models:
         prompt, task = self._prompts["search_chat", language], ""
         if ask.feature != "search_qa":
             prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
-        messages = prompt.with_notes(
-            context.sources, self._fence_key, question=as_json(ask.content), task=task
+        messages = with_notes(
+            prompt.render,
+            context.sources,
+            self._fence_key,
+            question=as_json(ask.content),
+            task=task,
         )
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
 

@@ -49,6 +49,7 @@ from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifi
 from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
+from gigamind.prompting.fences import with_notes
 from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
@@ -107,7 +108,8 @@ class Questions:
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        return self._judge.prompt.with_notes(
+        return with_notes(
+            self._judge.prompt.render,
             self._case.notes,
             self._key,
             question=as_json(self._case.question),

@@ -7,7 +7,7 @@ from pydantic import Field
 from gigamind.assets import asset
 from gigamind.i18n import Language
 from gigamind.llm.client import Asked, Message
-from gigamind.prompting.fences import Source
+from gigamind.prompting.fences import Source, with_notes
 from gigamind.prompting.prompts import Prompt, as_json, load_prompt
 from gigamind.prompting.replies import ModelReply, Most
 
@@ -55,4 +55,4 @@ def answer_messages(
     prompt: Prompt, question: str, notes: list[Source], fence_key: bytes
 ) -> list[Message]:
     """Return the messages of the request."""
-    return prompt.with_notes(notes, fence_key, question=as_json(question))
+    return with_notes(prompt.render, notes, fence_key, question=as_json(question))

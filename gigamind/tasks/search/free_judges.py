@@ -35,7 +35,6 @@ from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.runs.folders import private_file
-from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
     ForecastReport,
     FreeVerdict,
@@ -211,7 +210,6 @@ def advice(judges: Sequence[JudgeRates], forecast: ForecastReport | None = None)
 
 _FOLDS, _PROBES, _ENOUGH, _SEED = 10, 200, 40, 7
 _HEADING_WORDS, _SENTENCE_WORDS = 3, 4
-_MOST_NOTES = 200  # of a vault whose run computes a forecast without a request
 _FOLDERS = 3  # with fewer, leaving one out leaves too little of the vault
 _report: TypeAdapter[ForecastReport | None] = TypeAdapter(ForecastReport | None)
 _Probe = tuple[str, str]  # path of the note, and the question
@@ -256,14 +254,6 @@ def forecast(
         with contextlib.suppress(OSError), private_file(file) as aside:  # costs only time
             aside.write_bytes(_report.dump_json(made))
     return made
-
-
-def is_wanted(prepared: Prepared) -> bool:
-    """Return whether a run computes the forecast: it was requested, or the labels of the run are too few."""
-    labelled = sum(not query.item.answerable for query in prepared.queries)
-    is_free = prepared.judge is not None and isinstance(prepared.judge.judge, RuleJudge)
-    too_few = 0 < labelled < ENOUGH_LABELS and len(prepared.vault.notes) <= _MOST_NOTES
-    return prepared.options.judge_forecast or (is_free and too_few)
 
 
 def _computed(

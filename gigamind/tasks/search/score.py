@@ -41,10 +41,10 @@ from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query, Retriever, settle
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.free_judges import (
+    ENOUGH_LABELS,
     FreeJudges,
     forecast,
     free_judges,
-    is_wanted,
     judge_freely,
 )
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
@@ -310,7 +310,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         prepared = _with_reach(self.prepared, self.engine) if self.engine else self.prepared
         judge, made = prepared.judge, None
         if self.engine and judge and not run.interrupted:
-            searched, wanted = prepared.options.retrieval, is_wanted(prepared)
+            searched, wanted = prepared.options.retrieval, _wants_forecast(prepared)
             made = forecast(prepared.vault, searched, judge, self.progress, only_cached=not wanted)
         return record_run(prepared, self.judges, run, started, self._speed(run), forecast=made)
 
@@ -466,3 +466,14 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
         piece=unreachable.piece_chars,
     )
     return replace(prepared, out_of_reach=unreachable, warnings=(*prepared.warnings, caution))
+
+
+_MOST_NOTES = 200  # of a vault whose run computes a forecast without a request
+
+
+def _wants_forecast(prepared: Prepared) -> bool:
+    """Return whether a run computes the forecast: it was requested, or the labels of the run are too few."""
+    labelled = sum(not query.item.answerable for query in prepared.queries)
+    is_free = prepared.judge is not None and isinstance(prepared.judge.judge, RuleJudge)
+    too_few = 0 < labelled < ENOUGH_LABELS and len(prepared.vault.notes) <= _MOST_NOTES
+    return prepared.options.judge_forecast or (is_free and too_few)

@@ -25,7 +25,7 @@ from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.outcome import Failure
-from gigamind.prompting.fences import Source
+from gigamind.prompting.fences import Source, with_notes
 from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.prompting.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.spans import Span, Utf16
@@ -107,7 +107,8 @@ async def ask_about(
             limit=MAX_CHARS,
         )
     return await model.ask(
-        prompt.with_notes(
+        with_notes(
+            prompt.render,
             [Source(note.title, text)],
             key,
             answerable=str(limits.answerable),
