@@ -10,7 +10,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.errors import print_warning
 from gigamind.cli.output import prints_json, show_written
 from gigamind.errors import InputError
-from gigamind.i18n import _
+from gigamind.i18n import Message, _
 
 if TYPE_CHECKING:
     from gigamind.interop.scores import Scores
@@ -133,46 +133,41 @@ def otel(run: Path, out: Path, endpoint: str | None) -> None:
     _write(out, json.dumps(logs, ensure_ascii=False) + "\n", len(scores.scores))
 
 
-@export.command(examples=("gigamind export langfuse runs/1.5 --out scores.json",))
-@_run
-@click.option("--out", type=_path, required=True, help="file to create")
-@prints_json
-def langfuse(run: Path, out: Path) -> None:
-    """Write the scores of answers from traces for Langfuse: the body of POST /api/public/ingestion."""
-    from gigamind.interop.scores import langfuse_batch
+def _span_export(tool: str, text: Message) -> None:
+    @export.command(
+        tool, examples=(f"gigamind export {tool} runs/1.5 --out scores.json",), help=text
+    )
+    @_run
+    @click.option("--out", type=_path, required=True, help="file to create")
+    @prints_json
+    def write(run: Path, out: Path) -> None:  # pyright: ignore[reportUnusedFunction]  a command
+        from gigamind.interop.scores import SPAN_FORMATS
 
-    batch = langfuse_batch(_scores(run))
-    _write(out, json.dumps(batch, ensure_ascii=False) + "\n", len(batch["batch"]))
+        body = SPAN_FORMATS[tool](_scores(run))
+        [rows] = body.values()
+        _write(out, json.dumps(body, ensure_ascii=False) + "\n", len(rows))
 
 
-@export.command(examples=("gigamind export phoenix runs/1.5 --out annotations.json",))
-@_run
-@click.option("--out", type=_path, required=True, help="file to create")
-@prints_json
-def phoenix(run: Path, out: Path) -> None:
-    """Write the scores of answers from traces for Phoenix: the body of POST /v1/span_annotations."""
-    from gigamind.interop.scores import phoenix_annotations
-
-    annotations = phoenix_annotations(_scores(run))
-    _write(out, json.dumps(annotations, ensure_ascii=False) + "\n", len(annotations["data"]))
+_span_export(
+    "langfuse",
+    _(
+        "Write the scores of answers from traces for Langfuse: the body of POST /api/public/ingestion."
+    ),
+)
+_span_export(
+    "phoenix",
+    _(
+        "Write the scores of answers from traces for Phoenix: the body of POST /v1/span_annotations."
+    ),
+)
 
 
 def _scores(run: Path) -> "Scores":
     from gigamind.evaluation.release import read_verdict
     from gigamind.interop.scores import scores_of
 
-    record, verdict = _read(run), read_verdict(run)
-    about = {
-        "run": record.run.run_id,
-        "created": record.run.created_at,
-        "task": record.run.task,
-        "dataset": record.run.dataset_hash,
-        "verdict": verdict.gate.verdict if verdict else "",
-        "evidence": str(run.absolute()),
-    }
-    items = (item.model_dump(mode="json") for item in record.items)
-    judge = record.run.judge.model_dump(mode="json") if record.run.judge else None
-    return scores_of(about, record.summary.model_dump(mode="json"), items, judge)
+    verdict = read_verdict(run)
+    return scores_of(_read(run), verdict.gate.verdict if verdict else "", run)
 
 
 def _row(item: "ItemReport | AnswerItemReport") -> dict[str, object]:

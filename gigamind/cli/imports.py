@@ -123,7 +123,7 @@ def otel(file: Path, sample: int | None, seed: int, *, mask: bool) -> "Imported"
     """
     from gigamind.interop.traces import read_traces
 
-    return read_traces(file, sample=sample, seed=seed, mask=mask)
+    return read_traces(file, size=sample, seed=seed, mask=mask)
 
 
 for _example in ("ragas testset.csv --answer reference", "deepeval goldens.json"):

@@ -90,56 +90,53 @@ def init(
         from gigamind.publish.server import check_cron
 
         check_cron(nightly)
-    kept: dict[str, str] = {}
-    if Path(FILE).is_file():
+    is_configured = Path(FILE).is_file()
+    kept: Mapping[str, str] = {}
+    if is_configured:
         kept = read_config(Path(FILE)).tables.get("search", {})
-    notes, dataset, system, lang = (
-        given or kept.get(name)
-        for name, given in (
-            ("notes", notes),
-            ("dataset", dataset),
-            ("system", system),
-            ("lang", lang or (None if sys.stdin.isatty() else "auto")),
-        )
-    )
-    if not sys.stdin.isatty() and not (dataset and (notes or system)):
-        raise InputError(
-            _(
-                "gigamind cannot ask its questions without a terminal. Pass --dataset, and --notes or --system."
-            )
-        )
-    choices = get_args(LanguageChoice)
-    if not system:
-        notes = notes or _ask(_("Folder of the notes"), "vault" if Path("vault").is_dir() else ".")
-    dataset = dataset or _ask(_("File with the search questions"), "queries.jsonl")
-    lang = lang or _ask(_("Language of the reports ({choices})", choices=choices), language_of())
-    if notes and not Path(notes).is_dir():
-        raise InputError(
-            "--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes
-        )
-    if lang not in choices:
-        raise InputError("--lang {value}: must be one of {choices}", value=lang, choices=choices)
-    options = {
-        name: value
-        for name, value in (
-            ("notes", notes),
-            ("dataset", dataset),
-            ("system", system),
-            ("lang", lang),
-        )
-        if value
+    given = {"notes": notes, "dataset": dataset, "system": system, "lang": lang}
+    options: dict[str, str] = {
+        name: text for name, value in given.items() if (text := value or kept.get(name))
     }
+    _complete(options)
     if jobs and not BASELINES.exists():
         _make_baseline(options)
-    files = _files(options, jobs, nightly, is_configured=Path(FILE).is_file())
+    files = _files(options, jobs, nightly, is_configured=is_configured)
     for name, content in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(content, encoding="utf-8")
     show_written(
         Path(FILE),
-        {"options": len(options) + bool(notes)},
+        {"options": len(options) + ("notes" in options)},
         joined(_next_steps(files, jobs, options), "\n"),
     )
+
+
+def _complete(options: dict[str, str]) -> None:
+    """Ask for what is missing, and check it; without a terminal, only the language has a default."""
+    choices, has_source = get_args(LanguageChoice), bool(options.keys() & {"notes", "system"})
+    if not sys.stdin.isatty():
+        options.setdefault("lang", "auto")
+        if not (has_source and "dataset" in options):
+            raise InputError(
+                _(
+                    "gigamind cannot ask its questions without a terminal. Pass --dataset, and --notes or --system."
+                )
+            )
+    if not has_source:
+        default = "vault" if Path("vault").is_dir() else "."
+        options["notes"] = _ask(_("Folder of the notes"), default)
+    if "dataset" not in options:
+        options["dataset"] = _ask(_("File with the search questions"), "queries.jsonl")
+    if "lang" not in options:
+        question = _("Language of the reports ({choices})", choices=choices)
+        options["lang"] = _ask(question, language_of())
+    if (notes := options.get("notes")) and not Path(notes).is_dir():
+        raise InputError(
+            "--notes {path}: not a folder. Give the folder of the Markdown notes.", path=notes
+        )
+    if (lang := options["lang"]) not in choices:
+        raise InputError("--lang {value}: must be one of {choices}", value=lang, choices=choices)
 
 
 def _files(
@@ -192,17 +189,20 @@ def _make_baseline(options: Mapping[str, str]) -> None:
 
 
 def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:
+    """Return a template of examples/ci with its placeholders filled."""
     text = (asset("examples") / "ci" / _JOBS[job][0]).read_text("utf-8")
     # JSON strings are YAML strings.
     lines = (f"        {name}: {value}" for name, value in quoted.items() if name != "lang")
-    text = text.replace("{{ options }}", "\n".join(lines)).replace("{{ cron }}", json.dumps(cron))
-    # Deployments of several repositories on one server need names of their own.
-    text = text.replace(
-        "{{ name }}", re.sub(r"[^a-z0-9-]+", "-", Path.cwd().name.lower()).strip("-")
-    )
-    return text.replace(
-        "toml queries.jsonl;", f"toml {shlex.quote(json.loads(quoted['dataset']))};"
-    )
+    values = {
+        "options": "\n".join(lines),
+        "cron": json.dumps(cron),
+        "dataset": shlex.quote(json.loads(quoted["dataset"])),
+        # Deployments of several repositories on one server need names of their own.
+        "name": re.sub(r"[^a-z0-9-]+", "-", Path.cwd().name.lower()).strip("-"),
+    }
+    for name, value in values.items():
+        text = text.replace(f"{{{{ {name} }}}}", value)
+    return text
 
 
 def _next_steps(

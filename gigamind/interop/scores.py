@@ -3,15 +3,17 @@
 Scores of an item belong to the span in its id, TRACE-SPAN, which `gigamind import otel` writes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gigamind.errors import EvaluationError, InputError, reason_of
 from gigamind.i18n import _
+from gigamind.interop.tables import optional
 from gigamind.interop.traces import SPAN_ID
+from gigamind.records.schema import Record
 
 _EVENT = "gen_ai.evaluation.result"
 _SEND_S = 30.0
@@ -27,6 +29,12 @@ class Score(NamedTuple):
     low: float | None = None
     high: float | None = None
 
+    @property
+    def place(self) -> dict[str, str]:
+        """Return `traceId` and `spanId` of the item; empty without a span."""
+        found = SPAN_ID.fullmatch(self.item)
+        return found.groupdict() if found else {}
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -35,6 +43,7 @@ class Scores:
     Attributes:
         about: run, dataset, verdict ("" without a baseline), fingerprint of the judge, and folder of the evidence.
         created: when the run began.
+        by_model: whether a model gave the verdicts.
     """
 
     about: Mapping[str, str]
@@ -42,43 +51,41 @@ class Scores:
     scores: list[Score]
     by_model: bool
 
-    def placed(self) -> Iterator[tuple[Score, str, str]]:
-        """Yield the scores of items with the ids of their trace and span; InputError if there is none."""
-        found = False
-        for score in self.scores:
-            if match := SPAN_ID.fullmatch(score.item):
-                found = True
-                yield score, match["trace"], match["span"]
-        if not found:
+    def placed(self) -> list[tuple[Score, dict[str, str]]]:
+        """Return the scores of items with the place of their span; InputError if there is none."""
+        placed = [(score, place) for score in self.scores if (place := score.place)]
+        if not placed:
             raise InputError(
                 _(
                     "no item of this run belongs to a trace. Make the dataset from traces: gigamind import otel FILE"
                     " --out FOLDER"
                 )
             )
+        return placed
 
 
-def scores_of(
-    about: Mapping[str, str],
-    summary: Mapping[str, Any],
-    items: Iterable[Mapping[str, Any]],
-    judge: Mapping[str, Any] | None,
-) -> Scores:
-    """Return the scores of summary.json and per_item.jsonl, which are given as JSON values."""
-    overall, scores = summary["overall"], list[Score]()
+def scores_of(record: Record[Any, Any], verdict: str, folder: Path) -> Scores:
+    """Return the scores of a run that was read from a folder; its verdict is "" without a baseline."""
+    run, overall = record.run, record.summary.model_dump(mode="json")["overall"]
+    scores: list[Score] = []
     for name, interval in overall["intervals"].items():
         block, _dot, metric = name.partition(".")
         if (value := overall.get(block, {}).get(metric)) is not None:
             scores.append(Score(name, float(value), "", interval["low"], interval["high"]))
-    for item in items:
-        values: Mapping[str, float | None] = item.get("metrics") or {}
-        known = [(name, value) for name, value in values.items() if value is not None]
-        scores += [Score(name, float(value), item["id"]) for name, value in known]
-    fingerprint, by_model = (
-        (judge["fingerprint"], bool(judge.get("model"))) if judge else ("", False)
-    )
-    created = datetime.fromisoformat(about["created"])
-    return Scores({**about, "judge": fingerprint}, created, scores, by_model)
+    for item in record.items:
+        known = ((name, value) for name, value in item.metrics.items() if value is not None)
+        scores += [Score(name, float(value), item.id) for name, value in known]
+    about = {
+        "run": run.run_id,
+        "created": run.created_at,
+        "task": run.task,
+        "dataset": run.dataset_hash,
+        "verdict": verdict,
+        "judge": run.judge.fingerprint if run.judge else "",
+        "evidence": str(folder.absolute()),
+    }
+    by_model = bool(run.judge and run.judge.asks_a_model)
+    return Scores(about, datetime.fromisoformat(run.created_at), scores, by_model)
 
 
 def otel_logs(scores: Scores) -> dict[str, Any]:
@@ -104,52 +111,53 @@ def otel_logs(scores: Scores) -> dict[str, Any]:
                 if v is not None
             ],
         }
-        if match := SPAN_ID.fullmatch(score.item):
-            record |= {"traceId": match["trace"], "spanId": match["span"]}
-        records.append(record)
+        records.append(record | score.place)
     service = {"key": "service.name", "value": {"stringValue": "gigamind"}}
     logs = {"scope": {"name": "gigamind"}, "logRecords": records}
     return {"resourceLogs": [{"resource": {"attributes": [service]}, "scopeLogs": [logs]}]}
 
 
-def langfuse_batch(scores: Scores) -> dict[str, Any]:
+def langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     """Return the body of `POST /api/public/ingestion`; a second import replaces the scores of the first."""
-    time = scores.created.isoformat()
+    time, about = scores.created.isoformat(), scores.about
     batch = [
         {
-            "id": f"gigamind-{scores.about['run']}-{score.item}-{score.name}",
+            "id": f"gigamind-{about['run']}-{score.item}-{score.name}",
             "type": "score-create",
             "timestamp": time,
             "body": {
-                "id": f"gigamind-{scores.about['judge'][:12]}-{trace}-{span}-{score.name}",
-                "traceId": trace,
-                "observationId": span,
+                "id": f"gigamind-{about['judge'][:12]}-{score.item}-{score.name}",
+                "traceId": place["traceId"],
+                "observationId": place["spanId"],
                 "name": score.name,
                 "value": score.value,
                 "dataType": "NUMERIC",
-                "comment": f"gigamind {scores.about['run']}",
-                "metadata": dict(scores.about),
+                "comment": f"gigamind {about['run']}",
+                "metadata": dict(about),
             },
         }
-        for score, trace, span in scores.placed()
+        for score, place in scores.placed()
     ]
     return {"batch": batch}
 
 
-def phoenix_annotations(scores: Scores) -> dict[str, Any]:
+def phoenix_annotations(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     """Return the body of `POST /v1/span_annotations`; a second import replaces the scores of the first."""
     annotations = [
         {
-            "span_id": span,
+            "span_id": place["spanId"],
             "name": score.name,
             "annotator_kind": "LLM" if scores.by_model else "CODE",
             "result": {"score": score.value},
             "metadata": dict(scores.about),
             "identifier": "gigamind",
         }
-        for score, _trace, span in scores.placed()
+        for score, place in scores.placed()
     ]
     return {"data": annotations}
+
+
+SPAN_FORMATS = {"langfuse": langfuse_batch, "phoenix": phoenix_annotations}
 
 
 def send_otel(logs: Mapping[str, Any], endpoint: str) -> None:
@@ -178,12 +186,7 @@ def log_to_mlflow(scores: Scores, experiment: str, tracking_uri: str | None) -> 
         InputError: mlflow is not installed.
         EvaluationError: the tracking server or folder cannot be used.
     """
-    try:
-        mlflow: Any = import_module("mlflow")
-    except ImportError as error:
-        raise InputError(
-            "{library} is missing. Install it: pip install {library}", library="mlflow"
-        ) from error
+    mlflow = optional("mlflow")
     try:
         client = mlflow.MlflowClient(tracking_uri=tracking_uri)
         known = client.get_experiment_by_name(experiment)
@@ -191,13 +194,11 @@ def log_to_mlflow(scores: Scores, experiment: str, tracking_uri: str | None) -> 
         milliseconds = int(scores.created.timestamp() * 1000)
         tags = {f"gigamind.{name}": value for name, value in scores.about.items()}
         run = client.create_run(where, milliseconds, tags, scores.about["run"]).info.run_id
-        values: dict[str, float | None] = {}
-        for score in (score for score in scores.scores if not score.item):
-            values |= {score.name: score.value, f"{score.name}.low": score.low}
-            values[f"{score.name}.high"] = score.high
         metrics = [
-            mlflow.entities.Metric(name, value, milliseconds, 0)
-            for name, value in values.items()
+            mlflow.entities.Metric(f"{score.name}{part}", value, milliseconds, 0)
+            for score in scores.scores
+            if not score.item
+            for part, value in (("", score.value), (".low", score.low), (".high", score.high))
             if value is not None
         ]
         for start in range(0, len(metrics), _MLFLOW_BATCH):

@@ -25,18 +25,23 @@ def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     return "\ufeff" + file.getvalue()
 
 
+def optional(library: str) -> Any:  # noqa: ANN401  a module
+    """Return a library that users install themselves, such as pandas; InputError if it is missing."""
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise InputError(
+            "{library} is missing. Install it: pip install {library}", library=library
+        ) from error
+
+
 def data_frame(library: str, rows: Sequence[Mapping[str, object]]) -> Any:  # noqa: ANN401  of that library
     """Return a data frame of pandas or polars with a column for every name; objects as JSON.
 
     Raises:
         InputError: the library is not installed.
     """
-    try:
-        frames = importlib.import_module(library)
-    except ImportError as error:
-        raise InputError(
-            "{library} is missing. Install it: pip install {library}", library=library
-        ) from error
+    frames = optional(library)
     names = dict.fromkeys(name for row in rows for name in row)
     return frames.DataFrame({name: [_plain(row.get(name)) for row in rows] for name in names})
 

@@ -4,7 +4,6 @@ The id of an answer is TRACE-SPAN (both hexadecimal), so `gigamind export` can a
 """
 
 import json
-import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -12,29 +11,31 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from gigamind.datasets.sample import sample as draw
 from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.interop.collection import Imported
 from gigamind.interop.column_map import answers_of
-from gigamind.interop.source import Fields
+from gigamind.interop.source import Fields, json_lines
 from gigamind.loading import read_text
 
-SPAN_ID = re.compile(r"(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})")
+SPAN_ID = re.compile(r"(?P<traceId>[0-9a-f]{32})-(?P<spanId>[0-9a-f]{16})")
 _DOCUMENT = re.compile(
     r"(?:retrieval\.|reranker\.output_)documents\.(\d{1,6})\.document\.(content|id)"
 )
+_DIGITS = 20  # of nanoseconds since the epoch, which are an unsigned integer of 64 bits
 _PERSONAL = (
     ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}", re.ASCII)),
     ("number", re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,15}(?![\w.]\d)")),
 )
 
 
-def read_traces(path: Path, *, sample: int | None, seed: int, mask: bool) -> Imported:
+def read_traces(path: Path, *, size: int | None, seed: int, mask: bool) -> Imported:
     """Read one answer for each trace with a question and an answer; equal ones count once.
 
     Args:
         path: one OTLP JSON object, or one on each line, as the file exporter of a collector writes them.
-        sample: number of answers to draw with `seed`; all if None.
+        size: number of answers to draw with `seed`; all if None.
         mask: replace email addresses and numbers of 9 to 16 digits (phones, cards, identity numbers).
 
     Raises:
@@ -55,33 +56,20 @@ def read_traces(path: Path, *, sample: int | None, seed: int, mask: bool) -> Imp
             file=path,
             n=len(traces),
         )
-    drawn = list(rows.values())
-    if sample is not None and sample < len(drawn):
-        drawn = random.Random(seed).sample(drawn, sample)  # noqa: S311  no secret
+    drawn = draw([*rows.values()], size or len(rows), seed)
     return answers_of(path, [(f"{path}: {row['id']}", row) for row in drawn])
 
 
 def _spans(path: Path) -> Iterator[Fields]:
-    text = read_text(path, _("the traces"))
+    what = _("the traces")
     try:
-        parts = [json.loads(text)]
-    except ValueError:
-        parts = [_line(path, number, line) for number, line in enumerate(text.split("\n"), 1)]
+        parts = [cast("object", json.loads(read_text(path, what)))]
+    except (ValueError, RecursionError):
+        parts = [part for _place, part in json_lines(path, what)]
     for part in parts:
         for resource in _listed(part, "resourceSpans"):
             for scope in _listed(resource, "scopeSpans"):
                 yield from _listed(scope, "spans")
-
-
-def _line(path: Path, number: int, line: str) -> object:
-    try:
-        return json.loads(line) if line.strip() else {}
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            "{place}: not a JSON object ({reason}). Write one per line.",
-            place=f"{path}:{number}",
-            reason=str(error),
-        ) from error
 
 
 def _listed(value: object, name: str = "") -> list[Fields]:
@@ -93,7 +81,7 @@ def _listed(value: object, name: str = "") -> list[Fields]:
 
 def _answer(trace: str, spans: list[Fields], *, mask: bool) -> Fields | None:
     """Return question, answer and contexts of a trace; the first span that has the two is evaluated."""
-    spans = sorted(spans, key=lambda span: int(str(span.get("startTimeUnixNano") or 0)))
+    spans = sorted(spans, key=lambda span: str(span.get("startTimeUnixNano") or 0).zfill(_DIGITS))
     attributes = [_attributes(span) for span in spans]
     kinds = [str(own.get("openinference.span.kind", "")) for own in attributes]
     for span, own, kind in zip(spans, attributes, kinds, strict=True):

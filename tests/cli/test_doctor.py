@@ -150,6 +150,7 @@ def test_init_makes_questions_a_baseline_and_jobs_that_need_no_further_option(
     assert github["jobs"]["gate"]["steps"][1]["with"]["gates"] == "eval/gates.toml"
     gitlab = yaml.safe_load((healthy / ".gitlab/gigamind.yml").read_text("utf-8"))
     assert "--fail-on-regression" in gitlab["search"]["script"][-1]
+    assert "eval/gates.toml queries.jsonl;" in gitlab["search"]["script"][-2]
     assert doctor()[1] == {}
     text = (healthy / "prefect.yaml").read_text("utf-8")
     for damaged in (text.replace("eval/gates.toml", "eval/gone.toml"), "deployments: 1", "{"):

@@ -63,7 +63,7 @@ def write(tmp_path):
 
 
 def rows(path, **options):
-    given = {"sample": None, "seed": 1, "mask": False} | options
+    given = {"size": None, "seed": 1, "mask": False} | options
     return [row.model_dump(mode="json") for row in read_traces(path, **given).rows]
 
 
@@ -91,13 +91,19 @@ def test_messages_of_gen_ai_and_json_inputs_are_read(write):
     ]
 
 
+def test_a_time_that_is_no_number_stops_no_import(write):
+    spans = rag()
+    spans[0]["startTimeUnixNano"] = "soon"
+    assert [row["id"] for row in rows(write(request(*spans)))] == [f"{TRACE}-{SPAN}"]
+
+
 def test_equal_answers_count_once_and_a_sample_is_drawn_by_its_seed(write):
     traces = [f"{n:032x}" for n in range(20)]
     path = write(*(request(*rag(trace, f"Answer {n % 10}.")) for n, trace in enumerate(traces)))
     assert len(rows(path)) == 10
-    drawn = [row["id"] for row in rows(path, sample=4)]
-    assert (len(drawn), drawn) == (4, [row["id"] for row in rows(path, sample=4)])
-    assert drawn != [row["id"] for row in rows(path, sample=4, seed=2)]
+    drawn = [row["id"] for row in rows(path, size=4)]
+    assert (len(drawn), drawn) == (4, [row["id"] for row in rows(path, size=4)])
+    assert drawn != [row["id"] for row in rows(path, size=4, seed=2)]
 
 
 def test_personal_data_is_masked_on_request_in_all_texts(write):
