@@ -42,14 +42,16 @@ class Scores:
 
     Attributes:
         about: run, dataset, verdict ("" without a baseline), fingerprint of the judge, and folder of the evidence.
-        created: when the run began.
         by_model: whether a model gave the verdicts.
     """
 
     about: Mapping[str, str]
-    created: datetime
     scores: list[Score]
     by_model: bool
+
+    @property
+    def created(self) -> datetime:
+        return datetime.fromisoformat(self.about["created"])
 
     def placed(self) -> list[tuple[Score, dict[str, str]]]:
         """Return the scores of items with the place of their span; InputError if there is none."""
@@ -85,7 +87,7 @@ def scores_of(record: Record[Any, Any], verdict: str, folder: Path) -> Scores:
         "evidence": str(folder.absolute()),
     }
     by_model = bool(run.judge and run.judge.asks_a_model)
-    return Scores(about, datetime.fromisoformat(run.created_at), scores, by_model)
+    return Scores(about, scores, by_model)
 
 
 def otel_logs(scores: Scores) -> dict[str, Any]:
@@ -119,12 +121,12 @@ def otel_logs(scores: Scores) -> dict[str, Any]:
 
 def langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     """Return the body of `POST /api/public/ingestion`; a second import replaces the scores of the first."""
-    time, about = scores.created.isoformat(), scores.about
+    about = scores.about
     batch = [
         {
             "id": f"gigamind-{about['run']}-{score.item}-{score.name}",
             "type": "score-create",
-            "timestamp": time,
+            "timestamp": about["created"],
             "body": {
                 "id": f"gigamind-{about['judge'][:12]}-{score.item}-{score.name}",
                 "traceId": place["traceId"],
