@@ -1,5 +1,7 @@
 """Certify the judge of finished runs: agreement with labels, test-retest consistency and attacks, as a judge report."""
 
+import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,12 +14,21 @@ import numpy as np
 
 from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
+from gigamind.assurance.label_file import (
+    choices_of,
+    is_label_file,
+    labels_by_scale,
+    read_plan,
+    read_rows,
+)
+from gigamind.assurance.label_plan import strata
 from gigamind.assurance.options import CertifyOptions
 from gigamind.assurance.trials import UnitTestReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, language_of, n_
 from gigamind.judges.protocol import Scale
+from gigamind.loading import read_bytes
 from gigamind.records import card as cards
 from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
@@ -30,6 +41,7 @@ from gigamind.stats.agreement import (
     graded_agreement,
     reliability,
 )
+from gigamind.stats.stratified import stratified_mean
 from gigamind.version import __version__
 
 _PAIR = 2
@@ -45,6 +57,7 @@ class LabelledVerdict:
     language: str | None
     confidence: float | None = None  # probability in [0, 1] of the verdict, if the judge states one
     cluster: str | None = None  # None if the item is independent of all others
+    weight: float = 1.0  # inverse chance of being labelled, relative to other items
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +76,18 @@ def agreement(
     labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
     judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _groups(verdicts)
+    weights = _vector([verdict.weight for verdict in verdicts])
     items, clusters = len(verdicts), _clusters(intervals.count(groups), len(verdicts))
     if scale == "graded":
-        figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
+        figures = graded_agreement(
+            labels, judged, seed=seed, label=label, clusters=groups, weights=weights
+        )
         return cards.CardGroup(
             items=items, clusters=clusters, positive=None, figures=_figures(figures), bins=()
         )
-    figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
+    figures = binary_agreement(
+        labels > 0, judged > 0, seed=seed, label=label, clusters=groups, weights=weights
+    )
     confident = [verdict for verdict in verdicts if verdict.confidence is not None]
     bins: tuple[cards.CardBin, ...] = ()
     if confident:
@@ -233,7 +251,11 @@ def certify(
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
-    values, source = _from_file(first, labels) if labels else _from_dataset(first)
+    drawn: dict[str, int] | None = None
+    if labels and is_label_file(labels):
+        values, source, drawn = _from_session(first, labels)
+    else:
+        values, source = _from_file(first, labels) if labels else _from_dataset(first)
     return cards.JudgeCard(
         task=first.report.task,
         dataset=first.report.dataset,
@@ -245,7 +267,7 @@ def certify(
         labels=source,
         runs=tuple(run.report.run_id for run in runs),
         scales=tuple(
-            _scale(name, kind, runs, values, seed)
+            _scale(name, kind, runs, values, drawn=drawn, seed=seed)
             for name, kind in first.kind.scales.items()
             if any(name in given for given in values.values())
         ),
@@ -277,6 +299,27 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, cards.CardLabels]:
         )
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
+
+
+def _from_session(
+    run: JudgedRun, path: Path
+) -> tuple[_Labels, cards.CardLabels, dict[str, int] | None]:
+    """Return the labels of `gigamind label`, and the stratum of each unit; None if they were drawn at random.
+
+    Only drawn units count: labels that people added elsewhere are no sample.
+    """
+    plan, choices = read_plan(path), choices_of(read_rows(path), run.units)
+    if plan.dataset_hash != run.report.dataset_hash or not choices.agreed:
+        raise InputError(
+            "{file}: none of these labels belongs to the answers of {run}. Label this run with `gigamind label`.",
+            file=path,
+            run=run.folder,
+        )
+    values = labels_by_scale(choices.agreed, run.units)
+    sha256 = hashlib.sha256(read_bytes(path, _("the file of labels"))).hexdigest()
+    numbers = strata([unit.stratum for unit in run.units])
+    drawn = dict(zip((unit.id for unit in run.units), numbers, strict=True))
+    return *_labelled(run, values, "file", path.name, sha256), None if plan.random else drawn
 
 
 def _from_dataset(run: JudgedRun) -> tuple[_Labels, cards.CardLabels]:
@@ -312,13 +355,29 @@ def _labelled(
 
 
 def _scale(
-    name: str, kind: Scale, runs: Sequence[JudgedRun], labels: _Labels, seed: int
+    name: str,
+    kind: Scale,
+    runs: Sequence[JudgedRun],
+    labels: _Labels,
+    *,
+    drawn: Mapping[str, int] | None,
+    seed: int,
 ) -> cards.CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
+    both = [key for key, given in labels.items() if name in given and key in judged]
+    weights = _weights([first.items[key].cluster for key in both], judged, first, drawn)
     pairs = [
-        LabelledVerdict(key, given[name], judged[key], item.language, item.confidence, item.cluster)
-        for key, given in labels.items()
-        if name in given and key in judged and (item := first.items[key])
+        LabelledVerdict(
+            key,
+            labels[key][name],
+            judged[key],
+            item.language,
+            item.confidence,
+            item.cluster,
+            weights.get(item.cluster, 1.0),
+        )
+        for key in both
+        if (item := first.items[key])
     ]
     rest = [
         UnlabelledVerdict(item, verdict, first.items[item].cluster)
@@ -332,7 +391,7 @@ def _scale(
         overall=agreement(pairs, kind, seed=seed, label=name),
         by_language=agreement_by_language(pairs, kind, seed=seed, label=name),
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
-        headline=_headline(pairs, rest),
+        headline=_headline(pairs, rest, drawn),
         missed=len(missed),
         misses=tuple(
             cards.CardMiss.like(miss, question=item.question, quotes=item.quotes)
@@ -357,17 +416,52 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure
     return _figure(flips(repeated, clusters, seed=seed, label=scale))
 
 
+def _weights(
+    labelled: Sequence[str],
+    judged: Mapping[str, float],
+    run: JudgedRun,
+    drawn: Mapping[str, int] | None,
+) -> dict[str, float]:
+    """Return the inverse chance of being labelled for each labelled cluster, with mean 1 over the clusters."""
+    if drawn is None or not labelled:
+        return {}
+    clusters = {run.items[key].cluster for key in judged}
+    sizes, used = (
+        Counter(drawn[cluster] for cluster in some) for some in (clusters, set(labelled))
+    )
+    share = len(set(labelled)) / len(clusters)
+    return {
+        cluster: share * sizes[drawn[cluster]] / used[drawn[cluster]] for cluster in set(labelled)
+    }
+
+
 def _headline(
-    pairs: Sequence[LabelledVerdict], rest: Sequence[UnlabelledVerdict]
+    pairs: Sequence[LabelledVerdict],
+    rest: Sequence[UnlabelledVerdict],
+    drawn: Mapping[str, int] | None,
 ) -> cards.CardHeadline | None:
     mean = corrected(pairs, rest) if rest else None
     if mean is None:
         return None
     labels = mean.labels, mean.label_clusters
+    value, interval, weight = mean.value, mean.interval, mean.weight
+    if drawn is not None:
+        clusters = _groups([*pairs, *rest])
+        stratified = stratified_mean(
+            _vector([pair.label for pair in pairs]),
+            _vector([one.verdict for one in (*pairs, *rest)]),
+            np.arange(len(pairs)),
+            np.array([drawn[one.cluster or one.id] for one in (*pairs, *rest)]),
+            clusters,
+        )
+        if stratified is None:
+            return None
+        value, interval, weight = stratified.value, stratified.interval, stratified.weight
     return cards.CardHeadline.like(
         mean,
         labelled=_figure(intervals.Estimate(mean.labelled, mean.labelled_interval, *labels)),
-        corrected=_figure(intervals.Estimate(mean.value, mean.interval, *labels)),
+        corrected=_figure(intervals.Estimate(value, interval, *labels)),
+        weight=weight,
         clusters=_clusters(mean.item_clusters, mean.items),
     )
 

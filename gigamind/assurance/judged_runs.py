@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gigamind.assurance.label_items import LabelUnit
 from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
 from gigamind.i18n import _, n_
@@ -43,6 +44,7 @@ class JudgedKind:
     label: type[Label]
     compared: ComparedTask[Any, Any, Any]
     items: Callable[[Any], Sequence[RunItem]]  # returns the items in one line of per_item.jsonl
+    units: Callable[[Any], Sequence[LabelUnit]]  # returns what people label of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class JudgedRun:
     stored: int  # replies taken from the store instead of requested
     second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
     short_panels: int = 0  # verdicts for which a panel member gave no vote
+    units: tuple[LabelUnit, ...] = ()  # what people label, in the same order
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Return the existing verdicts by item id."""
@@ -156,4 +159,5 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         stored=llm.cache_hits if llm else 0,
         second_looks=getattr(summary, "second_looks", ()),
         short_panels=llm.panel.short if llm and llm.panel else 0,
+        units=tuple(unit for line in lines for unit in kind.units(line)),
     )

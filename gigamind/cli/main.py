@@ -49,6 +49,7 @@ _COMMANDS = {
     "align": _("Find where quotes occur in their sources."),
     "memory": _("Extract facts from chat sessions and verify them."),
     "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
+    "label": _("Label items of a run in a browser; labels correct its judged figures."),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
     "deploy": _("Register nightly evaluations with a Prefect server."),

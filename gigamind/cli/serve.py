@@ -39,42 +39,52 @@ _SWITCH_S = 0.0005  # instead of 0.005: a search must not delay the streams
 @options_of(ServiceOptions)
 def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Answer questions about the notes and evaluate each answer: page, API and metrics on one port."""
-    import uvicorn
-
-    from gigamind.cli.model_server import taken_port
     from gigamind.service.app import create_app
 
     values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
     sys.setswitchinterval(_SWITCH_S)
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    try:
-        listening = socket.create_server((options.host, options.port), family=family)
-    except OSError as error:
-        raise taken_port(options.port, error) from error
-    with listening:
-        port = listening.getsockname()[1]
-        url = f"http://{options.host}:{port}"
+    with listening(options.host, options.port) as (place, url):
         line = _("gigamind answers questions about {notes} at {url}", notes=options.notes, url=url)
-        app = create_app(options, ready=lambda: print_line(line, err=True))
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=_DRAINING_S,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            server_header=False,
-        )
-        # The caller prints a failed start in one line; uvicorn would add a traceback.
-        logging.getLogger("uvicorn.error").addFilter(lambda _record: _refused(app) is None)
-        server = uvicorn.Server(config)
-        try:
-            with _sigterm_after_shutdown(server):
-                server.run(sockets=[listening])
-        except SystemExit:  # a failed start
-            if refused := _refused(app):
-                raise refused from None
-            raise
+        serve_app(create_app(options, ready=lambda: print_line(line, err=True)), place)
+
+
+@contextmanager
+def listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
+    """Yield a socket that accepts connections, and its address; InputError if the port is taken."""
+    from gigamind.cli.model_server import taken_port
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        place = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise taken_port(port, error) from error
+    with place:
+        yield place, f"http://{host}:{place.getsockname()[1]}"
+
+
+def serve_app(app: "FastAPI", place: socket.socket) -> None:
+    """Serve an app until a signal; raise its own error if it cannot start."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_DRAINING_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        server_header=False,
+    )
+    # The caller prints a failed start in one line; uvicorn would add a traceback.
+    logging.getLogger("uvicorn.error").addFilter(lambda _record: _refused(app) is None)
+    server = uvicorn.Server(config)
+    try:
+        with _sigterm_after_shutdown(server):
+            server.run(sockets=[place])
+    except SystemExit:  # a failed start
+        if refused := _refused(app):
+            raise refused from None
+        raise
 
 
 @contextmanager

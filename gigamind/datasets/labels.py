@@ -112,3 +112,37 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
             fields=fields,
         )
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())
+
+
+class LabelRow(BaseModel):
+    """One row that `gigamind label` appends to a file of labels.
+
+    Attributes:
+        id: Of the run's item; for a hit, of the query, and `note` is the path of the hit.
+        content: Digest of what the label depends on; a changed item does not keep its labels.
+        later: Given after the annotator had seen the judge's verdict; not used for estimates.
+        again: A second label of the same annotator for the same task, to measure consistency.
+        settled: Decides a task on which annotators disagree.
+        withdrawn: Takes back the annotator's last label of the task.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[str, Field(min_length=1)]
+    note: str | None = None
+    kind: str
+    choice: str
+    content: str
+    annotator: Annotated[str, Field(min_length=1, max_length=100)]
+    labelled_at: str
+    reason: str = ""
+    seconds: float | None = None
+    later: bool = False
+    again: bool = False
+    settled: bool = False
+    skipped: bool = False
+    withdrawn: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.id}@{self.note}" if self.note else self.id

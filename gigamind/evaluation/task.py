@@ -23,6 +23,7 @@ from gigamind.reports.views import View
 
 if TYPE_CHECKING:  # needed by certifications only
     from gigamind.assurance.judged_runs import JudgedKind
+    from gigamind.assurance.label_items import LabelUnit
 
 Options = TypeVar("Options", bound=EvalOptions)
 Summary = TypeVar("Summary", bound=BaseModel)
@@ -192,6 +193,10 @@ class Task(ABC, Generic[Options, Summary, Line]):
     def judged(self) -> "JudgedKind | None":
         """Return what its judge judges, for certification; None if the task has no judge."""
         return None
+
+    @abstractmethod
+    def units(self, item: Line) -> "Sequence[LabelUnit]":
+        """Return what people can label of a line of per_item.jsonl."""
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:

@@ -32,15 +32,17 @@ from gigamind.reports.labels import LABELS as VERDICT_LABELS
 from gigamind.runs.folders import private_folder
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event, Figures, Models
 from gigamind.service.asking import Ask, open_desk
-from gigamind.service.guard import Guard, preferred_language, refused
+from gigamind.service.guard import Guard, GuardOptions, preferred_language, refused
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 
-LABELS, ANSWERS, QUERIES = "labels.jsonl", "answers.jsonl", "queries.jsonl"
+ANSWERS, QUERIES = "answers.jsonl", "queries.jsonl"
 
 
 class Feedback:
-    """A folder with labels.jsonl, answers.jsonl and queries.jsonl; rows are appended atomically.
+    """A folder with answers.jsonl and queries.jsonl, to which rows are appended.
+
+    Ratings are candidates for people who label, never labels: each row is an answer with a tag.
 
     Raises:
         InputError: the folder cannot be written.
@@ -51,7 +53,7 @@ class Feedback:
         self._lock = threading.Lock()
         try:
             private_folder(folder)
-            (folder / LABELS).open("ab").close()
+            (folder / ANSWERS).open("ab").close()
         except OSError as error:
             reason = reason_of(error)
             raise InputError(
@@ -61,24 +63,18 @@ class Feedback:
             ) from error
 
     def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
-        """Store a rating; with the id of a claim, a label of that claim.
+        """Store the answer with the tag good or bad; for a claim that a reader calls wrong, with its number.
 
         Raises:
             InputError: the answer has no such claim.
         """
-        if claim is None:
-            self._append(LABELS, {"id": answer_id, "utility": float(good)})
-            self._append(ANSWERS, _row(answer_id, answered, {"utility": float(good)}))
-            return
         evaluation = answered.judged.evaluation if answered.judged else None
-        text = next(
-            (c["text"] for c in (evaluation or {}).get("claims", ()) if c["id"] == claim), None
-        )
-        if text is None:
+        known = {one["id"] for one in (evaluation or {}).get("claims", ())}
+        if claim is not None and claim not in known:
             raise InputError("claim_id {claim}: the answer has no such claim", claim=claim)
-        verdict = "supported" if good else "not_found"
-        labels = {"claims": [{"text": text, "verdict": verdict}]}
-        self._append(ANSWERS, _row(f"{answer_id}-{claim}", answered, labels))
+        tag = "good" if good else "bad"
+        name = answer_id if claim is None else f"{answer_id}-{claim}"
+        self._append(ANSWERS, _row(name, answered, [tag if claim is None else f"{tag}-claim"]))
 
     def keep_question(self, answer_id: str, answered: Answered) -> None:
         """Store the question with its cited notes as a row of a search dataset, for review."""
@@ -105,7 +101,7 @@ class Feedback:
             file.write(line.encode("utf-8", "replace"))
 
 
-def _row(answer_id: str, answered: Answered, labels: dict[str, Any]) -> dict[str, Any]:
+def _row(answer_id: str, answered: Answered, tags: list[str]) -> dict[str, Any]:
     notes = [
         {"title": source.title or "-", "text": source.text} for source in answered.context.sources
     ]
@@ -115,7 +111,7 @@ def _row(answer_id: str, answered: Answered, labels: dict[str, Any]) -> dict[str
         "answer": answered.text,
         "context_notes": notes,
         "language": answered.ask.language,
-        "labels": labels,
+        "tags": tags,
         "source": "service",
     }
 
@@ -181,12 +177,8 @@ def create_app(
     app = FastAPI(
         title="gigamind", version=__version__, lifespan=lifespan, redoc_url=None, docs_url=None
     )
-    app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
-    app.add_exception_handler(GigamindError, _failed)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
+    guard(app, options)
     _add_health(app, figures)
-    _add_locales(app)
     _add_asking(app, options, figures, heartbeat_s)
     _add_notes(app, options, figures)
     if feedback:
@@ -194,6 +186,15 @@ def create_app(
     static = resources.files("gigamind") / "service" / "static"
     app.mount("/", StaticFiles(directory=str(static), html=True, check_dir=False))
     return app
+
+
+def guard(app: FastAPI, options: GuardOptions) -> None:
+    """Add to an app what each page of this machine has: the guard, errors for people, and messages in each language."""
+    app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
+    app.add_exception_handler(GigamindError, _failed)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    _add_locales(app)
 
 
 def _answering(request: Request) -> Answering:

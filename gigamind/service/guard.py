@@ -5,6 +5,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gigamind.i18n import Language, Text, _, translator
-from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
+from gigamind.service.options import PAGE_LANGUAGES, is_loopback
 
 MAX_BYTES = 2_000_000
 _MINUTE_S = 60.0
@@ -50,10 +51,21 @@ class Pace:
         return 0.0 if allowed else (1 - left) / self._rate
 
 
+class GuardOptions(Protocol):
+    """What the guard needs of a service's options."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def token(self) -> str | None: ...
+    @property
+    def asks_per_minute(self) -> int: ...
+
+
 class Guard:
     """Middleware that refuses unknown clients, other sites, long bodies and too many questions."""
 
-    def __init__(self, app: ASGIApp, options: ServiceOptions) -> None:
+    def __init__(self, app: ASGIApp, options: GuardOptions) -> None:
         self._app = app
         self._options = options
         self._pace = Pace(options.asks_per_minute)

@@ -38,9 +38,17 @@ _NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant
 
 
 def binary_agreement(
-    labels: Booleans, verdicts: Booleans, *, seed: int, label: str, clusters: Clusters | None = None
+    labels: Booleans,
+    verdicts: Booleans,
+    *,
+    seed: int,
+    label: str,
+    clusters: Clusters | None = None,
+    weights: Matrix | None = None,
 ) -> dict[str, Estimate]:
     """Return accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa (Cohen 1960); True is positive.
+
+    `weights` are inverse chances of being labelled; None if all items had the same chance.
 
     Raises:
         ValueError: the lengths of labels, verdicts or clusters differ.
@@ -49,6 +57,7 @@ def binary_agreement(
     rows = np.stack(
         [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
     ).astype(np.float64)
+    rows = rows if weights is None else rows * weights[:, np.newaxis]
     everything = np.ones_like(labels)
 
     def sensitivity(sums: Matrix) -> Matrix:
@@ -73,12 +82,18 @@ def binary_agreement(
 
 
 def graded_agreement(
-    labels: Matrix, verdicts: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
+    labels: Matrix,
+    verdicts: Matrix,
+    *,
+    seed: int,
+    label: str,
+    clusters: Clusters | None = None,
+    weights: Matrix | None = None,
 ) -> dict[str, Estimate]:
     """Return quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts.
 
     kappa = 1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2).  It needs no levels, and on levels equals
-    Cohen's weighted kappa, Psychological Bulletin 70, 1968.
+    Cohen's weighted kappa, Psychological Bulletin 70, 1968.  `weights` as for `binary_agreement`.
 
     Raises:
         ValueError: the lengths of labels, verdicts or clusters differ, or a value is not finite.
@@ -90,6 +105,7 @@ def graded_agreement(
     l, v = labels - middle, verdicts - middle  # noqa: E741
     unit = np.ones_like(l)
     rows = np.stack([unit, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
+    rows = rows if weights is None else rows * weights[:, np.newaxis]
     everything = np.ones(l.size, dtype=np.bool_)
     figures: dict[str, tuple[Figure, Booleans]] = {
         "quadratic_kappa": (_quadratic_kappa, everything),

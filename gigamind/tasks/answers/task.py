@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from gigamind.assurance.judged_runs import JudgedKind, RunItem
+from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
 from gigamind.datasets.labels import AnswerLabel
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished_folder
@@ -111,7 +112,10 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             "utility": "graded",
             "supported": "binary",
         }
-        return JudgedKind(scales, AnswerLabel, self.compared, answer_items)
+        return JudgedKind(scales, AnswerLabel, self.compared, answer_items, self.units)
+
+    def units(self, item: AnswerItemReport) -> list[LabelUnit]:
+        return label_units(item)
 
     def open(
         self, options: AnswerEvalOptions, progress: Progress
@@ -225,3 +229,65 @@ def _of_claim(
         own_labels={} if label is None else {"supported": float(label == _SUPPORTED)},
         quotes=(claim.evidence["quote"],) if claim and claim.evidence else (),
     )
+
+
+_ALL_SUPPORTED, _SOME_NOT, _NO_CLAIMS = 0, 1, 2
+
+
+def label_units(item: AnswerItemReport) -> list[LabelUnit]:
+    """Return the answer with its claims, then whether it answers the question or rightly abstains; none unjudged."""
+    judged = item.evaluation
+    if judged is None:
+        return []
+    sources = tuple(LabelSource(note.title, note.path, note.text) for note in item.notes)
+    claims = tuple(
+        LabelTask(
+            id=f"{item.id}#{claim.id}",
+            kind="claim",
+            text=claim.text,
+            sources=sources,
+            verdict=_CLAIM_CHOICES.get(claim.verdict, "not_found"),
+            doubt=_doubt(claim),
+            start=claim.utf16_start,
+            end=claim.utf16_end,
+        )
+        for claim in judged.claims
+    )
+    if judged.abstains or not claims:
+        verdict = "wrong" if judged.answerable else "right"
+        last = LabelTask(item.id, "abstention", item.answer or "", sources, verdict, 0.5)
+    else:
+        last = LabelTask(item.id, "answer", item.answer or "", sources, _answers(judged.utility))
+    right = judged.correctness == 1 and not item.flipped
+    stratum = _NO_CLAIMS if not claims else _ALL_SUPPORTED if right else _SOME_NOT
+    return [
+        LabelUnit(
+            item.id,
+            item.language or "",
+            item.question,
+            item.answer or "",
+            (*claims, last),
+            judged.correctness if claims else None,
+            stratum,
+        )
+    ]
+
+
+_CLAIM_CHOICES = {"supported": "supported", "contradicted": "contradicted"}
+
+
+def _answers(utility: float | None) -> str | None:
+    if utility is None:
+        return None
+    return "no" if utility < 1 / 3 else "partly" if utility < 2 / 3 else "yes"
+
+
+def _doubt(claim: EvaluatedClaim) -> float:
+    """Return how close the score is to the middle, in [0, 1]; 1 if guard and score, or two checks, disagree."""
+    score = claim.share if claim.score is None else claim.score
+    supported = claim.verdict == _SUPPORTED
+    if claim.confirmed is not None and claim.confirmed != supported:
+        return 1.0
+    if score is None:
+        return 0.5
+    return 1.0 if claim.refused and score >= 1 / 2 else 1 - abs(2 * score - 1)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _
@@ -26,6 +27,9 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
 
         return open_links(options, progress)
 
+    def units(self, item: LinkItemReport) -> list[LabelUnit]:
+        return label_units(item)
+
     def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> Text | None:
         health = record.summary.system
         if health is None or not health.is_unreliable:
@@ -49,3 +53,37 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
         warnings = prepared.checked.warnings
         hashes = prepared.dataset_hash, prepared.notes_hash
         return Checked(ready, ready, prepared.errors, warnings, *hashes)
+
+
+def label_units(item: LinkItemReport) -> list[LabelUnit]:
+    """Return the suggested links of a note with a place in it; their confidence is the judged value."""
+    source = (LabelSource(item.note, item.note, item.text),)
+    units: list[LabelUnit] = []
+    for suggestion in item.suggestions:
+        anchor, confidence = suggestion.anchor, suggestion.confidence
+        if anchor is None or confidence is None:
+            continue
+        name = f"{item.note}#{anchor.utf16_start}>{suggestion.target}"
+        accepted = "accept" if confidence >= 1 / 2 else "reject"
+        task = LabelTask(
+            name,
+            "link",
+            anchor.text,
+            source,
+            accepted,
+            1 - abs(2 * confidence - 1),
+            start=anchor.utf16_start,
+            end=anchor.utf16_end,
+        )
+        units.append(
+            LabelUnit(
+                name,
+                item.language,
+                suggestion.target,
+                suggestion.context,
+                (task,),
+                confidence,
+                int(confidence >= 1 / 2),
+            )
+        )
+    return units

@@ -13,6 +13,7 @@ from gigamind.tasks.search.view import SearchView
 
 if TYPE_CHECKING:
     from gigamind.assurance.judged_runs import JudgedKind, RunItem
+    from gigamind.assurance.label_items import LabelUnit
     from gigamind.interop.ranking import RankedNote
     from gigamind.systems.protocol import Retriever
 
@@ -31,8 +32,15 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         from gigamind.datasets.labels import AnswerabilityLabel
 
         return JudgedKind(
-            {"unanswerable": "binary"}, AnswerabilityLabel, self.compared, search_items
+            {"unanswerable": "binary"},
+            AnswerabilityLabel,
+            self.compared,
+            search_items,
+            self.units,
         )
+
+    def units(self, item: ItemReport) -> "list[LabelUnit]":
+        return [label_unit(item)]
 
     def __init__(self, retriever: "Retriever[RankedNote] | None" = None) -> None:
         self._retriever = retriever
@@ -141,3 +149,26 @@ def search_items(item: ItemReport) -> "list[RunItem]":
         quotes=tuple(quote.text for quote in judgement.quotes) if judgement else (),
     )
     return [run_item]
+
+
+def label_unit(item: ItemReport) -> "LabelUnit":
+    """Return the query: whether the notes answer it, and how relevant its unjudged hits are."""
+    from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
+
+    passages = [(hit, hit.chunk.text if hit.chunk else hit.text) for hit in item.ranking]
+    sources = tuple(LabelSource(hit.title or hit.note, hit.note, text) for hit, text in passages)
+    judged, (item_of_run,) = item.judged_unanswerable, search_items(item)
+    confidence = item_of_run.confidence
+    verdict = None if judged is None else "unanswerable" if judged else "answerable"
+    known = {*item.expected_notes, *item.gains}
+    hits = (
+        LabelTask(item.id, "hit", text, (source,), None, note=hit.note)
+        for (hit, text), source in zip(passages, sources, strict=True)
+        if hit.note not in known and text
+    )
+    doubt = 0.5 if confidence is None else 1 - confidence
+    question = LabelTask(item.id, "question", item.query, sources, verdict, doubt)
+    value = None if judged is None else float(judged)
+    return LabelUnit(
+        item.id, item.language or "", item.query, "", (question, *hits), value, int(bool(judged))
+    )

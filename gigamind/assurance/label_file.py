@@ -1,0 +1,198 @@
+"""The file of `gigamind label`: a plan in the first line, then a row for each key press; nothing is rewritten."""
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.assurance.label_items import CHOICES, Decided, LabelUnit
+from gigamind.assurance.label_plan import LabelPlan
+from gigamind.datasets.labels import LabelRow
+from gigamind.errors import EvaluationError, InputError, reason_of
+from gigamind.i18n import _
+from gigamind.loading import numbered_lines, parsed, read_bytes, read_text
+
+
+class _PlanLine(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    plan: LabelPlan
+
+
+def is_label_file(path: Path) -> bool:
+    """Return whether the file begins with a plan, which `gigamind label` writes."""
+    return read_bytes(path, _("the file of labels"))[:9] == b'{"plan": '
+
+
+class LabelFile:
+    """A file of labels that several processes may append to.
+
+    Raises:
+        InputError: The file holds something else, or was begun for another dataset or task.
+    """
+
+    def __init__(self, path: Path, plan: LabelPlan) -> None:
+        self.path = path
+        self._read: tuple[tuple[int, int], list[LabelRow]] | None = None
+        if not path.exists() or not path.stat().st_size:
+            self.plan = plan
+            self._append(json.dumps({"plan": plan.model_dump(mode="json")}))
+            return
+        self.plan = read_plan(path)
+        self._cut_partial_row()
+        if (self.plan.task, self.plan.dataset_hash) != (plan.task, plan.dataset_hash):
+            raise InputError(
+                "{file}: these labels belong to another dataset or task ({task}, dataset {hash:.12}). Name another file"
+                " with --labels.",
+                file=path,
+                task=self.plan.task,
+                hash=self.plan.dataset_hash,
+            )
+
+    @property
+    def rows(self) -> list[LabelRow]:
+        """All rows in their order, read again when the file has changed."""
+        stat = self.path.stat()
+        state = stat.st_size, stat.st_mtime_ns
+        if self._read is None or self._read[0] != state:
+            self._read = state, read_rows(self.path)
+        return self._read[1]
+
+    def append(self, row: LabelRow) -> None:
+        """Write a row to the disk.
+
+        Raises:
+            EvaluationError: It cannot be written.
+        """
+        self._append(row.model_dump_json(exclude_defaults=True))
+
+    def add(self, other: Path) -> int:
+        """Append the rows of another file that this one lacks; return how many."""
+        known = {row.model_dump_json() for row in self.rows}
+        new = [row for row in read_rows(other) if row.model_dump_json() not in known]
+        for row in new:
+            self.append(row)
+        return len(new)
+
+    def _append(self, line: str) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open(
+                "ab", buffering=0
+            ) as file:  # one write, so that rows of two processes never mix
+                file.write((line + "\n").encode())
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise EvaluationError(
+                "{file}: cannot be written ({reason})", file=self.path, reason=reason_of(error)
+            ) from error
+
+    def _cut_partial_row(self) -> None:
+        """Remove a last row that a kill left unfinished; nobody was told that it is saved."""
+        content = self.path.read_bytes()
+        if not content.endswith(b"\n"):
+            os.truncate(self.path, content.rfind(b"\n") + 1)
+
+
+def read_plan(path: Path) -> LabelPlan:
+    """Return the plan in the first line; InputError if there is none."""
+    first = read_text(path, _("the file of labels")).partition("\n")[0]
+    return parsed(_PlanLine, first, f"{path}:1").plan
+
+
+def read_rows(path: Path) -> list[LabelRow]:
+    """Return the rows of a file that `gigamind label` wrote.
+
+    Raises:
+        InputError: A row is invalid; names the line.
+    """
+    text = read_text(path, _("the file of labels"))
+    whole = text[: text.rfind("\n") + 1]
+    rows = [
+        parsed(LabelRow, line, f"{path}:{number}")
+        for number, line in numbered_lines(whole)
+        if not line.startswith('{"plan": ')
+    ]
+    for row in rows:
+        if row.choice not in CHOICES.get(row.kind, {}) and not (row.skipped or row.withdrawn):  # pyright: ignore[reportCallIssue, reportArgumentType]
+            raise InputError(
+                '{file}: "{id}" has the unknown choice "{choice}".',
+                file=path,
+                id=row.key,
+                choice=row.choice,
+            )
+    return rows
+
+
+@dataclass
+class Choices:
+    """What annotators chose for tasks, which are named by key and content.
+
+    Attributes:
+        first: First choice of each annotator, made before the judge's verdict was shown.
+        again: Pairs of an annotator's first and second choice.
+        agreed: Choice that counts; absent if annotators disagree and nobody has settled it.
+        changed: Keys of labels of items that have changed since; they do not count.
+        skipped: Tasks that an annotator skipped.
+    """
+
+    first: dict[Decided, dict[str, str]] = field(default_factory=dict[Decided, dict[str, str]])
+    again: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    repeated: dict[str, set[Decided]] = field(default_factory=lambda: defaultdict(set))
+    agreed: dict[Decided, str] = field(default_factory=dict[Decided, str])
+    changed: set[str] = field(default_factory=set[str])
+    skipped: dict[str, set[Decided]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def disputed(self) -> list[Decided]:
+        return [task for task in self.first if task not in self.agreed]
+
+
+def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit]) -> Choices:
+    """Resolve rows, in their order, into the choices for these units."""
+    known = {decided for unit in units for decided in unit.contents.items()}
+    found, settled = Choices(), dict[Decided, str]()
+    for row in rows:
+        task = row.key, row.content
+        given = found.first.setdefault(task, {})
+        if task not in known:
+            found.changed.add(row.key)
+        elif row.withdrawn:
+            given.pop(row.annotator, None)
+            found.skipped[row.annotator].discard(task)
+        elif row.skipped:
+            found.skipped[row.annotator].add(task)
+        elif row.settled:
+            settled[task] = row.choice
+        elif row.again and row.annotator in given:
+            found.again.append((given[row.annotator], row.choice))
+            found.repeated[row.annotator].add(task)
+        elif not row.later:
+            given.setdefault(row.annotator, row.choice)
+    found.first = {task: given for task, given in found.first.items() if given}
+    for task, given in found.first.items():
+        if task in settled or len(set(given.values())) == 1:
+            found.agreed[task] = settled.get(task) or next(iter(given.values()))
+    found.changed -= {key for key, _content in found.first}
+    return found
+
+
+def labels_by_scale(
+    agreed: Mapping[Decided, str], units: Iterable[LabelUnit]
+) -> dict[str, dict[str, float]]:
+    """Return item id -> scale -> label in [0, 1]; an answer whose claims all have a label has its correctness."""
+    labels: dict[str, dict[str, float]] = {}
+    for unit in units:
+        choices = unit.choices(agreed)
+        for task in unit.tasks:
+            if task.key in choices and task.kind != "hit":
+                values = CHOICES[task.kind][choices[task.key]]
+                labels.setdefault(task.id, {}).update(values)
+        correctness = unit.labelled_value(choices)
+        if correctness is not None and any(task.kind == "claim" for task in unit.tasks):
+            labels.setdefault(unit.id, {})["correctness"] = correctness
+    return {name: values for name, values in labels.items() if values}

@@ -1,0 +1,121 @@
+"""The page of `gigamind label`: one item at a time, saved at each key press."""
+
+import json
+import threading
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.assurance.labelling import Labelling
+from gigamind.i18n import Language
+from gigamind.service.app import guard
+from gigamind.version import __version__
+
+_Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loopback:
+    host: str = "127.0.0.1"
+    token: str | None = None
+    asks_per_minute: int = 100_000
+
+
+class Decision(BaseModel):
+    """One key press."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    annotator: _Name
+    key: str
+    content: str
+    choice: str = ""
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+    seconds: float | None = None
+    again: bool = False
+    settled: bool = False
+
+
+def create_label_app(session: Labelling, annotator: str, language: Language) -> FastAPI:
+    """Return the app of a session.  Requests are handled one after another."""
+    app = FastAPI(title="gigamind label", version=__version__, docs_url=None, redoc_url=None)
+    guard(app, _Loopback())
+    lock = threading.Lock()
+
+    def next_unit(name: str) -> dict[str, Any]:
+        found = session.next(name)
+        unit = found and session.unit(found[0], name, again=found[1])
+        return {"unit": unit, "progress": session.progress(name)}
+
+    @app.get("/api/label")
+    def state(annotator: Annotated[str, Query(min_length=1, max_length=100)]) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]  a route
+        """Return the next unit of an annotator (null at the end) and the progress."""
+        with lock:
+            return next_unit(annotator)
+
+    @app.post("/api/label")
+    def decide(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Save a label; return the judge's verdict, the figure before and after, and the progress."""
+        with lock:
+            return session.label(
+                decision.annotator,
+                (decision.key, decision.content),
+                decision.choice,
+                reason=decision.reason,
+                seconds=decision.seconds,
+                again=decision.again,
+                settled=decision.settled,
+            )
+
+    @app.post("/api/label/skip")
+    def skip(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Leave the task's unit out for this annotator, and return the next."""
+        with lock:
+            session.skip(decision.annotator, (decision.key, decision.content))
+            return next_unit(decision.annotator)
+
+    @app.post("/api/label/undo")
+    def undo(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Take back the annotator's last label, and return its unit."""
+        with lock:
+            undone = session.undo(decision.annotator)
+            if undone is None:
+                return next_unit(decision.annotator)
+            unit = session.unit(session.drawable_of(undone), decision.annotator)
+            return {
+                "unit": unit,
+                "undone": undone[0],
+                "progress": session.progress(decision.annotator),
+            }
+
+    @app.get("/api/label/disputed")
+    def disputed() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]
+        """Return the tasks on which annotators disagree."""
+        with lock:
+            return session.disputed()
+
+    @app.get("/", response_class=HTMLResponse)
+    def page() -> str:  # pyright: ignore[reportUnusedFunction]
+        """Return the page."""
+        html = (resources.files("gigamind") / "service/static/label.html").read_text("utf-8")
+        boot = {"annotator": annotator, "language": language, "offline": None}
+        return html.replace("{{ boot }}", json.dumps(boot, ensure_ascii=True).replace("</", "<\\/"))
+
+    static = resources.files("gigamind") / "service" / "static"
+    app.mount("/", StaticFiles(directory=str(static), check_dir=False))
+    return app
+
+
+def write_offline_page(path: Path, session: Labelling, annotator: str, language: Language) -> None:
+    """Write the page with its items and messages as one HTML file.
+
+    Raises:
+        EvaluationError: The file cannot be written.
+    """
+    raise NotImplementedError
