@@ -34,8 +34,8 @@ FEW, RUNS = 4, 5
 COUNTED = ("total", "prompt_tokens", "completion_tokens")
 SERVER = """
 import sys, time
-sys.path.insert(0, "tests/support")
-from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
+sys.path[:0] = ["tests/support", "examples"]
+from scripted_judges import CREDULOUS, read_labelled_answers
 from faulty_model import running
 known = read_labelled_answers(None, None).answers
 

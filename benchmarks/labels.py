@@ -20,9 +20,15 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from gigamind.stats.agreement import corrected_mean
+from gigamind.stats.agreement import CorrectedMean, corrected_mean
 from gigamind.stats.intervals import clusters_of
-from gigamind.stats.stratified import PILOT, neyman, proportional, stratified_mean
+from gigamind.stats.stratified import (
+    PILOT,
+    StratifiedMean,
+    neyman,
+    proportional,
+    stratified_mean,
+)
 
 SEED = 42
 LOOKS = 5
@@ -30,6 +36,8 @@ LOOKS = 5
 
 @dataclass(frozen=True)
 class World:
+    """How often a judge errs, and how well that is foreseen."""
+
     name: str
     low: float  # error rate of one half of the clusters
     high: float  # of the other half
@@ -51,10 +59,12 @@ WORLDS = (
 
 @dataclass
 class Run:
+    """A simulated run; strata are of clusters."""
+
     labels: np.ndarray
     verdicts: np.ndarray
     clusters: np.ndarray
-    strata: np.ndarray  # of clusters
+    strata: np.ndarray
 
 
 def drawn_run(world: World, n: int, rng: np.random.Generator) -> Run:
@@ -95,7 +105,7 @@ def stratified(run: Run, budget: int, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([own[:n] for own, n in zip(order, total, strict=True)])
 
 
-def estimate(run: Run, chosen: np.ndarray, confidence: float = 0.95):
+def estimate(run: Run, chosen: np.ndarray, confidence: float = 0.95) -> StratifiedMean | None:
     labelled = np.flatnonzero(np.isin(run.clusters, chosen))
     return stratified_mean(
         run.labels[labelled],
@@ -107,7 +117,7 @@ def estimate(run: Run, chosen: np.ndarray, confidence: float = 0.95):
     )
 
 
-def random_estimate(run: Run, chosen: np.ndarray):
+def random_estimate(run: Run, chosen: np.ndarray) -> CorrectedMean | None:
     inside = np.isin(run.clusters, chosen)
     order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
     return corrected_mean(
@@ -118,28 +128,39 @@ def random_estimate(run: Run, chosen: np.ndarray):
     )
 
 
-def line(world: World, n: int, budget: int, draws: int) -> str:
+@dataclass(frozen=True)
+class Line:
+    """What a number of labels achieves in a world."""
+
+    needed: float  # labels for the error of one random label
+    run_coverage: float
+    kind_coverage: float
+    width: float
+    random_width: float
+
+
+def line_of(world: World, n: int, budget: int, draws: int) -> Line:
     rng = np.random.default_rng([SEED, n, budget, len(world.name)])
-    big = drawn_run(world, 100_000, rng)
-    truth = float(big.labels.mean())
-    ours, theirs, cover, cover_world, width, other_width, used = [], [], 0, 0, [], [], []
+    truth = float(drawn_run(world, 100_000, rng).labels.mean())
+    rows = []
     for _ in range(draws):
         run = drawn_run(world, n, rng)
         chosen = stratified(run, budget, rng)
         mean = estimate(run, chosen)
         at_random = random_estimate(run, rng.choice(n, len(chosen), replace=False))
         here = float(run.labels.mean())
-        ours.append((mean.value - here) ** 2)
-        theirs.append((at_random.value - here) ** 2)
-        cover += mean.run.low <= here <= mean.run.high
-        cover_world += mean.interval.low <= truth <= mean.interval.high
-        width.append(mean.run.high - mean.run.low)
-        other_width.append(at_random.interval.high - at_random.interval.low)
-    needed = np.mean(ours) / np.mean(theirs)
-    return (
-        f"{world.name:55} {n:5} {budget:4} {needed:6.2f} {cover / draws:6.3f} {cover_world / draws:6.3f}"
-        f" {np.mean(width):6.3f} {np.mean(other_width):6.3f}"
-    )
+        rows.append(
+            (
+                (mean.value - here) ** 2,
+                (at_random.value - here) ** 2,
+                mean.run.low <= here <= mean.run.high,
+                mean.interval.low <= truth <= mean.interval.high,
+                mean.run.high - mean.run.low,
+                at_random.interval.high - at_random.interval.low,
+            )
+        )
+    ours, theirs, run_coverage, kind_coverage, width, random_width = np.mean(rows, axis=0)
+    return Line(ours / theirs, run_coverage, kind_coverage, width, random_width)
 
 
 def wrong_decisions(world: World, n: int, budget: int, draws: int) -> float:
@@ -152,7 +173,7 @@ def wrong_decisions(world: World, n: int, budget: int, draws: int) -> float:
         chosen = stratified(run, budget, rng)
         for look in range(1, LOOKS + 1):
             mean = estimate(
-                run, in_order(run, chosen, round(budget * look / LOOKS), rng), 1 - 0.05 / LOOKS
+                run, in_order(run, chosen, round(budget * look / LOOKS)), 1 - 0.05 / LOOKS
             )
             if mean and not mean.run.low <= floor <= mean.run.high:
                 wrong += 1
@@ -160,7 +181,7 @@ def wrong_decisions(world: World, n: int, budget: int, draws: int) -> float:
     return wrong / draws
 
 
-def in_order(run: Run, chosen: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def in_order(run: Run, chosen: np.ndarray, n: int) -> np.ndarray:
     """Return the first `n` in an order that shows each stratum early, as the page does."""
     turn = {}
     keys = []
@@ -181,7 +202,12 @@ def main() -> None:
         for n in (60, 200, 1000):
             for budget in (30, 60, 120):
                 if budget < n:
-                    print(line(world, n, budget, draws), flush=True)
+                    one = line_of(world, n, budget, draws)
+                    figures = f"{one.needed:6.2f} {one.run_coverage:6.3f} {one.kind_coverage:6.3f}"
+                    print(
+                        f"{world.name:55} {n:5} {budget:4} {figures} {one.width:6.3f} {one.random_width:6.3f}",
+                        flush=True,
+                    )
     for world in WORLDS:
         print(
             f"wrong decisions at the floor, {world.name}: {wrong_decisions(world, 400, 100, draws):.3f}",

@@ -2,15 +2,16 @@
 
     python examples/demo_answers.py [--lang ko] [--out DIR] [any other option of `gigamind eval answers`]
 
-A script (`CREDULOUS` of `gigamind.assurance.deceptive_judges`) replies over HTTP on loopback, without key or network.
+A script (`CREDULOUS` of scripted_judges.py) replies over HTTP on loopback, without key or network.
 The run and its page warn about it.
 """
 
 import sys
 from typing import Any, NoReturn
 
+from scripted_judges import CREDULOUS, read_labelled_answers
+
 from gigamind.assets import asset
-from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.cli.main import main
 from gigamind.fake_model.server import MockServer, run
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from gigamind.assurance.label_file import (
 )
 from gigamind.assurance.label_plan import strata
 from gigamind.assurance.options import CertifyOptions
-from gigamind.assurance.trials import UnitTestReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
-from gigamind.i18n import Message, _, language_of, n_
+from gigamind.i18n import _, language_of, n_
 from gigamind.judges.protocol import Scale
 from gigamind.loading import read_bytes
 from gigamind.records import card as cards
@@ -186,12 +184,12 @@ def _vector(values: Sequence[float]) -> intervals.Matrix:
     return np.array(values, dtype=np.float64)
 
 
-Trial = TypeVar("Trial", AttackReport, UnitTestReport)
-
-
-def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message) -> Trial:
-    """Read the report of a trial; raise InputError if it is unusable or about another judge."""
-    report = read_report(path, model, fix)
+def _read_attacks(path: Path | None, judge: JudgeReport) -> cards.CardAttacks | None:
+    """Read the report of attacks; raise InputError if it is unusable or about another judge."""
+    if path is None:
+        return None
+    fix = _("Run `gigamind judge attack` with the judge that you certify.")
+    report = read_report(path, AttackReport, fix)
     if report.fingerprint != judge.fingerprint:
         raise InputError(
             "{file}: this report is about another judge: its fingerprint is {other:.12}, but the judge of the"
@@ -201,21 +199,7 @@ def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], fix: Message
             judge=judge.fingerprint,
             fix=fix,
         )
-    return report
-
-
-def _read_deceptive_judges(path: Path | None, judge: JudgeReport) -> cards.CardLiars | None:
-    fix = _(
-        "Run `gigamind judge test` with the judge that you certify and the --model of its runs."
-    )
-    return _read_trial(path, judge, UnitTestReport, fix).liars if path else None
-
-
-def _read_attacks(path: Path | None, judge: JudgeReport) -> cards.CardAttacks | None:
-    if path is None:
-        return None
-    fix = _("Run `gigamind judge attack` with the judge that you certify.")
-    fooled = _read_trial(path, judge, AttackReport, fix).overall.fooled
+    fooled = report.overall.fooled
     rate = cards.CardFigure.like(fooled, value=fooled.rate, n=fooled.of)
     return cards.CardAttacks(succeeded=fooled.hits, attempted=fooled.of, rate=rate)
 
@@ -234,7 +218,6 @@ def certify(
     *,
     created_at: str,
     attacks: Path | None = None,
-    tests: Path | None = None,
     seed: int = 42,
 ) -> cards.JudgeCard:
     """Return the report on the judge of the first run; the other runs are its repetitions.
@@ -244,10 +227,9 @@ def certify(
         labels: JSON lines of human labels; None for the labels of the dataset.
         created_at: ISO 8601 time.
         attacks: JSON report of attacks on the same judge.
-        tests: JSON report of tests of the same judge; only the results of the deceptive judges are used.
 
     Raises:
-        InputError: A run, the labels, the attacks or the tests cannot be used or do not match.
+        InputError: A run, the labels or the attacks cannot be used or do not match.
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
@@ -272,7 +254,6 @@ def certify(
             if any(name in given for given in values.values())
         ),
         attacks=_read_attacks(attacks, first.judge),
-        liars=_read_deceptive_judges(tests, first.judge),
         second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
         short_panels=sum(run.short_panels for run in runs),
     )
@@ -492,7 +473,6 @@ def write_card(
         options.labels,
         created_at=now.isoformat(timespec="seconds"),
         attacks=options.attacks,
-        tests=options.tests,
         seed=options.seed,
     )
     write_texts(out, card_files(card, out, language_of(options.lang)))

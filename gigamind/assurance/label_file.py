@@ -92,7 +92,7 @@ class LabelFile:
             ) from error
 
     def _cut_partial_row(self) -> None:
-        """Remove a last row that a kill left unfinished; nobody was told that it is saved."""
+        """Remove a last row that a kill left unfinished, which no page has confirmed."""
         content = self.path.read_bytes()
         if not content.endswith(b"\n"):
             os.truncate(self.path, content.rfind(b"\n") + 1)
@@ -135,7 +135,7 @@ class Choices:
     Attributes:
         first: First choice of each annotator, made before the judge's verdict was shown.
         again: Pairs of an annotator's first and second choice.
-        agreed: Choice that counts; absent if annotators disagree and nobody has settled it.
+        agreed: Choice that counts; absent while annotators disagree.
         changed: Keys of labels of items that have changed since; they do not count.
         skipped: Tasks that an annotator skipped.
     """

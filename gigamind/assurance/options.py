@@ -27,9 +27,6 @@ class CertifyOptions(BaseModel):
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"
     )
-    tests: Path | None = Field(
-        None, description="JSON report of `gigamind judge test` on the same judge"
-    )
     out: Path | None = Field(
         None, description="new folder for the judge report (default: eval/cards/<time>)"
     )

@@ -23,7 +23,6 @@ from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.loading import numbered_lines, parsed
 from gigamind.prompting.fences import Source
-from gigamind.records.card import CardLiars
 from gigamind.records.judged import Report
 from gigamind.stats.intervals import Estimate
 from gigamind.vault.language import question_language
@@ -429,18 +428,12 @@ class UnitTestGroup(Report):
 
 
 class UnitTestReport(TrialReport):
-    """The failures that a judge detects.
-
-    Attributes:
-        tests: Empty, as are the groups, if no model was given.
-        liars: Results of the deceptive judges; None for judges of questions.
-    """
+    """The failures that a judge detects."""
 
     overall: UnitTestGroup
     by_failure: tuple[UnitTestGroup, ...]
     by_language: tuple[UnitTestGroup, ...]
     tests: tuple[UnitTestResult, ...]
-    liars: CardLiars | None = None
 
 
 def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
@@ -450,11 +443,11 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
 
 
 def unit_test_report(
-    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None, seen: Observations
+    judge: OnTrial, tests: Sequence[UnitTest], seen: Observations
 ) -> UnitTestReport:
     """Return the report of the tests in `seen`."""
     results = [_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen]
-    return UnitTestReport.on(judge, results, _group, tests=tuple(results), liars=liars)
+    return UnitTestReport.on(judge, results, _group, tests=tuple(results))
 
 
 def _result(row: UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
     from gigamind.judges.unanswerable import CalibratedJudgeFile
-    from gigamind.records.card import CardLiars, JudgeCard
+    from gigamind.records.card import JudgeCard
     from gigamind.reports.document import Block, Cell
 
 
@@ -390,17 +390,10 @@ def _show_attacks(report: "AttackReport") -> None:
 
 
 class TestOptions(TrialOptions):
-    """Options of a trial by unit tests and by deceptive judges of labelled answers."""
+    """Options of a trial by unit tests."""
 
     min_passed: Rate | None = Field(
         None, description="exit with 4 if a smaller share of tests with a verdict passes, 0 to 1"
-    )
-    dataset: Path | None = Field(
-        None,
-        description="file of labelled answers for the deceptive judges (JSON Lines; default: the included examples)",
-    )
-    notes: Path | None = Field(
-        None, description="vault with the notes that the rows of --dataset name"
     )
 
 
@@ -417,33 +410,22 @@ class TestOptions(TrialOptions):
 @options_of(TestOptions)
 @prints_json
 def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Run unit tests and deceptive judges against JUDGE, a judge file or the name of an included judge.
+    """Run unit tests against JUDGE, a judge file or the name of an included judge.
 
     Each unit test is an answer or a question with one known defect or none, and the verdict that a correct judge
-    gives. Deceptive judges are scripts that replace the model and give false verdicts on labelled answers. They show
-    which false verdicts JUDGE accepts, cost nothing and need no --model.
+    gives.
     """
     from gigamind.assurance.trials import load_unit_tests, unit_test_report
-    from gigamind.reports.card import deceptive_blocks
 
     options = validated(TestOptions, values)
-    deceptive, untested = _run_deceptive_judges(judge, options)
-    if deceptive:
-        show_blocks(*deceptive_blocks(deceptive))
-    if untested:
-        report = unit_test_report(untested, (), deceptive, {})
-        show_result(report, lambda: None)
-        write_report(options, report)
-        print_line(_("The unit tests need --model and were not run."), err=True)
-    else:
-        tests = load_unit_tests()
-        report = try_judge(
-            judge,
-            options,
-            lambda on_trial: [test.case() for test in tests if test.row.kind == on_trial.kind],
-            lambda on_trial, seen: unit_test_report(on_trial, tests, deceptive, seen),
-            _show_tests,
-        )
+    tests = load_unit_tests()
+    report = try_judge(
+        judge,
+        options,
+        lambda on_trial: [test.case() for test in tests if test.row.kind == on_trial.kind],
+        lambda on_trial, seen: unit_test_report(on_trial, tests, seen),
+        _show_tests,
+    )
     if report.overall.unscored:
         unscored, n = report.overall.unscored, report.overall.tests
         text = _(
@@ -455,31 +437,6 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
         _check_rate("--min-passed", passed, limit, is_met=(passed.rate or 0.0) >= limit)
-
-
-def _run_deceptive_judges(
-    name: str, options: TestOptions
-) -> tuple["CardLiars | None", "OnTrial | None"]:
-    """Return the results of deceptive judges (None for a judge of questions), and the judge if it has no model."""
-    from gigamind.assurance.deceptive_judges import read_labelled_answers, run_deceptive_judges
-    from gigamind.assurance.trials import OnTrial, load_on_trial
-    from gigamind.judges.protocol import KEY
-    from gigamind.judges.search_qa.judge import SearchQA
-
-    loaded = load_on_trial(name, options.judge_lang)
-    if not isinstance(loaded, SearchQA):
-        print_line(
-            _(
-                "{judge}: deceptive judges were skipped, because they test only judges of answers",
-                judge=name,
-            ),
-            err=True,
-        )
-        return None, None
-    answers = read_labelled_answers(options.dataset, options.notes)
-    deceptive = asyncio.run(run_deceptive_judges(loaded, answers))
-    needs_model = options.model is None and not loaded.file.panel
-    return deceptive, OnTrial(loaded, {}, KEY) if needs_model else None
 
 
 def _show_tests(report: "UnitTestReport") -> None:
@@ -507,7 +464,7 @@ def _show_tests(report: "UnitTestReport") -> None:
     "certify",
     examples=(
         "gigamind judge certify runs/a --labels people.jsonl --out card",
-        "gigamind judge certify runs/a runs/b --attacks attacks.json --tests tests.json --out card",
+        "gigamind judge certify runs/a runs/b --attacks attacks.json --out card",
     ),
     epilog="Exit codes: 0 judge report written; 1 invalid input; 3 judge report cannot be written.",
 )

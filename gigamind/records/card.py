@@ -120,43 +120,6 @@ class CardAttacks(Report):
     rate: CardFigure
 
 
-class CardLiar(Report):
-    """What a scripted deceptive judge gets away with, over the answers of `CardLiars`; a mean of nothing is null.
-
-    Attributes:
-        passed_off: claims that are unsupported by human labels but count as supported.
-        hidden: human claims that count as none.
-        unscored: answers without a verdict, which no figure includes.
-    """
-
-    name: str
-    correctness: Share | None
-    passed_off: Count
-    hidden: Count
-    utility: Share | None
-    unscored: Count
-
-
-class CardLiars(Report):
-    """Results of deceptive judges and an honest one; independent of the model, because none is used.
-
-    Attributes:
-        unlabelled: answers left out because they have no labels or no note.
-        claims: labelled claims; `unsupported` of them are contradicted or not found by human labels.
-        correctness, utility: means of the human labels.
-    """
-
-    dataset: str
-    dataset_hash: str
-    answers: Count
-    unlabelled: Count
-    claims: Count
-    unsupported: Count
-    correctness: Share | None
-    utility: Share | None
-    liars: tuple[CardLiar, ...]
-
-
 class JudgeCard(Report):
     """The content of judge_card.json.
 
@@ -164,7 +127,6 @@ class JudgeCard(Report):
         runs: run_id of each run, the certified one first.
         attacks: null if the judge was not attacked.
         second_looks: accepted canaries, for each model that checks claims a second time.
-        liars: null if not tested, or if no deceptive judge fits its kind of question.
         short_panels: verdicts given although a panel member cast no vote (`missing_seat`).
     """
 
@@ -180,7 +142,6 @@ class JudgeCard(Report):
     runs: Annotated[tuple[str, ...], Field(min_length=1)]
     scales: tuple[CardScale, ...]
     attacks: CardAttacks | None = None
-    liars: CardLiars | None = None
     second_looks: tuple[SecondLookReport, ...] = ()
     short_panels: Count = 0
 

@@ -11,7 +11,6 @@ from gigamind.records.card import (
     FILE,
     CardFigure,
     CardLabels,
-    CardLiars,
     CardMiss,
     CardScale,
     CheckedCard,
@@ -181,9 +180,6 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
                 _scale_section(place, scale, shows_misses=len(misses) > doc.EXAMPLES)
                 for place, scale in enumerate(scales, 1)
             ),
-            doc.Section("liars", _("Deceptive judges"), deceptive_blocks(card.liars), folded=True)
-            if card.liars
-            else None,
             _details(card),
         ),
         version=card.app_version,
@@ -304,7 +300,7 @@ def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[doc.Cell,
     return (*cells, doc.Count(figure.clusters)) if clustered else cells
 
 
-def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warning
+def _warnings(card: JudgeCard) -> Iterator[Text]:
     """Yield what limits the evidence, the most important first, each with what to do."""
     labels, judge = card.labels, card.judge
     if labels.unscored:
@@ -348,11 +344,6 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:  # noqa: C901  one case a warn
             "{n:,} verdicts were decided although a panel member gave no vote (missing_seat in the judge file)."
             " The metrics include these verdicts.",
             n=card.short_panels,
-        )
-    if card.liars is None and judge.kind == "search_qa":
-        yield _(
-            "The evaluation was not tested with deceptive judges. Run gigamind judge test and pass its report with"
-            " --tests."
         )
 
 
@@ -510,51 +501,3 @@ def _details(card: JudgeCard) -> doc.Section:
     )
     title = _("Judge and data")
     return doc.Section("run", title, (doc.Prose(text), doc.Facts(tuple(rows))), folded=True)
-
-
-_BEHAVIOURS: dict[str, Message] = {
-    "honest": _("repeats the human verdicts"),
-    "credulous": _(
-        "calls even claims that people doubt supported, and quotes the most similar line"
-    ),
-    "pastes_one_line": _("quotes the same line for every claim"),
-    "always_supported": _("calls every claim supported, without a quote or with an invented quote"),
-    "no_claims": _("says that no sentence is a claim"),
-    "abstains": _(
-        "says that every sentence is an abstention (states that the notes lack the answer)"
-    ),
-    "swaps_ids": _("gives each claim the verdict of the next claim"),
-    "quotes_the_question": _("quotes the question or the answer instead of a note"),
-}
-
-
-def deceptive_blocks(liars: CardLiars) -> tuple[doc.Prose, doc.Table]:
-    """Return the results of the deceptive judges; unknown ones keep their names."""
-    lead = _(
-        "Scripts with known behaviour replaced the model as judge of {answers} answers of {dataset}; {unlabelled} more"
-        " were left out for lack of labels or notes. According to human labels, {unsupported} of the {claims} claims"
-        " are unsupported, correctness is {correctness}, and utility is {utility}.",
-        answers=liars.answers,
-        dataset=liars.dataset,
-        unlabelled=liars.unlabelled,
-        unsupported=liars.unsupported,
-        claims=liars.claims,
-        correctness=share(liars.correctness),
-        utility=share(liars.utility),
-    )
-    heads = (
-        *(_("judge"), _("correctness"), _("unsupported claims that the judge accepted")),
-        *(_("claims that the judge did not count as claims"), _("utility"), _("no verdict")),
-    )
-    rows = (
-        (
-            _BEHAVIOURS.get(judge.name, judge.name),
-            doc.Proportion(judge.correctness),
-            doc.Count(judge.passed_off, liars.unsupported),
-            doc.Count(judge.hidden, liars.claims),
-            doc.Proportion(judge.utility),
-            doc.Count(judge.unscored),
-        )
-        for judge in liars.liars
-    )
-    return doc.Prose(lead), doc.table(heads, rows)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scripted_judges import LabelledAnswer, ScriptedJudge, judged_by
 
 from gigamind.assets import asset
-from gigamind.assurance.deceptive_judges import LabelledAnswer, ScriptedJudge, judged_by
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.judge import load_search_qa

@@ -27,7 +27,7 @@ def ran(say, kind="search_qa", tests=TESTS):
     judge, seen = Judge(say, kind), {}
     cases = [test.case() for test in tests if test.row.kind == kind]
     asyncio.run(observe(judge, cases, seen))
-    report = unit_test_report(judge, tests, None, seen)
+    report = unit_test_report(judge, tests, seen)
     assert UnitTestReport.model_validate_json(report.model_dump_json()) == report
     return report
 

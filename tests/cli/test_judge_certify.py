@@ -47,30 +47,6 @@ def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_f
     assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_results_of_deceptive_judges_are_shown_with_the_card(gigamind, run_folder, lang):
-    figures = {"correctness": 1.0, "passed_off": 1, "hidden": 0, "utility": None, "unscored": 0}
-    counts = {"answers": 1, "unlabelled": 0, "claims": 2, "unsupported": 1}
-    liars = counts | {
-        "dataset": "a.jsonl",
-        "dataset_hash": "h",
-        "correctness": 0.5,
-        "utility": None,
-    }
-    liars["liars"] = [{"name": "pastes_one_line"} | figures]
-    tests = run_folder.parent / "tests.json"
-    report = {"kind": "search_qa", "fingerprint": "f" * 64, "model": "m", "liars": liars}
-    passed = {"hits": 0, "of": 0, "rate": None, "low": None, "high": None}
-    overall = {"name": "all", "tests": 0, "passed": passed, "unscored": 0}
-    groups = dict.fromkeys(("by_failure", "by_language", "tests"), ())
-    tests.write_text(json.dumps(report | {"overall": overall} | groups), encoding="utf-8")
-    ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
-    assert ended.code == 0, ended.stderr
-    text = (run_folder.parent / "card" / "judge_card.md").read_text("utf-8")
-    assert re.search(r"^\| .+ \| 1\.000 \| .*1.* \| .*2.* \| – \| 0 \|$", text, re.MULTILINE)
-    assert read_card(run_folder.parent / "card").liars.liars[0].passed_off == 1
-
-
 def test_repetitions_are_further_runs(gigamind, run_folder):
     again = shutil.copytree(run_folder, run_folder.parent / "again")
     told = json.loads((again / "run.json").read_text("utf-8"))

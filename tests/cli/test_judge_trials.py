@@ -1,6 +1,5 @@
 """`gigamind judge attack` and `gigamind judge test`, over HTTP against the fake model."""
 
-import json
 import os
 import re
 import signal
@@ -93,8 +92,6 @@ def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
     ended = try_judge("test", "--out", tmp_path / "r.json", always=DENIAL)
     assert ended.code == 0
     report = UnitTestReport.model_validate_json((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert ended.stderr.startswith("unanswerable_llm: ")
-    assert report.liars is None  # no liar is put through a judge of questions
     passed = {group.name: group.passed.hits for group in report.by_failure}
     assert passed == {
         "near_miss": 2,
@@ -126,68 +123,6 @@ def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, comm
     assert "2" in re.findall(r"\d+", ended.stderr)
     again = "Run the command again" in ended.stderr
     assert (again, hint is None or hint in ended.stderr) == (hint is not None, True)
-
-
-# Liars
-
-LABELLED = {
-    "id": "a",
-    "question": "How much leave do I get?",
-    "answer": "Staff get 15 days of leave a year. The leave of staff lasts for 15 days a year.",
-    "context_notes": [{"title": "Leave", "text": "Staff get 15 days of leave a year."}],
-    "labels": {
-        "utility": 0.5,
-        "claims": [
-            {
-                "text": "Staff get 15 days of leave a year.",
-                "verdict": "supported",
-                "note": 1,
-                "quote": "Staff get 15 days of leave a year.",
-            },
-            {"text": "The leave of staff lasts for 15 days a year.", "verdict": "not_found"},
-        ],
-    },
-}
-
-
-@pytest.fixture
-def labelled(case):
-    path = case / "labelled.jsonl"
-    path.write_text(json.dumps(LABELLED), encoding="utf-8")
-    return path
-
-
-def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labelled, tmp_path):
-    out = tmp_path / "r.json"
-    ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", out)
-    assert ended.code == 0
-    assert "1 of the 2 claims" in ended.stdout
-    assert "0.500" in ended.stdout
-    honest = next(line for line in ended.stdout.splitlines() if "repeats" in line)
-    assert honest.split()[-9:] == ["0.500", "0", "of", "1", "0", "of", "2", "0.500", "0"]
-    assert "--model" in ended.stderr
-    assert "cost" not in ended.stderr
-    report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
-    assert (report.model, report.overall.tests, report.tests) == ("", 0, ())
-    assert [one.name for one in report.liars.liars][:2] == ["honest", "credulous"]
-    again = tmp_path / "again.json"
-    gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", again)
-    assert again.read_bytes() == out.read_bytes()
-
-
-def test_a_limit_on_tests_that_were_not_run_is_not_kept(gigamind, labelled):
-    ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--min-passed", 0)
-    assert ended.code == 3
-    assert "--min-passed 0 " in ended.stderr
-
-
-def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, labelled, tmp_path):
-    out = tmp_path / "r.json"
-    ended = try_judge("test", "--dataset", labelled, "--out", out, judge="search_qa")
-    assert ended.code == 0
-    report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
-    assert (report.model, report.overall.tests, report.liars.claims) == ("openai/judge", 38, 2)
-    assert "--model" not in ended.stderr
 
 
 # Limits for CI

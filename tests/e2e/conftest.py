@@ -9,10 +9,10 @@ import pytest
 from answer_reply import aside
 from prefect_stack import Stack
 from reached import reached
+from scripted_judges import HONEST, LabelledAnswer, read_labelled_answers
 from second_looks import is_second_look, looks
 from webhook import Webhook, listening
 
-from gigamind.assurance.deceptive_judges import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.judges.search_qa.segments.claims import Piece
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from able_model import able
+from scripted_judges import CREDULOUS, read_labelled_answers
 from timeless import without_times
 
-from gigamind.assurance.deceptive_judges import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import attempts_of, is_resumable, shard_folders, unfinished_folder
 from gigamind.i18n import _

@@ -95,11 +95,10 @@ def test_feedback_is_off_unless_a_folder_is_named(serve):
     assert serve().post("/api/feedback", said)[0] in {404, 405}
 
 
-def test_feedback_becomes_labels_and_rows_that_evaluations_read(serve, tmp_path):
+def test_feedback_becomes_rows_that_evaluations_read_and_no_labels(serve, tmp_path):
     from gigamind.datasets.check import check_queries
     from gigamind.datasets.check_answers import check_answers
     from gigamind.datasets.jsonl import read_answers, read_queries
-    from gigamind.datasets.labels import AnswerLabel
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
@@ -114,13 +113,12 @@ def test_feedback_becomes_labels_and_rows_that_evaluations_read(serve, tmp_path)
     assert service.post("/api/feedback", {**wrong, "claim_id": 99})[0] == 400
     assert service.post("/api/questions", {"answer_id": answer_id})[0] == 204
     assert service.post("/api/questions", {"answer_id": "gone"})[0] == 404
-    (label,) = (tmp_path / "said" / "labels.jsonl").read_text("utf-8").splitlines()
-    assert AnswerLabel.model_validate_json(label).values() == {"utility": 1.0}
     vault = read_vault(tmp_path / "vault")
     identities = Identities(vault.notes)
     answers = check_answers(read_answers(tmp_path / "said" / "answers.jsonl"), vault, identities)
     assert not answers.errors
-    assert [row.item.labels.utility for row in answers.answers] == [1.0, None]
+    assert [row.item.tags for row in answers.answers] == [("good",), ("bad-claim",)]
+    assert [row.item.labels for row in answers.answers] == [None, None]
     queries = check_queries(read_queries(tmp_path / "said" / "queries.jsonl"), vault, identities)
     assert not queries.errors
     assert [dict(query.qrels) for query in queries.queries] == [{"휴가.md": 1}]

@@ -78,50 +78,8 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
 
 
-DECEPTIVE_JUDGES = {
-    "dataset": "answers.jsonl",
-    "dataset_hash": "a" * 64,
-    "answers": 2,
-    "unlabelled": 0,
-    "claims": 4,
-    "unsupported": 1,
-    "correctness": 0.75,
-    "utility": 0.5,
-    "liars": [
-        {"name": "honest", "correctness": 0.75, "passed_off": 0, "hidden": 0, "utility": 0.5, "unscored": 0},
-    ],
-}  # fmt: skip
-
-
-def report_of_tests(tmp_path, liars, fingerprint="f" * 64):
-    group = {"tests": 0, "passed": Share.among([]).model_dump()}
-    parts = dict.fromkeys(("by_failure", "by_language", "tests"), ())
-    return trial(tmp_path / "tests.json", fingerprint, group, liars=liars, **parts)
-
-
-def test_what_liars_get_away_with_stands_on_the_card_as_the_tests_tell_it(
-    run_folder, tmp_path, card_of
-):
-    card = card_of(run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES))
-    assert card.liars.model_dump(mode="json") == DECEPTIVE_JUDGES
-    assert read_card_text(card) == card
-    assert card_of(run_folder("questions"), tests=report_of_tests(tmp_path, None)).liars is None
-    assert card_of(run_folder("untested")).liars is None
-
-
 def read_card_text(card):
     return type(card).model_validate_json(card.model_dump_json())
-
-
-def test_tests_of_another_judge_are_refused(run_folder, tmp_path, card_of):
-    with pytest.raises(InputError, match=r"000000000000.*--model"):
-        card_of(
-            run_folder(), tests=report_of_tests(tmp_path, DECEPTIVE_JUDGES, fingerprint="0" * 64)
-        )
-    with pytest.raises(InputError, match=r"attacks.json: "):
-        card_of(run_folder("more"), tests=attacks(tmp_path, 1, 2))
-    with pytest.raises(InputError, match=r"none.json: "):
-        card_of(run_folder("again"), tests=tmp_path / "none.json")
 
 
 def test_equal_runs_give_equal_cards(run_folder, card_of):

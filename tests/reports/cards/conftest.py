@@ -7,8 +7,6 @@ from gigamind.records.card import (
     CardGroup,
     CardHeadline,
     CardLabels,
-    CardLiar,
-    CardLiars,
     CardMiss,
     CardScale,
     JudgeCard,
@@ -106,24 +104,3 @@ def group():
 @pytest.fixture
 def figure():
     return make_figure
-
-
-@pytest.fixture
-def liars():
-    """What three judges get away with on two answers, the last of them unknown to the words of cards."""
-    figures = {"correctness": 0.75, "passed_off": 0, "hidden": 0, "utility": 0.5, "unscored": 0}
-    return CardLiars(
-        dataset="answers.jsonl",
-        dataset_hash="a" * 64,
-        answers=2,
-        unlabelled=3,
-        claims=4,
-        unsupported=1,
-        correctness=0.75,
-        utility=0.5,
-        liars=(
-            CardLiar(name="honest", **figures),
-            CardLiar(name="pastes_one_line", **figures | {"correctness": 1.0, "passed_off": 1}),
-            CardLiar(name="new|one", **figures | {"correctness": None, "hidden": 4}),
-        ),
-    )

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from gigamind.i18n import translator
-from gigamind.reports.card import card_document, deceptive_blocks
+from gigamind.reports.card import card_document
 from gigamind.reports.document import (
     Bullets,
     Conditions,
@@ -198,12 +198,6 @@ def test_a_judge_without_a_model_needs_no_repetitions_or_attacks(card):
     assert warnings(card(judge=judge, attacks=None, runs=("only",))) == []
 
 
-def test_a_judge_of_answers_needs_deceptive_judges(card, liars):
-    of_answers = card().judge.model_copy(update={"kind": "search_qa"})
-    assert len(warnings(card(judge=of_answers))) == 1
-    assert warnings(card(judge=of_answers, liars=liars)) == []
-
-
 # Claims of answers
 
 
@@ -276,18 +270,6 @@ def test_the_largest_errors_are_shown_with_their_share(card, scale):
     assert len(block(many, Examples).items) == 3
     assert len(block(many, Examples, "scale-1").items) == 4
     assert "confidence" not in block(many, Examples).items[0].what.values
-
-
-def test_deceptive_judges_are_compared_with_human_labels(card, liars):
-    prose, table = deceptive_blocks(liars)
-    assert "1 of the 4 claims" in ENGLISH(prose.text)
-    assert [row[1:] for row in table.rows] == [
-        (Proportion(0.75), Count(0, 1), Count(0, 4), Proportion(0.5), Count(0)),
-        (Proportion(1.0), Count(1, 1), Count(0, 4), Proportion(0.5), Count(0)),
-        (Proportion(None), Count(0, 1), Count(4, 4), Proportion(0.5), Count(0)),
-    ]
-    assert list(table.rows)[2][0] == "new|one"
-    assert block(card(liars=liars), Table, "liars") == table
 
 
 def test_the_judge_is_in_the_details(card):

@@ -1,4 +1,4 @@
-"""Deceptive judges: scripted models in place of a judge's model, to measure which false replies the judge accepts.
+"""Scripted models in place of a judge's model: an honest one, and deceptive ones that show which false replies pass.
 
 Each replaces a model at the interface of `llm.client`, so its replies pass through the same parsing, alignment and
 proof.  No network, no cost, and the same figures each time.  An honest one replies with the human labels: it is the
@@ -37,7 +37,6 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.prompting.fences import Source
-from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
@@ -306,6 +305,36 @@ DECEPTIVE_JUDGES = (
 )
 
 
+@dataclass(frozen=True)
+class Result:
+    """What a scripted judge achieves; a mean of nothing is None.
+
+    Attributes:
+        passed_off: claims that are unsupported by human labels but count as supported.
+        hidden: human claims that count as none.
+        unscored: answers without a verdict, which no figure includes.
+    """
+
+    name: str
+    correctness: float | None
+    passed_off: int
+    hidden: int
+    utility: float | None
+    unscored: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of all scripted judges, with the counts and means of the human labels."""
+
+    answers: int
+    claims: int
+    unsupported: int
+    correctness: float | None
+    utility: float | None
+    judges: tuple[Result, ...]
+
+
 @dataclass(slots=True)
 class ScriptedClient:
     """A model played by a scripted judge, for one answer after the other."""
@@ -325,14 +354,11 @@ class ScriptedClient:
         """Do nothing: there is no connection."""
 
 
-async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
+async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> Results:
     """Run each scripted judge over the labelled answers."""
     labels = [label for answer in given.answers for label in answer.claim_labels.values()]
-    return CardLiars(
-        dataset=given.name,
-        dataset_hash=given.sha256,
+    return Results(
         answers=len(given.answers),
-        unlabelled=given.unlabelled,
         claims=len(labels),
         unsupported=sum(label.verdict != "supported" for label in labels),
         correctness=_mean(
@@ -343,7 +369,7 @@ async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardL
             ]
         ),
         utility=_mean([answer.labels.utility for answer in given.answers]),
-        liars=tuple(
+        judges=tuple(
             [await _tried(judge, scripted, given.answers) for scripted in DECEPTIVE_JUDGES]
         ),
     )
@@ -351,7 +377,7 @@ async def run_deceptive_judges(judge: SearchQA, given: LabelledAnswers) -> CardL
 
 async def _tried(
     judge: SearchQA, scripted: ScriptedJudge, answers: Sequence[LabelledAnswer]
-) -> CardLiar:
+) -> Result:
     both = list(zip(answers, await judged_by(judge, scripted, answers), strict=True))
     scored = [(answer, judgement) for answer, judgement in both if judgement]
     claims = [
@@ -360,7 +386,7 @@ async def _tried(
         for sentence in judgement.sentences
         if sentence.claim.id in answer.claim_labels
     ]
-    return CardLiar(
+    return Result(
         name=scripted.name,
         correctness=_mean(
             [judgement.correctness for answer, judgement in scored if answer.claim_labels]

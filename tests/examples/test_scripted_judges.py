@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-
-from gigamind.assurance.deceptive_judges import (
+from scripted_judges import (
     DECEPTIVE_JUDGES,
     LabelledAnswer,
     LabelledAnswers,
@@ -16,6 +15,7 @@ from gigamind.assurance.deceptive_judges import (
     read_labelled_answers,
     run_deceptive_judges,
 )
+
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import DatasetError, InputError
 from gigamind.judges.load import load_judge
@@ -59,7 +59,7 @@ def figures(judge):
     found = asyncio.run(
         run_deceptive_judges(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0))
     )
-    return {liar.name: liar for liar in found.liars}
+    return {liar.name: liar for liar in found.judges}
 
 
 # What they say
@@ -203,22 +203,22 @@ def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_e
     labels = [json.loads(line)["labels"] for line in lines]
     right = [one["correctness"] for one in labels if one["correctness"] is not None]
     verdicts = [claim["verdict"] for one in labels for claim in one["claims"]]
-    assert (on_examples.answers, on_examples.unlabelled) == (40, 0)
+    assert on_examples.answers == 40
     assert (on_examples.claims, on_examples.unsupported) == (73, 19)
     assert len(verdicts) - verdicts.count("supported") == 19
     assert on_examples.correctness == pytest.approx(sum(right) / len(right), abs=0.005)
     assert on_examples.utility == pytest.approx(sum(one["utility"] for one in labels) / 40)
-    honest, credulous, *liars = on_examples.liars
+    honest, credulous, *liars = on_examples.judges
     # What people doubt is stopped with the line most like it, and nothing else is.
     assert (credulous.passed_off, credulous.correctness) == (0, pytest.approx(honest.correctness))
     assert honest.correctness == pytest.approx(on_examples.correctness)
     assert (honest.utility, honest.passed_off) == (on_examples.utility, 0)
-    assert {(one.hidden, one.unscored) for one in on_examples.liars} == {(0, 0)}
+    assert {(one.hidden, one.unscored) for one in on_examples.judges} == {(0, 0)}
     assert max(one.utility for one in liars) < 0.6
 
 
 def test_only_who_quotes_the_notes_gets_a_claim_past_the_judge(on_examples):
-    found = {one.name: one for one in on_examples.liars}
+    found = {one.name: one for one in on_examples.judges}
     for name in ("always_supported", "no_claims", "abstains", "quotes_the_question"):
         assert (found[name].passed_off, found[name].correctness < 0.1) == (0, True)
     # A quote proves that it stands in the note; that it says the claim is seen in its words, or by who looks again.
