@@ -10,7 +10,7 @@ DOCS := .venv-docs
 REDIS := .venv/.redis
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance generated schemas reference figures docs dist server deploy worker run lock clean
 
 help:
 	@echo "Try it:"
@@ -40,8 +40,9 @@ help:
 	@echo "Generate files:"
 	@echo "  make docs             build the site of the docs in site/"
 	@echo "  make catalogue        update the translations after messages changed: LANG=ja for a new language, KEEP=1 to keep translations of reworded ones"
-	@echo "  make reference        docs/reference.md and docs/metrics.md from the code"
-	@echo "  make schemas          schemas/ from the models in the code"
+	@echo "  make dist             build the wheel and the sdist in dist/"
+	@echo "  make reference        docs/generated/, docs/metrics.md and docs/glossary*.md from the code, and digests"
+	@echo "  make schemas          schemas/ from the models in the code, and digests"
 	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
 	@echo "  make figures          the pictures of the READMEs (Chromium)"
 	@echo "  make lock             constraints files from pyproject.toml (needs uv)"
@@ -75,7 +76,8 @@ all: $(READY)
 $(LIGHT): constraints-demo.txt pyproject.toml
 	$(install)
 
-demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
+SMALLEST := $(if $(wildcard $(READY)),$(READY),$(LIGHT))
+demo: $(SMALLEST) $(CATALOGUES)
 	@$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 demo-answers: $(READY) $(CATALOGUES)
@@ -212,11 +214,19 @@ lock:
 	@{ sed -n '/^#/p' deployments/packages.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all deployments/packages.txt && rm constraints.new
 
-schemas: $(READY)
-	$(BIN)/python tools/schemas.py schemas
+# What git ignores and the site and the sdist contain; the digests in tools/generated.sha256 stay as they are.
+generated: $(SMALLEST) $(CATALOGUES)
+	@$(BIN)/python tools/generated.py
+
+schemas: $(READY) $(CATALOGUES)
+	$(BIN)/python tools/generated.py --record
 
 reference: $(READY) $(CATALOGUES)
 	$(BIN)/python tools/reference.py docs
+	$(BIN)/python tools/generated.py --record
+
+dist: generated
+	$(BIN)/python -m hatchling build -d $(or $(DIST),dist)
 
 figures: $(READY)
 	$(BIN)/python docs/figures/make.py
@@ -227,7 +237,7 @@ $(DOCS)/.ready: docs/constraints.txt
 
 # What a page would fetch from elsewhere; nothing may.
 REMOTE := <(script|link|img|iframe)[^>]* (src|href)="?(https?:)?//|url\(.?(https?:)?//|@import
-docs: $(DOCS)/.ready
+docs: $(DOCS)/.ready generated
 	@$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -c docs -d $(DOCS)/pages . site
 	@! grep -rnE '$(REMOTE)' site --include='*.html' --include='*.css' || { echo "site/ asks the network for these"; exit 1; }
 	@echo "site/index.html"
