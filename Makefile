@@ -5,6 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 LIGHT := .venv/.light
+PINS := .venv/demo-constraints.txt
 LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
@@ -45,7 +46,7 @@ help:
 	@echo "  make schemas          schemas/ from the models in the code, and digests"
 	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
 	@echo "  make figures          the pictures of the READMEs (Chromium)"
-	@echo "  make lock             constraints files from pyproject.toml (needs uv)"
+	@echo "  make lock             constraints files and lists of packages from pyproject.toml (needs uv)"
 	@echo "  make all              install all extras and test packages"
 	@echo "  make clean            remove what the commands above created"
 
@@ -72,8 +73,13 @@ all: $(READY)
 %.mo: %.po
 	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
 
-# What the demo needs: a third of the packages that the tests need.
-$(LIGHT): constraints-demo.txt pyproject.toml
+# What the demo needs: half of the packages that the tests need.
+$(PINS): constraints.txt tools/demo-packages.txt
+	@mkdir -p .venv
+	@awk 'NR == FNR { wanted[$$1]; next } /^[^# ]/ { name = $$1; sub(/==.*/, "", name); kept = name in wanted } kept' \
+	  tools/demo-packages.txt constraints.txt > $@
+
+$(LIGHT): $(PINS) pyproject.toml
 	$(install)
 
 SMALLEST := $(if $(wildcard $(READY)),$(READY),$(LIGHT))
@@ -201,18 +207,20 @@ run: $(READY)
 
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet
+# The names of the packages of some extras, in a file whose comments stay.
+define names
+@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml $(2) \
+  --constraint constraints.txt > constraints.new
+@{ sed -n '/^#/p' $(1); sed -n 's/==.*//p' constraints.new; } > constraints.all
+@mv constraints.all $(1) && rm constraints.new
+endef
 lock:
 	@$(COMPILE) --group docs > docs/constraints.txt
 	@$(COMPILE) pyproject.toml --extra all --group dev > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
-	@{ sed -n '/^#/p' constraints-demo.txt; \
-	  $(COMPILE) pyproject.toml --extra prefect --group editable --constraint constraints.txt; } > constraints.new
-	@mv constraints.new constraints-demo.txt
-	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml --extra prefect --extra llm \
-	  --extra qdrant --constraint constraints.txt | sed -n 's/==.*//p' > constraints.new
-	@{ sed -n '/^#/p' deployments/packages.txt; cat constraints.new; } > constraints.all
-	@mv constraints.all deployments/packages.txt && rm constraints.new
+	$(call names,tools/demo-packages.txt,--extra prefect --group editable)
+	$(call names,deployments/packages.txt,--extra prefect --extra llm --extra qdrant)
 
 # What git ignores and the site and the sdist contain; the digests in tools/generated.sha256 stay as they are.
 generated: $(SMALLEST) $(CATALOGUES)
