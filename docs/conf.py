@@ -21,6 +21,7 @@ include_patterns = [
     "judges/README.md",
     "judges/trials/README.md",
     "schemas/README.md",
+    "systems/README.md",
 ]
 myst_heading_anchors = 6  # as GitHub makes them, so that a link works there and here
 smartquotes = False  # `--` is an option, not a dash
