@@ -5,12 +5,13 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 LIGHT := .venv/.light
+PINS := .venv/demo-constraints.txt
 LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance generated schemas reference figures docs dist server deploy worker run lock clean
 
 help:
 	@echo "Try it:"
@@ -40,11 +41,12 @@ help:
 	@echo "Generate files:"
 	@echo "  make docs             build the site of the docs in site/"
 	@echo "  make catalogue        update the translations after messages changed: LANG=ja for a new language, KEEP=1 to keep translations of reworded ones"
-	@echo "  make reference        docs/reference.md and docs/metrics.md from the code"
-	@echo "  make schemas          schemas/ from the models in the code"
+	@echo "  make dist             build the wheel and the sdist in dist/"
+	@echo "  make reference        docs/generated/, docs/metrics.md and docs/glossary*.md from the code, and digests"
+	@echo "  make schemas          schemas/ from the models in the code, and digests"
 	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
 	@echo "  make figures          the pictures of the READMEs (Chromium)"
-	@echo "  make lock             constraints files from pyproject.toml (needs uv)"
+	@echo "  make lock             constraints files and lists of packages from pyproject.toml (needs uv)"
 	@echo "  make all              install all extras and test packages"
 	@echo "  make clean            remove what the commands above created"
 
@@ -71,11 +73,17 @@ all: $(READY)
 %.mo: %.po
 	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
 
-# What the demo needs: a third of the packages that the tests need.
-$(LIGHT): constraints-demo.txt pyproject.toml
+# What the demo needs: half of the packages that the tests need.
+$(PINS): constraints.txt tools/demo-packages.txt
+	@mkdir -p .venv
+	@awk 'NR == FNR { wanted[$$1]; next } /^[^# ]/ { name = $$1; sub(/==.*/, "", name); kept = name in wanted } kept' \
+	  tools/demo-packages.txt constraints.txt > $@
+
+$(LIGHT): $(PINS) pyproject.toml
 	$(install)
 
-demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT)) $(CATALOGUES)
+SMALLEST := $(if $(wildcard $(READY)),$(READY),$(LIGHT))
+demo: $(SMALLEST) $(CATALOGUES)
 	@$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 demo-answers: $(READY) $(CATALOGUES)
@@ -199,24 +207,34 @@ run: $(READY)
 
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet
+# The names of the packages of some extras, in a file whose comments stay.
+define names
+@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml $(2) \
+  --constraint constraints.txt > constraints.new
+@{ sed -n '/^#/p' $(1); sed -n 's/==.*//p' constraints.new; } > constraints.all
+@mv constraints.all $(1) && rm constraints.new
+endef
 lock:
 	@$(COMPILE) --group docs > docs/constraints.txt
 	@$(COMPILE) pyproject.toml --extra all --group dev > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
-	@{ sed -n '/^#/p' constraints-demo.txt; \
-	  $(COMPILE) pyproject.toml --extra prefect --group editable --constraint constraints.txt; } > constraints.new
-	@mv constraints.new constraints-demo.txt
-	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml --extra prefect --extra llm \
-	  --extra qdrant --constraint constraints.txt | sed -n 's/==.*//p' > constraints.new
-	@{ sed -n '/^#/p' deployments/packages.txt; cat constraints.new; } > constraints.all
-	@mv constraints.all deployments/packages.txt && rm constraints.new
+	$(call names,tools/demo-packages.txt,--extra prefect --group editable)
+	$(call names,deployments/packages.txt,--extra prefect --extra llm --extra qdrant)
 
-schemas: $(READY)
-	$(BIN)/python tools/schemas.py schemas
+# What git ignores and the site and the sdist contain; the digests in tools/generated.sha256 stay as they are.
+generated: $(SMALLEST) $(CATALOGUES)
+	@$(BIN)/python tools/generated.py
+
+schemas: $(READY) $(CATALOGUES)
+	$(BIN)/python tools/generated.py --record
 
 reference: $(READY) $(CATALOGUES)
 	$(BIN)/python tools/reference.py docs
+	$(BIN)/python tools/generated.py --record
+
+dist: generated
+	$(BIN)/python -m hatchling build -d $(or $(DIST),dist)
 
 figures: $(READY)
 	$(BIN)/python docs/figures/make.py
@@ -227,7 +245,7 @@ $(DOCS)/.ready: docs/constraints.txt
 
 # What a page would fetch from elsewhere; nothing may.
 REMOTE := <(script|link|img|iframe)[^>]* (src|href)="?(https?:)?//|url\(.?(https?:)?//|@import
-docs: $(DOCS)/.ready
+docs: $(DOCS)/.ready generated
 	@$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -c docs -d $(DOCS)/pages . site
 	@! grep -rnE '$(REMOTE)' site --include='*.html' --include='*.css' || { echo "site/ asks the network for these"; exit 1; }
 	@echo "site/index.html"

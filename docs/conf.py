@@ -21,6 +21,7 @@ include_patterns = [
     "judges/README.md",
     "judges/trials/README.md",
     "schemas/README.md",
+    "systems/README.md",
 ]
 myst_heading_anchors = 6  # as GitHub makes them, so that a link works there and here
 smartquotes = False  # `--` is an option, not a dash
@@ -34,6 +35,11 @@ templates_path = ["site"]
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 KOREAN = ".ko"  # how names of Korean pages end
+GENERATED = {  # what the site adds to pages, from files that `make generated` writes
+    "docs/reference": "docs/generated/commands.md",
+    f"docs/reference{KOREAN}": f"docs/generated/commands{KOREAN}.md",
+    "schemas/README": "schemas/index.md",
+}
 
 
 def pages_by_reader(index: str) -> dict[str, list[str]]:
@@ -68,6 +74,12 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += "\n".join(lines)
 
 
+def add_generated(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Append what is generated from the code, in memory alone, as git ignores it."""
+    if name in GENERATED:
+        source[0] += f"\n{(ROOT / GENERATED[name]).read_text('utf-8')}"
+
+
 def set_language(
     _app: Sphinx,
     page: str,
@@ -81,6 +93,7 @@ def set_language(
 
 
 def setup(app: Sphinx) -> None:
-    """Tell Sphinx of the two above."""
+    """Tell Sphinx of the functions above."""
     app.connect("source-read", add_contents)
+    app.connect("source-read", add_generated)
     app.connect("html-page-context", set_language)

@@ -1,6 +1,7 @@
 """READMEs and docs/: links, anchors and commands exist, and what is made of the code is as made."""
 
 import re
+import subprocess
 import tomllib
 import unicodedata
 from collections import Counter
@@ -78,6 +79,15 @@ def test_commands_are_found_behind_variables_and_before_pipes():
     assert words_of("KEY=x .venv/bin/gigamind doctor --json | jq .  # why") == ["doctor", "--json"]
     assert words_of("make demo  # gigamind") is None
     assert sum(1 for name in NAMES for _ in commands(ROOT / name)) > 100
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git clone")
+def test_contributing_names_every_entry_of_the_repository():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, check=True)
+    entries = {path.partition("/")[0] for path in listed.stdout.decode().splitlines()}
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Generated files")[0]
+    named = re.findall(r"`([^`\n]+)`", "\n".join(re.findall(r"(?m)^\| (.*?) \|", page)))
+    assert {name.rstrip("/") for name in named} == {entry.strip('"') for entry in entries}
 
 
 def test_the_readmes_are_short():

@@ -26,21 +26,6 @@ from gigamind.i18n import Language, Translator, translator
 from gigamind.metrics.spec import BLOCKS, Metric, in_language
 from gigamind.metrics.table import about, metrics_of
 
-_OPTIONS_HEAD: dict[Language, str] = {
-    "en": """# Commands and options
-
-[한국어](reference.ko.md)
-
-`make reference` generates this page from the commands; a test checks that it is current. `gigamind COMMAND --help`
-shows the main options. Options can also be set in `gigamind.toml`: [command-line.md](command-line.md). All commands
-have `--quiet`, `--config` and `--help`, and `--lang` for the language of the output. They are not repeated below.""",
-    "ko": """# 명령과 옵션
-
-`make reference`가 명령에서 만드는 페이지이며, 명령과 같은지 테스트가 확인합니다. `gigamind 명령 --help`는 자주 쓰는
-옵션을 보여 줍니다. 옵션은 `gigamind.toml`에 적어 둘 수도 있습니다: [command-line.ko.md](command-line.ko.md). 모든
-명령에 `--quiet`, `--config`, `--help`와 출력의 언어를 정하는 `--lang`이 있으며, 아래에는 되풀이하지 않습니다. 영어판:
-[reference.md](reference.md).""",
-}
 _METRICS_HEAD = """# Metrics
 
 `make reference` generates this page from `gigamind/metrics/table.py` and `docs/metrics.toml`; a test checks that it
@@ -51,8 +36,8 @@ better. A metric that could not be measured (0 of 0) is shown as a dash, never a
 over items with a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to include Wilson's interval (JASA 22,
 1927). Two runs are compared on the same items with a sign-flip test (McNemar's for 0 and 1), corrected over all metrics
 (Holm). For the measured coverage of intervals and error rates of gates, see
-[benchmarks/README.md](../benchmarks/README.md). `{k}` is each of the cut-offs 1, 3, 5, 10 and `--topk`. To add a metric
-of your own: [architecture.md](architecture.md#adding)."""
+[benchmarks/MEASUREMENTS.md](../benchmarks/MEASUREMENTS.md). `{k}` is each of the cut-offs 1, 3, 5, 10 and `--topk`. To
+add a metric of your own: [architecture.md](architecture.md#adding)."""
 _HELP = frozenset({"--help-all", "--help"})
 
 
@@ -74,12 +59,21 @@ class MetricTexts(NamedTuple):
         return cls(read["blocks"], read["metrics"])
 
 
-def options_page(language: Language) -> str:
-    """Return docs/reference.md or docs/reference.ko.md."""
-    parts, say = [_OPTIONS_HEAD[language]], translator(language)
-    for path, command in every_command(cli):
-        parts.append("\n".join(_command_lines(" ".join(path), command, say)))
-    return "\n\n".join(parts) + "\n"
+def commands_by_file() -> dict[str, str]:
+    """Return the files of docs/generated/, by name: all commands and their options in each language.
+
+    The site adds them to docs/reference.md and docs/reference.ko.md.
+    """
+    return {"commands.md": _commands("en"), "commands.ko.md": _commands("ko")}
+
+
+def _commands(language: Language) -> str:
+    say = translator(language)
+    sections = (
+        "\n".join(_command_lines(" ".join(path), command, say))
+        for path, command in every_command(cli)
+    )
+    return "\n\n".join(sections) + "\n"
 
 
 def metrics_page(texts: MetricTexts) -> str:
@@ -180,8 +174,6 @@ def _row(*cells: str) -> str:
 def pages(folder: Path) -> dict[str, str]:
     """Return the generated pages of the folder docs/, by name."""
     return {
-        "reference.md": options_page("en"),
-        "reference.ko.md": options_page("ko"),
         "metrics.md": metrics_page(MetricTexts.read(folder / "metrics.toml")),
         "glossary.md": glossary_page(folder / "glossary.toml", "en"),
         "glossary.ko.md": glossary_page(folder / "glossary.toml", "ko"),

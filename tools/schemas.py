@@ -1,12 +1,10 @@
 """JSON Schemas of every file that is read or written and of every `--json` output, made of the models themselves.
 
-`make schemas` writes them into schemas/.  A line of a .jsonl file is one value of its schema.
+`make schemas` writes them into schemas/, which git ignores.  A line of a .jsonl file is one value of its schema.
 """
 
 import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter
@@ -32,12 +30,6 @@ from gigamind.tasks import KINDS
 from gigamind.tasks.search.schema import UnjudgedHit
 
 _ENDING = ".schema.json"
-_HEAD = """# JSON Schemas
-
-These schemas describe every file that gigamind reads or writes, and every `--json` output. For JSON lines (datasets,
-labels, quotes, sessions, suggestions and `.jsonl` files), the schema describes one line. `make schemas` generates them
-from the models in the code; a test compares them.
-"""
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -155,27 +147,11 @@ def schema_of(of: Described) -> dict[str, Any]:
 
 
 def texts() -> dict[str, str]:
-    """The files of schemas/, by their paths there."""
+    """Return the generated files of schemas/, by their paths there; index.md links to the others."""
     of_all = described()
     files = {
         f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
         for name, of in of_all.items()
     }
-    lines = [f"- [{name}]({name}{_ENDING}): {of.what}" for name, of in of_all.items()]
-    return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
-
-
-def write(folder: Path) -> None:
-    """Write them, and remove those that are no more."""
-    made = texts()
-    for path in folder.rglob(f"*{_ENDING}"):
-        if path.relative_to(folder).as_posix() not in made:
-            path.unlink()
-    for name, text in made.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    lines = (f"- [{name}]({name}{_ENDING}): {of.what}\n" for name, of in of_all.items())
+    return files | {"index.md": "".join(lines)}

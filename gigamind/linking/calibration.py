@@ -90,7 +90,7 @@ def _without(links: Sequence[NoteLink]) -> Note:
 
 
 # Log odds. A vault without links lacks all of them, not a share (-ln MISSING), and shows no habit. What people accept
-# then counts more than what others linked (+1 for phrases reviewed by hand, see benchmarks/README.md).
+# then counts more than what others linked (+1 for phrases reviewed by hand, see benchmarks/MEASUREMENTS.md).
 _NO_HABIT = 2.0
 # Without links, a phrase is compared with all notes, and more notes mean more chance matches. This number of notes,
 # that of the seed's example, costs nothing.

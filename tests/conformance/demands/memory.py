@@ -109,7 +109,7 @@ _EXTRACTION = (
             "`EvidenceAlignerV2`, `string-utils.ts`",
             "functions in `gigamind/evidence/`; `rapidfuzz` finds the passage, our code its bounds",
             "only one measured library gives exact bounds of a changed quote, and it takes a second or more"
-            " (`benchmarks/README.md`)",
+            " (`benchmarks/MEASUREMENTS.md`)",
         ),
     ),
     row(
