@@ -482,9 +482,11 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
     """
     from gigamind.assurance.certify import write_card
     from gigamind.tasks import judged_kinds
+    from gigamind.tasks.promotion import add_card
 
     options = validated(CertifyOptions, values)
     card, written = write_card(options, judged_kinds())
+    add_card(options.runs[0], card)
     show_result(card, lambda: _show_card(card, language_of(options.lang), written))
 
 

@@ -86,6 +86,21 @@ def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
     )
 
 
+def corrected_text(checked: CheckedCard | None) -> Text:
+    """Return the means that labels by people correct; "" without any."""
+    means = [
+        _(
+            "{scale}: {corrected}, judged {judged:.3f}",
+            scale=scale_name(scale.name),
+            corrected=with_interval(scale.headline.corrected),
+            judged=scale.headline.judged,
+        )
+        for scale in (checked.card.scales if checked else ())
+        if scale.headline
+    ]
+    return _("Corrected by labels: {means}.", means=joined(means, "; ")) if means else ""
+
+
 def labels_text(labels: CardLabels, count: int) -> Message:
     """Return the number of labels and who gave them."""
     if labels.source == "file":

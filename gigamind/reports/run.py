@@ -20,7 +20,7 @@ from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult, Release, rule_label
 from gigamind.reports import document as doc
 from gigamind.reports import verdict as verdicts
-from gigamind.reports.card import certified
+from gigamind.reports.card import certified, corrected_text
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.comparison import (
     gate_conditions,
@@ -101,7 +101,7 @@ def run_document(
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(release) if release else "",
+        noise=noise_text(release) if release else corrected_text(record.card),
         sections=(
             _trend(outcome, say),
             *view.sections(record, say),

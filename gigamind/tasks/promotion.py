@@ -1,5 +1,6 @@
 """Make a run the baseline if its gates passed, or accept its failed gates with a waiver."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +12,13 @@ from gigamind.evaluation.finish import no_result
 from gigamind.evaluation.release import read_verdict, verdict_files, waive
 from gigamind.evaluation.retention import finished_runs
 from gigamind.i18n import Text, _, translator
+from gigamind.records.card import JudgeCard
 from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
 from gigamind.release.gates import at_worst
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import Release, Waiver, read_policy
+from gigamind.release.shortfall import checked_card
 from gigamind.release.snapshot import promote, read_baseline, read_run, read_snapshot
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
@@ -106,17 +109,33 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
     verdict = read_verdict(run)
     assert verdict is not None  # noqa: S101  `waive` has read it
     verdict = verdict.model_copy(update={"waiver": waiver})
-    lang, files = "en", dict[str, str]()
-    if (run / "per_item.jsonl").is_file():
-        record = read_run(run, KINDS)
-        lang = str(record.run.options.get("lang", lang))
-        say = translator(lang)
-        outcome = Outcome(verdict, _baseline_of(record, verdict), out=run)
-        page = run_document(TASKS[record.run.task].view, record, outcome, say)
-        files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
-    kept = {name: text for name, text in files.items() if (run / name).is_file()}
-    rewrite_texts(run, verdict_files(verdict, lang, run) | kept)
+    files = _pages(run, verdict) if (run / "per_item.jsonl").is_file() else {}
+    lang = str(files.pop("lang", "en"))
+    rewrite_texts(run, verdict_files(verdict, lang, run) | files)
     return waiver
+
+
+def add_card(run: Path, card: JudgeCard) -> None:
+    """Write the pages of a run again, with what a judge report says about its judge and its corrected figures."""
+    files = _pages(run, read_verdict(run), card)
+    files.pop("lang")
+    rewrite_texts(run, files)
+
+
+def _pages(run: Path, verdict: Release | None, card: JudgeCard | None = None) -> dict[str, str]:
+    """Return the pages that the run has, name -> new text, and its language as "lang"."""
+    record = read_run(run, KINDS)
+    if card:
+        policy, languages = read_policy(None), tuple(record.summary.by_language)
+        checked = checked_card(card, policy, "mvp", record.run.task, languages)
+        record = replace(record, card=checked)
+    lang = str(record.run.options.get("lang", "en"))
+    say = translator(lang)
+    baseline = _baseline_of(record, verdict) if verdict else None
+    outcome = Outcome(verdict, baseline, out=run)
+    page = run_document(TASKS[record.run.task].view, record, outcome, say)
+    files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
+    return {"lang": lang} | {name: text for name, text in files.items() if (run / name).is_file()}
 
 
 def _baseline_of(record: Record[Any, Any], verdict: Release) -> EvalSnapshot[Any, Any] | None:

@@ -1,0 +1,113 @@
+"""From labels of `gigamind label` to a judge report, and to the corrected figures on the page of the run."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gigamind.assurance.label_items import CHOICES
+from gigamind.assurance.labelling import Labelling
+from gigamind.assurance.options import LabelOptions
+from gigamind.records.card import read_card
+from gigamind.tasks import TASKS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def examples_run(tmp_path_factory):
+    from gigamind.library import evaluate_answers
+
+    out = tmp_path_factory.mktemp("labelled") / "run"
+    evaluate_answers(EXAMPLES / "answers.jsonl", notes=EXAMPLES / "vault", judge="words", out=out)
+    return out
+
+
+@pytest.fixture
+def run(examples_run, case):
+    return shutil.copytree(examples_run, case / "run")
+
+
+def session(run, **changes):
+    options = {"run": run, "labels": run.parent / "labels.jsonl", "count": 30}
+    return Labelling(LabelOptions.model_validate(options | changes), TASKS)
+
+
+def label_all(labelling, annotator="jin", choose=None):
+    """Label everything that the session asks for: as the dataset's labels say, or by `choose`."""
+    while following := labelling.next(annotator):
+        drawable, again = following
+        for decided, (_unit, task) in drawable.tasks.items():
+            choice = choose(task) if choose else task.verdict or next(iter(CHOICES[task.kind]))
+            labelling.label(annotator, decided, choice, again=again)
+
+
+def test_labels_that_agree_with_the_judge_leave_its_figure(run, gigamind):
+    labelling = session(run)
+    label_all(labelling)
+    figure = labelling.figure()
+    judged = json.loads((run / "summary.json").read_text("utf-8"))["overall"]["answers"]
+    assert figure.value == pytest.approx(judged["correctness"], abs=1e-6)
+    before = (run / "report.html").read_text("utf-8")
+    ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
+    assert ended.code == 0, ended.stderr
+    card = read_card(run.parent / "card")
+    scales = {scale.name: scale for scale in card.scales}
+    assert scales["supported"].overall.figures["accuracy"].value == 1
+    assert scales["correctness"].headline.corrected.value == pytest.approx(figure.value)
+    assert (run / "report.html").read_text("utf-8") != before
+
+
+def test_labels_correct_a_judge_that_errs(run):
+    labelling = session(run)
+    label_all(labelling, choose=lambda task: next(iter(CHOICES[task.kind])))  # all is supported
+    assert labelling.figure().value == pytest.approx(1.0)
+    assert labelling.progress("jin")["judged"] < 0.9
+
+
+def test_figures_weigh_what_was_drawn_more_often(run, gigamind):
+    labelling = session(run, count=20)
+    label_all(labelling)
+    card = run.parent / "card"
+    assert (
+        gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", card).code == 0
+    )
+    (labelled,) = {
+        scale.headline.items for scale in read_card(card).scales if scale.name == "correctness"
+    }
+    assert labelled == 34  # of 40 answers, those with claims
+
+
+def test_labels_of_other_answers_are_refused(run, gigamind):
+    labelling = session(run)
+    label_all(labelling)
+    lines = (run / "per_item.jsonl").read_text("utf-8").splitlines()
+    changed = [json.dumps(json.loads(line) | {"question": "?"}) for line in lines]
+    (run / "per_item.jsonl").write_text("\n".join(changed) + "\n", encoding="utf-8")
+    ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
+    assert ended.code == 1
+    assert str(labelling.file.path) in ended.stderr
+    again = session(run)
+    assert again.progress("jin")["labelled"] == 0
+    assert again.progress("jin")["changed"] > 30
+
+
+def test_the_figure_of_two_runs_is_their_difference(run, tmp_path):
+    before = shutil.copytree(run, tmp_path / "before")
+    lines = [
+        json.loads(line) for line in (before / "per_item.jsonl").read_text("utf-8").splitlines()
+    ]
+    for line in lines[::2]:
+        if line["evaluation"] and line["evaluation"]["claims"]:
+            line["answer"] += " (before)"
+            line["evaluation"]["correctness"] = 0.0
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (before / "per_item.jsonl").write_text(text, encoding="utf-8")
+    labelling = session(run, baseline=before, count=40)
+    label_all(labelling)
+    found = labelling.progress("jin")
+    assert found["difference"]
+    assert found["judged"] > 0
+    # Equal verdicts on both sides: by the labels, the answers did not change.
+    assert labelling.figure().value == pytest.approx(0.0, abs=1e-6)
