@@ -13,7 +13,7 @@ from gigamind.stats.intervals import Clusters, Matrix, count, numbered, summed
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variances of one score; those of system and judge add up to the variance within an item."""
+    """Variances of one score; `system` and `judge` add up to the variance within an item."""
 
     item: float
     system: float
