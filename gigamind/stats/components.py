@@ -21,14 +21,15 @@ class Components:
     items: int
     scores: int
 
-    def narrower(self, *, items: int = 1, repeats: int = 1) -> float:
-        """Return the share by which an interval of the mean narrows with that many times the items or repeats.
+    @property
+    def more_repeats(self) -> float:
+        """Return the share by which an interval of the mean narrows with twice the repeats; with twice the items 29 %.
 
-        Its variance is `item` / n + (`system` + `judge`) / (n * repeats) for n items; its width is the root.
+        Its variance is (`item` + (`system` + `judge`) / repeats) / items; its width is the root.
         """
         noise = (self.system + (self.judge or 0.0)) * self.items / self.scores
         total = self.item + noise
-        return 1 - ((self.item + noise / repeats) / items / total) ** 0.5 if total else 0.0
+        return 1 - ((self.item + noise / 2) / total) ** 0.5 if total else 0.0
 
 
 def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> Components | None:

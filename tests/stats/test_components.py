@@ -26,7 +26,6 @@ def test_equal_answers_show_what_the_judge_adds():
     answers = clusters_of(["a1", "a1", "a2", "b1", "b1", "b2"])
     found = variance_components(scores, clusters_of("aaabbb"), answers)
     assert found.judge == pytest.approx(0.5)
-    within = ((25 + 4 + 49) / 9 + (16 + 1 + 25) / 9) / 2 * 1.0
     within = (np.var(scores[:3]) * 3 + np.var(scores[3:]) * 3) / 4
     assert found.system == pytest.approx(within - 0.5)
 
@@ -69,22 +68,20 @@ def test_components_are_recovered_within_a_tenth(kind, balanced):
 
 
 def test_the_variance_of_the_mean_is_the_one_that_the_advice_uses():
-    """Means of 2 000 simulated runs of 50 items: more items and more repeats narrow as `narrower` says."""
+    """Means of 2 000 simulated runs of 50 items: more repeats narrow as `more_repeats` says."""
     generator = np.random.default_rng(3)
 
-    def width(items, repeats):
-        item = generator.normal(0, 0.3, (2_000, items))
-        noise = generator.normal(0, 0.4, (2_000, items, repeats)).mean(axis=2)
+    def width(repeats):
+        item = generator.normal(0, 0.3, (2_000, 50))
+        noise = generator.normal(0, 0.4, (2_000, 50, repeats)).mean(axis=2)
         return (item + noise).mean(axis=1).std()
 
     known = Components(0.09, 0.16, None, 50, 100)
-    now = width(50, 2)
-    assert 1 - width(100, 2) / now == pytest.approx(known.narrower(items=2), abs=0.04)
-    assert 1 - width(50, 4) / now == pytest.approx(known.narrower(repeats=2), abs=0.04)
+    assert 1 - width(4) / width(2) == pytest.approx(known.more_repeats, abs=0.04)
 
 
-def test_doubling_items_always_narrows_most():
-    assert Components(0.0, 0.2, 0.1, 5, 10).narrower(repeats=2) == pytest.approx(1 - 0.5**0.5)
-    assert Components(0.2, 0.0, None, 5, 10).narrower(repeats=2) == 0.0
-    assert Components(0.2, 0.2, None, 5, 10).narrower(items=2) == pytest.approx(1 - 0.5**0.5)
-    assert Components(0.0, 0.0, None, 5, 10).narrower(items=2) == 0.0
+def test_repeats_narrow_at_most_as_much_as_items():
+    assert Components(0.0, 0.2, 0.1, 5, 10).more_repeats == pytest.approx(1 - 0.5**0.5)
+    assert Components(0.2, 0.0, None, 5, 10).more_repeats == 0.0
+    assert Components(0.2, 0.2, None, 5, 10).more_repeats == pytest.approx(1 - (0.25 / 0.3) ** 0.5)
+    assert Components(0.0, 0.0, None, 5, 10).more_repeats == 0.0

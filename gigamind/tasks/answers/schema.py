@@ -1,6 +1,6 @@
 """Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from gigamind.prompting.replies import Confidence
 from gigamind.records import judged
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.dialect import SystemHealth
+
+if TYPE_CHECKING:
+    from gigamind.tasks.answers.prepared import EvalCase
 
 
 class QualityItemReport(judged.Report):
@@ -313,14 +316,7 @@ class AnswerVoteReport(judged.SeatReport):
     verdicts: tuple[str, ...] = ()
 
 
-class _Numbered(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-
-
-def question_id(answer: _Numbered) -> str:
+def question_id(answer: "EvalCase | AnswerItemReport") -> str:
     """Return the id of the question of an answer, which all answers to it share: "q1" of "q1@2"."""
     return answer.id.removesuffix(f"@{answer.repeat}") if answer.repeat > 1 else answer.id
 
@@ -491,7 +487,7 @@ class VarianceReport(judged.Report):
         system: Between answers to one question; includes that of the judge if `judge` is null.
         judge: Between verdicts on equal answers; null if no two answers to a question were equal.
         items, scores: Number of questions and of answers with a value.
-        more_items, more_repeats: Share by which twice as many narrow the 95 % interval of the mean.
+        more_repeats: Share by which twice the repeats narrow the 95 % interval of the mean.
     """
 
     item: judged.Finite
@@ -499,7 +495,6 @@ class VarianceReport(judged.Report):
     judge: judged.Finite | None
     items: judged.Count
     scores: judged.Count
-    more_items: judged.Share
     more_repeats: judged.Share
 
 

@@ -1,7 +1,7 @@
 """Summarises the results of an answer run and assembles its out folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -84,8 +84,10 @@ def summarise_answers(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
         overall=overall,
-        by_language=_slices(sliced(items, lambda item: [item.language]), seed),
-        by_tag=_slices(sliced(items, lambda item: item.tags), seed),
+        by_language={
+            key: _slice(own, seed) for key, own in sliced(items, lambda x: [x.language]).items()
+        },
+        by_tag={key: _slice(own, seed) for key, own in sliced(items, lambda x: x.tags).items()},
         confidence=_counted(
             item.evaluation.confidence or "none" for item in items if item.evaluation
         ),
@@ -241,12 +243,6 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
     )
 
 
-def _slices(
-    slices: Mapping[str, Sequence[AnswerItemReport]], seed: int
-) -> dict[str, AnswerSliceReport]:
-    return {key: _slice(items, seed) for key, items in slices.items()}
-
-
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
     names = list(dict.fromkeys(name for item in items for name in item.metrics))
     questions = sliced(items, lambda item: [question_id(item)])  # a cluster counts once
@@ -275,9 +271,7 @@ def _variance(items: Sequence[AnswerItemReport], names: Iterable[str]) -> dict[s
             clusters_of((question_id(item), item.answer, item.notes) for _value, item in own),
         )
         if found:
-            narrower = found.narrower(items=2), found.narrower(repeats=2)
-            both = dict(zip(("more_items", "more_repeats"), narrower, strict=True))
-            known[name] = VarianceReport.like(found, **both)
+            known[name] = VarianceReport.like(found)
     return known
 
 

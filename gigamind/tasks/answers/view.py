@@ -249,7 +249,8 @@ def _refusals(items: Sequence[schema.AnswerItemReport]) -> doc.Table | None:
     return doc.table(heads, shown) if shown else None
 
 
-_AS_GOOD = 0.9  # of what as many further questions narrow
+_TWICE = 1 - 0.5**0.5  # share by which twice the questions narrow an interval
+_AS_GOOD = 0.9  # of that
 
 
 def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[doc.Block]:
@@ -266,14 +267,14 @@ def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[do
     yield doc.table((*heads, _("verdicts on an answer")), rows)
     name, found = known[0]
     per_item = found.scores / found.items
-    if not found.more_items:
+    if not found.item + found.system + (found.judge or 0.0):
         return
     if (found.judge or 0.0) > found.item * per_item + found.system:
         advice = _(
             "Most of the variation comes from the judge: label answers and measure its error with"
             " `gigamind judge certify`."
         )
-    elif found.more_repeats >= _AS_GOOD * found.more_items:
+    elif found.more_repeats >= _AS_GOOD * _TWICE:
         advice = _("Repeats are as good as further questions here.")
     else:
         advice = _("Add questions rather than repeats.")
@@ -282,7 +283,7 @@ def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[do
             "At equal cost, twice the questions narrow the 95% interval of {metric} by {questions:.1%}, twice the"
             " repeats by {repeats:.1%}. {advice}",
             metric=name,
-            questions=found.more_items,
+            questions=_TWICE,
             repeats=found.more_repeats,
             advice=advice,
         )
