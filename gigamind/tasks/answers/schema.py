@@ -1,6 +1,6 @@
 """Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
@@ -12,9 +12,6 @@ from gigamind.prompting.replies import Confidence
 from gigamind.records import judged
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.dialect import SystemHealth
-
-if TYPE_CHECKING:
-    from gigamind.tasks.answers.prepared import EvalCase
 
 
 class QualityItemReport(judged.Report):
@@ -316,7 +313,14 @@ class AnswerVoteReport(judged.SeatReport):
     verdicts: tuple[str, ...] = ()
 
 
-def question_id(answer: "EvalCase | AnswerItemReport") -> str:
+class _Numbered(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def repeat(self) -> int: ...
+
+
+def question_id(answer: _Numbered) -> str:
     """Return the id of the question of an answer, which all answers to it share: "q1" of "q1@2"."""
     return answer.id.removesuffix(f"@{answer.repeat}") if answer.repeat > 1 else answer.id
 
