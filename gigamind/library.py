@@ -161,6 +161,7 @@ class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
     system_name: str
     timeout_ms: int
     max_concurrency: int
+    repeats: int
     answer_model: str
     answer_api_base: str
     answer_max_tokens: int

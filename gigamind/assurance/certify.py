@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -299,7 +299,11 @@ def _from_session(
     values = labels_by_scale(choices.agreed, run.units)
     sha256 = hashlib.sha256(read_bytes(path, _("the file of labels"))).hexdigest()
     numbers = strata([unit.stratum for unit in run.units])
-    drawn = dict(zip((unit.id for unit in run.units), numbers, strict=True))
+    drawn = {
+        name: number
+        for unit, number in zip(run.units, numbers, strict=True)
+        for name in (unit.id, *(task.id for task in unit.tasks))
+    }
     return *_labelled(run, values, "file", path.name, sha256), None if plan.random else drawn
 
 
@@ -346,7 +350,7 @@ def _scale(
 ) -> cards.CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     both = [key for key, given in labels.items() if name in given and key in judged]
-    weights = _weights([first.items[key].cluster for key in both], judged, first, drawn)
+    weights = _weights(both, judged, drawn)
     pairs = [
         LabelledVerdict(
             key,
@@ -355,7 +359,7 @@ def _scale(
             item.language,
             item.confidence,
             item.cluster,
-            weights.get(item.cluster, 1.0),
+            weights.get(key, 1.0),
         )
         for key in both
         if (item := first.items[key])
@@ -398,21 +402,15 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure
 
 
 def _weights(
-    labelled: Sequence[str],
-    judged: Mapping[str, float],
-    run: JudgedRun,
-    drawn: Mapping[str, int] | None,
+    labelled: Sequence[str], judged: Collection[str], drawn: Mapping[str, int] | None
 ) -> dict[str, float]:
-    """Return the inverse chance of being labelled for each labelled cluster, with mean 1 over the clusters."""
-    if drawn is None or not labelled:
+    """Return the inverse chance of being labelled for each labelled item, with mean 1; empty if all are equal."""
+    if drawn is None:
         return {}
-    clusters = {run.items[key].cluster for key in judged}
-    sizes, used = (
-        Counter(drawn[cluster] for cluster in some) for some in (clusters, set(labelled))
-    )
-    share = len(set(labelled)) / len(clusters)
+    sizes, used = (Counter(drawn[item] for item in some) for some in (judged, labelled))
     return {
-        cluster: share * sizes[drawn[cluster]] / used[drawn[cluster]] for cluster in set(labelled)
+        item: sizes[drawn[item]] / used[drawn[item]] * len(labelled) / len(judged)
+        for item in labelled
     }
 
 
@@ -432,7 +430,7 @@ def _headline(
             _vector([pair.label for pair in pairs]),
             _vector([one.verdict for one in (*pairs, *rest)]),
             np.arange(len(pairs)),
-            np.array([drawn[one.cluster or one.id] for one in (*pairs, *rest)]),
+            np.array([drawn[one.id] for one in (*pairs, *rest)]),
             clusters,
         )
         if stratified is None:

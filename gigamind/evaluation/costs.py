@@ -12,7 +12,7 @@ from gigamind.llm.ledger import Attempt, totals
 from gigamind.records import judged
 from gigamind.runs.store import ItemResult
 from gigamind.stats.agreement import Level
-from gigamind.stats.intervals import Estimate, sliced
+from gigamind.stats.intervals import Estimate, clusters_of, sliced
 
 _PAIR = 2
 
@@ -79,12 +79,13 @@ def usage(rows: Sequence[Attempt]) -> judged.UsageReport:
     )
 
 
-def flip_report(flipped: Sequence[bool]) -> judged.FlipReport | None:
-    """Return how often repeated judgements differed; None if there were none."""
-    if not flipped:
+def flip_report(flips: Iterable[tuple[bool | None, str]]) -> judged.FlipReport | None:
+    """Return how often repeated judgements differed, of (differs, cluster); None (not repeated) is left out."""
+    known = [(flipped, cluster) for flipped, cluster in flips if flipped is not None]
+    if not known:
         return None
-    count, n = sum(flipped), len(flipped)
-    share = Estimate.share(count, n)
+    count, n = sum(flipped for flipped, _cluster in known), len(known)
+    share = Estimate.share(count, n, clusters_of(cluster for _flipped, cluster in known))
     return judged.FlipReport.like(share, judged_again=n, flipped=count, rate=share.value)
 
 
@@ -92,7 +93,7 @@ CastVote = TypeVar("CastVote", bound=judged.SeatReport)
 
 
 def panel_report(
-    items: Iterable[tuple[Sequence[CastVote], str]],
+    items: Iterable[tuple[Sequence[CastVote], str, str]],
     level: Level,
     value: Callable[[CastVote], float],
     label: Callable[[CastVote], Hashable],
@@ -102,23 +103,26 @@ def panel_report(
     """Return the agreement of a panel; None if no member voted.
 
     Args:
-        items: votes on each item, and the error code if it has no verdict.
+        items: votes on each item, the error code if it has no verdict, and its cluster.
         label: property that differs if votes are split.
     """
-    voted = [(votes, code) for votes, code in items if votes]
+    voted = [item for item in items if item[0]]
     if not voted:
         return None
-    cast = [{PanelMember(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
+    cast = [{PanelMember(v.model, v.repeat): v for v in votes if not v.code} for votes, *_ in voted]
     paired = [votes for votes in cast if len(votes) >= _PAIR]
+    groups = clusters_of(x[2] for x, votes in zip(voted, cast, strict=True) if len(votes) >= _PAIR)
     split, count = sum(len(set(map(label, votes.values()))) > 1 for votes in paired), len(paired)
-    alone = sum(len(votes) == 1 for votes, _ in voted)
+    alone = sum(len(votes) == 1 for votes, *_ in voted)
     verdicts: list[PanelVerdict[float]] = [
         PanelVerdict(None, None, {s: Vote(value(v)) for s, v in votes.items()}, (), None)
         for votes in paired
     ]
-    share = Estimate.share(split, count)
-    alpha = Estimate(None, None, 0, 0) if alone else panel_alpha(verdicts, level, seed=seed)
-    codes = Counter(code for _, code in voted)
+    share = Estimate.share(split, count, groups)
+    alpha = Estimate(None, None, 0, 0)
+    if not alone:
+        alpha = panel_alpha(verdicts, level, seed=seed, clusters=groups)
+    codes = Counter(code for _, code, _cluster in voted)
     return judged.PanelReport(
         seats=len({seat for votes in cast for seat in votes}),
         items=count,
@@ -132,5 +136,5 @@ def panel_report(
         incomplete=codes["panel_incomplete"],
         tied=codes["panel_tied"],
         alone=alone,
-        short=sum(not code and any(vote.code for vote in votes) for votes, code in voted),
+        short=sum(not code and any(vote.code for vote in votes) for votes, code, _cluster in voted),
     )

@@ -18,6 +18,7 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 )
 """Codes of replies that are the model's own doing; the others are of network, budget or user."""
 
+_VOTES = 100  # more than a panel member has
 Key = TypeVar("Key")
 Row = TypeVar("Row")
 
@@ -50,6 +51,7 @@ class Asking:
         shorter: advice for prompts that exceed the model's context.
         unread: count of reply parts that could not be read, by field.
         store: keeps what judges without an LLM compute.
+        repeat: number of the answer to its question; a stored reply about another one is not used.
     """
 
     models: Mapping[str, Asked]
@@ -59,6 +61,7 @@ class Asking:
     shorter: str = ""
     unread: Counter[str] = field(default_factory=Counter[str])
     store: Store = field(default_factory=Store)
+    repeat: int = 1
 
     def afresh(self) -> "Asking":
         """Return a copy for re-judging the item: it sends new requests and counts its own unread parts."""
@@ -85,7 +88,7 @@ class Asking:
                 reply,
                 item_id=self.item_id,
                 fingerprint=fingerprint,
-                repeat=voter.repeat,
+                repeat=voter.repeat + _VOTES * (self.repeat - 1),
                 fresh=self.fresh,
                 max_tokens=max_tokens,
             )
@@ -110,7 +113,8 @@ class Asking:
             return record, record
 
         store = Store() if self.fresh else self.store
-        return (await store.fetch(key_of({"computed": request}), dict, made))[0]
+        again = {"repeat": self.repeat} if self.repeat > 1 else {}
+        return (await store.fetch(key_of({"computed": request, **again}), dict, made))[0]
 
 
 _JUDGING = _("judging")

@@ -18,7 +18,7 @@ from gigamind.i18n import Text, _, joined
 from gigamind.judges.asking import PanelMember
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.agreement import Level, krippendorff_alpha
-from gigamind.stats.intervals import Estimate
+from gigamind.stats.intervals import Clusters, Estimate
 
 Tie = Literal["unscored", "positive", "negative"]
 MissingSeat = Literal["unscored", "majority_of_rest"]
@@ -234,6 +234,7 @@ def panel_alpha(
     level: Level,
     *,
     seed: int,
+    clusters: Clusters | None = None,
 ) -> Estimate:
     """Return Krippendorff's alpha of the members; of an adaptive panel, only over items with several votes."""
     columns = sorted({member for verdict in verdicts for member in verdict.votes})
@@ -244,4 +245,4 @@ def panel_alpha(
         ],
         dtype=np.float64,
     ).reshape(len(verdicts), len(columns))
-    return krippendorff_alpha(ratings, level, seed=seed, label="panel")
+    return krippendorff_alpha(ratings, level, seed=seed, label="panel", clusters=clusters)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 from pydantic import BaseModel, Field
 
 from gigamind.i18n import Message, Text, _, joined
-from gigamind.records.judged import Finite, JudgeReport, LlmReport, Report
+from gigamind.records.judged import Finite, JudgeReport, LlmReport, Report, Share
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
 VERSION = "1.0"
@@ -43,10 +43,13 @@ class SnapshotItem(Report):
 
 
 class SnapshotCheck(Report):
-    """The checklist result of one item; `yes` says, by id of the checklist's items, whether each is met."""
+    """The checklist result of one item; `yes` says, by id of the checklist's items, whether each is met.
 
-    passed: bool
-    yes: dict[str, bool]
+    A question with several answers has shares of them.
+    """
+
+    passed: bool | Share
+    yes: dict[str, bool | Share]
 
 
 class SnapshotHit(Report):
@@ -301,15 +304,15 @@ def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> t
     """Return the change in the share of met checklist items, in [-1, 1], and its description; (0, "") if none."""
     if before is None or after is None:
         return 0.0, ""
-    lost = [name for name, yes in before.yes.items() if yes and not after.yes.get(name)]
-    gained = [name for name, yes in after.yes.items() if yes and not before.yes.get(name)]
+    lost = [name for name, yes in before.yes.items() if yes > after.yes.get(name, False)]
+    gained = [name for name, yes in after.yes.items() if yes > before.yes.get(name, False)]
     if not lost and not gained:
         return 0.0, ""
-    gain = (len(gained) - len(lost)) / len(after.yes)
+    gain = (sum(after.yes.values()) - sum(before.yes.values())) / len(after.yes)
     verdict = _("checklist")
-    if before.passed != after.passed:
+    if {before.passed, after.passed} == {False, True}:
         ways = _("checklist passed -> failed"), _("checklist failed -> passed")
-        verdict = ways[after.passed]
+        verdict = ways[bool(after.passed)]
     parts = [_("items no longer met: {items}", items=lost)] if lost else []
     parts += [_("items newly met: {items}", items=gained)] if gained else []
     return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))

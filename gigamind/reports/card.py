@@ -210,7 +210,12 @@ def _state(missing: Sequence[Shortfall]) -> doc.State:
 def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
     """Return whether the judge meets the default requirements of the gates, with the worst scale and the evidence."""
     labels = checked.card.labels
-    leads: list[Text] = [text for scale in checked.card.scales for text in _wrong(scale)]
+    leads: list[Text] = [
+        _("{what}: the judge is wrong on {wrong:,} of {n:,}.", what=what, wrong=wrong, n=figure.n)
+        for scale in checked.card.scales
+        for _scale, what, figure in _classes(scale)
+        if (wrong := round(figure.n * (1 - (figure.value or 0.0)))) > figure.n / 2
+    ]
     if missing:
         kappa = _("Kappa: 1 is perfect agreement with the labels, 0 is no better than chance.")
         leads.append(kappa)
@@ -372,15 +377,6 @@ def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]
 
 
 _QUERIES = {"yes": _("unanswerable queries"), "no": _("answerable queries")}
-
-
-def _wrong(scale: CardScale) -> list[Message]:
-    """Return the labels on which the judge is mostly wrong."""
-    return [
-        _("{what}: the judge is wrong on {wrong:,} of {n:,}.", what=what, wrong=wrong, n=figure.n)
-        for _scale, what, figure in _classes(scale)
-        if (wrong := round(figure.n * (1 - (figure.value or 0.0)))) > figure.n / 2
-    ]
 
 
 def _few(what: Message, figure: CardFigure) -> Message:

@@ -101,11 +101,6 @@ def next_steps(
         yield from _accepting(release, run, baseline, waivable, detect)
 
 
-def _also(others: int) -> list[Message]:
-    text = n_("{n} other gate fails, too.", "{n} other gates fail, too.", n=others)
-    return [text] if others else []
-
-
 def _restoring(comparison: Comparison, *, stops: bool) -> Message:
     """Return how to evaluate the lost items again; if notes changed, a search lost the items of missing notes."""
     found = {hit.note for change in comparison.changes for hit in change.current_ranking or ()}
@@ -134,7 +129,9 @@ def _accepting(
             label: Text = _("If the change is intentional, allow it and compare again")
             if gate.then:
                 worst = min(gate.then, key=partial(rule_order, comparison))
-                found = joined([rule_text(worst, comparison), *_also(len(gate.then) - 1)], " ")
+                others = len(gate.then) - 1
+                also = n_("{n} other gate fails, too.", "{n} other gates fail, too.", n=others)
+                found = joined([rule_text(worst, comparison), *([also] if others else [])], " ")
                 label = _("{step}. The gates then fail: {reason}", step=label, reason=found)
             yield doc.Step(label, f"gigamind compare {baseline} {run} {changed}")
         else:

@@ -164,7 +164,7 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one c
         case Moment(created_at):
             return moment(created_at)
         case Money(usd):
-            return say(money_text(usd))
+            return say(_("unknown") if usd is None else _("{usd:.6f} USD", usd=usd))
         case Code(text):
             return text
         case Link(text):
@@ -173,11 +173,6 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one c
             return say(STATES[state])
         case str():
             return say(cell)
-
-
-def money_text(usd: float | None) -> Message:
-    """Return a cost in US dollars."""
-    return _("unknown") if usd is None else _("{usd:.6f} USD", usd=usd)
 
 
 def difference_text(cell: Difference, say: Translator) -> str:

@@ -64,14 +64,9 @@ def cost_table(llm: LlmReport) -> doc.Table:
 
 def _usage(name: Text, part: UsageReport) -> tuple[doc.Cell, ...]:
     counts = part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens
-    return name, *map(doc.Count, counts), *map(doc.Money, _costs(part))
-
-
-def _costs(part: UsageReport) -> tuple[float | None, float | None]:
-    """Return the cost that servers reported, and the upper bound of what they did not."""
-    if part.usd is None or part.reserved_usd is None:
-        return part.usd, part.reserved_usd
-    return part.usd - part.reserved_usd, part.reserved_usd
+    reserved = part.reserved_usd  # the upper bound of what servers did not report
+    reported = part.usd if part.usd is None or reserved is None else part.usd - reserved
+    return name, *map(doc.Count, counts), doc.Money(reported), doc.Money(reserved)
 
 
 def terminal_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:

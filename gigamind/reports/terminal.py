@@ -17,10 +17,11 @@ _WIDTH = 200  # of tables in a file or a pipe
 
 
 def show(document: doc.Document, console: Console, say: Translator) -> None:
-    """Print the verdict, the next steps, the table and the examples of a document; its sections are left out."""
+    """Print the part of a document before its sections, and its section on repeated answers."""
     if not console.is_terminal:
         console.width = _WIDTH
-    for block in document.only().blocks:
+    shown = document.only("repeats").blocks
+    for block in (x for b in shown for x in (b.blocks if isinstance(b, doc.Section) else (b,))):
         if isinstance(block, doc.Table | doc.KeyFigures):
             console.print(_table(block if isinstance(block, doc.Table) else block.as_table, say))
         for line in _lines(block, say):

@@ -277,7 +277,9 @@ Level = Literal["nominal", "interval"]
 _NO_SPREAD = 1e-12  # relative to the sum of squares: rounding error of a constant column
 
 
-def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) -> Estimate:
+def krippendorff_alpha(
+    ratings: Matrix, level: Level, *, seed: int, label: str, clusters: Clusters | None = None
+) -> Estimate:
     """Return the chance-corrected agreement of any number of raters; None if no two values pair, or all are equal.
 
     alpha = 1 - observed / expected disagreement over all pairs of values within items; 1 is perfect, 0 is chance
@@ -287,12 +289,14 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
         ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
         level: "nominal", or interval by squared differences.
     """
-    pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
+    known = (~np.isnan(ratings)).sum(axis=1) > 1
+    pairable, groups = ratings[known], numbered(clusters, len(ratings))[known]
     if not len(pairable):
         return Estimate(None, None, 0, 0)
     rows, figure = (_nominal if level == "nominal" else _interval)(pairable)
     everything = np.ones(len(pairable), dtype=np.bool_)
-    return estimates(rows, {"alpha": (figure, everything)}, seed=seed, label=label)["alpha"]
+    figures = {"alpha": (figure, everything)}
+    return estimates(rows, figures, seed=seed, label=label, clusters=groups)["alpha"]
 
 
 def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:

@@ -465,6 +465,12 @@ def ratios(
     }
 
 
+def averaged(rows: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    """Return the mean of each figure over the rows that have it; None if none has."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _mean([v for row in rows if (v := row.get(name)) is not None]) for name in names}
+
+
 _LEAST = 2  # measurements needed for a variance
 
 

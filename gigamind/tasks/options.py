@@ -211,6 +211,12 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         le=256,
         description="maximum number of questions to send to the system at the same time",
     )
+    repeats: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="answers of the system or --answer-model to each question; 2 or more measure how much they vary",
+    )
     answer_model: str | None = Field(
         None,
         description="model that first answers the queries from the retrieved notes; its answers are then evaluated",
@@ -247,6 +253,8 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         for name in ("api_base", "answer_api_base"):
             if isinstance(address := shown[name], str):
                 shown[name] = without_secrets(address)
+        if self.repeats == 1:
+            del shown["repeats"]
         if self.system is None:
             return {name: value for name, value in shown.items() if name not in OF_SYSTEMS}
         return shown | {"system": shown_system(self.system)}

@@ -42,12 +42,19 @@ async def answer_from(
     *,
     item_id: str,
     fence_key: bytes,
+    repeat: int,
 ) -> str:
     """Return an answer, or raise LlmError; without notes, a fixed answer that says so, without calling the model."""
     if not notes:
         return NO_NOTES[language]
     messages = answer_messages(prompt, question, notes, fence_key)
-    reply = await model.ask(messages, AnswerReply, item_id=item_id, fingerprint=prompt.fingerprint)
+    reply = await model.ask(
+        messages,
+        AnswerReply,
+        item_id=item_id,
+        fingerprint=prompt.fingerprint,
+        repeat=repeat - 1,
+    )
     return reply.answer
 
 

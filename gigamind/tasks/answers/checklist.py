@@ -11,7 +11,7 @@ from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final
-from gigamind.stats.intervals import Estimate, sliced
+from gigamind.stats.intervals import Clusters, Estimate, clusters_of, sliced
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     QualityItemRate,
@@ -19,6 +19,7 @@ from gigamind.tasks.answers.schema import (
     QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
+    question_id,
 )
 from gigamind.tasks.options import AnswerEvalOptions
 
@@ -99,24 +100,27 @@ def quality_summary(
 
 def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
     checked = [item.quality for item in items if item.quality]
+    questions = clusters_of(question_id(item) for item in items if item.quality)
     passed = sum(report.passed for report in checked)
-    rate = Estimate.share(passed, len(checked))
+    rate = Estimate.share(passed, len(checked), questions)
     return QualitySliceReport(
         checked=len(checked),
         passed=passed,
         pass_rate=rate.value,
         low=rate.low,
         high=rate.high,
-        items=tuple(_item_rate(item, checked) for item in gate.judge.checklist.items),
+        items=tuple(_item_rate(item, checked, questions) for item in gate.judge.checklist.items),
     )
 
 
-def _item_rate(item: ChecklistItem, checked: Sequence[QualityReport]) -> QualityItemRate:
+def _item_rate(
+    item: ChecklistItem, checked: Sequence[QualityReport], questions: Clusters
+) -> QualityItemRate:
     results: list[QualityItemReport] = [
         result for report in checked for result in report.items if result.id == item.id
     ]
     yes = sum(result.yes for result in results)
-    rate = Estimate.share(yes, len(results))
+    rate = Estimate.share(yes, len(results), questions)
     return QualityItemRate.like(
         item,
         yes=yes,

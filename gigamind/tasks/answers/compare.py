@@ -3,13 +3,17 @@
 Checklist results are compared only if both runs used the same checklist and model.
 """
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from gigamind.i18n import Text, _, joined
 from gigamind.metrics.table import is_lower_better, label_text
-from gigamind.records.judged import Finite
+from gigamind.records.judged import Finite, Share
+from gigamind.records.schema import Record
 from gigamind.release import model
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
+from gigamind.stats.intervals import averaged, sliced
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, question_id
 
 CORRECTNESS = "correctness"
 _LEADING = (CORRECTNESS, "completeness", "utility")
@@ -19,8 +23,9 @@ class AnswerItem(model.SnapshotItem):
     """One answer.
 
     Attributes:
-        metrics: As in per_item.jsonl.
+        metrics: As in per_item.jsonl; of several answers to a question, the means.
         check: Checklist result; null without one.
+        answered_share: Share of several answers that make a claim; absent with one answer.
         unanswerable: Whether the dataset labels the question as unanswerable, so that a refusal is correct.
     """
 
@@ -31,10 +36,13 @@ class AnswerItem(model.SnapshotItem):
     left_out: tuple[str, ...] = ()
     check: model.SnapshotCheck | None = None
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    answered_share: Share | None = Field(default=None, exclude_if=lambda share: share is None)
 
     @property
     def answered(self) -> float | None:
         """1 if it makes a claim, 0 if it refuses; None without an evaluation or claims of a custom judge."""
+        if self.answered_share is not None:
+            return self.answered_share
         if not self.evaluated or CORRECTNESS not in self.metrics:
             return None
         return float(self.metrics[CORRECTNESS] is not None)
@@ -55,6 +63,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         claims = line.evaluation.claims if line.evaluation else ()
         return AnswerItem.like(
             line,
+            id=question_id(line),
             evaluated=line.is_judged,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
             check=model.SnapshotCheck(
@@ -64,6 +73,14 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
             if line.quality
             else None,
         )
+
+    def take_snapshot(
+        self, record: Record[AnswerSummaryReport, AnswerItemReport]
+    ) -> model.EvalSnapshot[AnswerSummaryReport, AnswerItem]:
+        snapshot = super().take_snapshot(record)
+        answers = sliced(snapshot.items, lambda item: [item.id])
+        names = dict.fromkeys(item.id for item in snapshot.items)
+        return snapshot.model_copy(update={"items": tuple(_joint(answers[x]) for x in names)})
 
     def shown(self, item: AnswerItem) -> model.Shown:
         return model.Shown(item.question, (), None)
@@ -98,29 +115,22 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
 
         A metric that either run lacks is skipped. A custom judge's metrics are compared in their order.
         """
-        refusal = _refusal_gain(before, after)
+        refusal, gain = _refusal_gain(before, after), 0.0
         parts: list[Text] = []
-        if refusal:
-            refuses = after.answered == 0
+        if refusal and before.answered is not None and after.answered is not None:
+            ways = _("claims in the answer: some -> none"), _("claims in the answer: none -> some")
+            whole = {before.answered, after.answered} == {0.0, 1.0}
             parts.append(
-                _("claims in the answer: some -> none")
-                if refuses
-                else _("claims in the answer: none -> some")
+                ways[after.answered > 0]
+                if whole
+                else _moved("answered", before.answered, after.answered)
             )
-        gain = 0.0
         leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
         for name in leading:
             old, new = before.metrics.get(name), after.metrics.get(name)
             if old is not None and new is not None and old != new:
                 gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
-                parts.append(
-                    _(
-                        "{metric} {before:.2f} -> {after:.2f}",
-                        metric=label_text(f"answers.{name}"),
-                        before=old,
-                        after=new,
-                    )
-                )
+                parts.append(_moved(name, old, new))
         gain = gain or refusal
         lost = [text for text in after.unsupported if text not in before.unsupported]
         parts += [_("unsupported claim: {claim}", claim=lost[0])] if gain < 0 and lost else []
@@ -132,6 +142,40 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         parts += [difference] if difference else []
         gain = gain or checked
         return model.Change(gain, joined(parts)) if gain else None
+
+
+def _moved(name: str, before: float, after: float) -> Text:
+    return _(
+        "{metric} {before:.2f} -> {after:.2f}",
+        metric=label_text(f"answers.{name}"),
+        before=before,
+        after=after,
+    )
+
+
+def _joint(answers: Sequence[AnswerItem]) -> AnswerItem:
+    """Return one item for all answers to a question, with their means."""
+    if len(answers) == 1:
+        return answers[0]
+    checks = [answer.check for answer in answers if answer.check]
+    rates = averaged([{"answered": answer.answered} for answer in answers])
+    return answers[0].model_copy(
+        update={
+            "evaluated": any(answer.evaluated for answer in answers),
+            "metrics": averaged([answer.metrics for answer in answers]),
+            "unsupported": tuple(dict.fromkeys(x for one in answers for x in one.unsupported)),
+            "left_out": tuple(dict.fromkeys(x for one in answers for x in one.left_out)),
+            "answered_share": rates["answered"],
+            "check": model.SnapshotCheck.model_validate(
+                {
+                    "passed": averaged([{"all": check.passed} for check in checks])["all"],
+                    "yes": averaged([check.yes for check in checks]),
+                }
+            )
+            if checks
+            else None,
+        }
+    )
 
 
 def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:

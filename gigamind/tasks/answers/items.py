@@ -336,7 +336,7 @@ def votes_of(panel: PanelOfAnswer) -> tuple[schema.AnswerVoteReport, ...]:
 def answer_panel(items: Sequence[schema.AnswerItemReport], seed: int) -> PanelReport | None:
     """Return a panel's agreement on correctness, or on utility without claims; None without votes."""
     return panel_report(
-        ((item.votes, item.code) for item in items),
+        ((item.votes, item.code, schema.question_id(item)) for item in items),
         "interval",
         lambda vote: (vote.utility if vote.correctness is None else vote.correctness) or 0.0,
         lambda vote: (vote.verdicts, vote.utility),

@@ -64,13 +64,18 @@ class _Asker:
     async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
         answer = await self._answer_of(models, case)
         answered, twice = case.answered(answer), case.id in self.fresh
+        asking = Asking(
+            models[GATE_ROLE if key.part == GATE_ROLE else JUDGE_ROLE],
+            case.id,
+            self.fence_key,
+            shorter=self.shorter,
+            store=self.store,
+            repeat=case.repeat,
+        )
         if self.gate and key.part == GATE_ROLE:
-            asking = Asking(models[GATE_ROLE], case.id, self.fence_key, shorter=self.shorter)
             quality = await check_answer(self.gate, answered, asking, twice=twice)
             return {"answer": answer, "quality": quality, "unread": dict(asking.unread)}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
-        own = models[JUDGE_ROLE]
-        asking = Asking(own, case.id, self.fence_key, shorter=self.shorter, store=self.store)
         try:
             verdict = await self.judge.judge(answered, asking)
         except LlmError as error:
@@ -103,6 +108,7 @@ class _Asker:
                 list(case.sources),
                 item_id=case.id,
                 fence_key=self.fence_key,
+                repeat=case.repeat,
             )
             self.answers[case.id] = asyncio.ensure_future(answer)
         return await self.answers[case.id]
@@ -225,7 +231,7 @@ def _failed(result: ItemResult) -> ItemResult:
 
 def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     options = prepared.options
-    settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
+    settings = ("sample", "seed", "fresh_fraction", "repeats", "answer_model", "answer_max_tokens")
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")
     named = (*settings, *searched) if options.answer_model else settings
     own = {"checklist": prepared.gate.report.fingerprint if prepared.gate else ""}

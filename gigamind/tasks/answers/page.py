@@ -22,6 +22,7 @@ from gigamind.tasks.answers.schema import (
     NoteReport,
     SearchQAEvaluation,
     SourceSentence,
+    question_id,
 )
 
 _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
@@ -48,7 +49,7 @@ def list_data(
         [
             *_item(item, say, [tags.index(tag) for tag in item.tags], places),
             _own_verdict(item, scores) if scores else None,
-            *_change(changes.get(item.id), before.get(item.id), names, say),
+            *_change(changes.get(name := question_id(item)), before.get(name), names, say),
         ]
         for item in items
     ]

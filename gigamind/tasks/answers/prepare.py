@@ -1,6 +1,6 @@
 """Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -78,6 +78,7 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         prepared = _from_queries(options, judge, progress)
     else:
         prepared = _from_answers(options, judge)
+    prepared = replace(prepared, cases=_repeated(prepared.cases, options.repeats))
     warnings = prepared.warnings
     if not gate and not judge.report.asks_a_model and options.typed(["model"]):
         idle = _(
@@ -87,6 +88,23 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         )
         warnings = (idle, *warnings)
     return replace(prepared, gate=gate, warnings=warnings)
+
+
+def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase]:
+    """Return as many cases of each question; a further one has its number in its id, as "q1@2"."""
+    every = [
+        replace(case, id=f"{name}@{repeat}", repeat=repeat) if repeat > 1 else case
+        for name, case in cases.items()
+        for repeat in range(1, repeats + 1)
+    ]
+    if taken := [case.id for case in every if case.repeat > 1 and case.id in cases]:
+        raise InputError(
+            "--repeats {repeats}: a further answer would have the id {id} of another question of the dataset."
+            " Change that id.",
+            repeats=repeats,
+            id=taken[0],
+        )
+    return {case.id: case for case in every}
 
 
 def _from_answers(
@@ -110,6 +128,13 @@ def _from_answers(
 
 def refuse_idle(options: AnswerEvalOptions) -> None:
     """Check that each option has an effect in the run; raises InputError otherwise."""
+    recorded = options.system is None or options.system.startswith("run:")
+    if options.repeats > 1 and recorded and not options.answer_model:
+        raise InputError(
+            "--repeats {repeats}: requires a system that can answer a question again, not recorded answers. Use"
+            " --answer-model, or a --system that is an address, a command or a function.",
+            repeats=options.repeats,
+        )
     if options.system is None:
         if idle := options.flags(OF_SYSTEMS):
             raise InputError(

@@ -61,6 +61,7 @@ class EvalCase:
     # Texts that contain the labelled facts, if a system chooses the context.
     references: tuple[str, ...] = ()
     response: SystemAnswer | None = None  # details of a system's answer; None without one
+    repeat: int = 1  # number of the answer to its question; from 2, `id` ends with it
     unanswerable: bool = False  # whether the dataset labels the question as unanswerable
 
     @property

@@ -1,6 +1,6 @@
 """Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
@@ -313,6 +313,18 @@ class AnswerVoteReport(judged.SeatReport):
     verdicts: tuple[str, ...] = ()
 
 
+class _Numbered(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def repeat(self) -> int: ...
+
+
+def question_id(answer: _Numbered) -> str:
+    """Return the id of the question of an answer, which all answers to it share: "q1" of "q1@2"."""
+    return answer.id.removesuffix(f"@{answer.repeat}") if answer.repeat > 1 else answer.id
+
+
 class AnswerItemReport(judged.Report):
     """One line of per_item.jsonl.
 
@@ -333,6 +345,7 @@ class AnswerItemReport(judged.Report):
         oddities: Data-quality problems of the contexts, with counts.
         system_latency_ms: Wall time of the system's answer; absent without a request.
         unanswerable: Whether the dataset labels the question as unanswerable; absent if not.
+        repeat: Number of the answer to its question; absent for the first.
     """
 
     id: str
@@ -361,6 +374,7 @@ class AnswerItemReport(judged.Report):
     oddities: dict[Oddity, judged.Count] = Field(default={}, exclude_if=lambda odd: not odd)
     system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    repeat: int = Field(default=1, exclude_if=lambda repeat: repeat == 1)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -378,7 +392,10 @@ class AnswerItemReport(judged.Report):
 
 
 class AnswerSliceReport(judged.Report):
-    """Figures of a set of answers: means over those with a value, and intervals by "answers.<metric>"."""
+    """Figures of `items` answers, and intervals by "answers.<metric>".
+
+    Figures are means over the questions that have a value; that of a question is the mean over its answers.
+    """
 
     items: judged.Count
     answers: dict[str, float | None]
@@ -466,6 +483,25 @@ class AnswerPerformance(judged.Report):
     system: SystemLatency | None = Field(default=None, exclude_if=lambda latency: latency is None)
 
 
+class VarianceReport(judged.Report):
+    """Variance components of a metric over repeated answers; see `stats.components`.
+
+    Attributes:
+        item: Between questions.
+        system: Between answers to one question; includes that of the judge if `judge` is null.
+        judge: Between verdicts on equal answers; null if no two answers to a question were equal.
+        items, scores: Number of questions and of answers with a value.
+        more_repeats: Share by which twice the repeats narrow the 95 % interval of the mean.
+    """
+
+    item: judged.Finite
+    system: judged.Finite
+    judge: judged.Finite | None
+    items: judged.Count
+    scores: judged.Count
+    more_repeats: judged.Share
+
+
 class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     """summary.json of an evaluation of answers.
 
@@ -482,6 +518,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         second_looks: The models of the second check, by language; `looked_at` counts the claims.
         llm: Model calls. Its outcomes are of evaluations; its `checks` has the outcomes of the checklist.
         system: Health of the system that answered; null without one.
+        variance: By metric; absent without --repeats.
     """
 
     task: Literal["answers"] = "answers"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -509,6 +546,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     quality: QualitySummaryReport | None = None
     llm: judged.LlmReport | None = None
     system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
+    variance: dict[str, VarianceReport] = Field(default={}, exclude_if=lambda found: not found)
 
 
 AnswerRunRecord: TypeAlias = Record[AnswerSummaryReport, AnswerItemReport]

@@ -1,9 +1,11 @@
 """Summarises the results of an answer run and assembles its out folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+
+import numpy as np
 
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.shards import ModelRun
@@ -16,7 +18,8 @@ from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.judged import CoverageReport, LlmReport
 from gigamind.records.schema import Record, describe_environment, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
-from gigamind.stats.intervals import means, sliced
+from gigamind.stats.components import variance_components
+from gigamind.stats.intervals import averaged, clusters_of, means, sliced
 from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
 from gigamind.tasks.answers.items import (
@@ -35,6 +38,8 @@ from gigamind.tasks.answers.schema import (
     AnswerSummaryReport,
     CorrelationReport,
     SystemLatency,
+    VarianceReport,
+    question_id,
 )
 
 
@@ -71,15 +76,18 @@ def summarise_answers(
 ) -> AnswerSummaryReport:
     """Return the figures of a run. Except for times, equal runs give equal summaries."""
     seed = prepared.options.seed
+    overall = _slice(items, seed)
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
-        overall=_slice(items, seed),
-        by_language=_slices(sliced(items, lambda item: [item.language]), seed),
-        by_tag=_slices(sliced(items, lambda item: item.tags), seed),
+        overall=overall,
+        by_language={
+            key: _slice(own, seed) for key, own in sliced(items, lambda x: [x.language]).items()
+        },
+        by_tag={key: _slice(own, seed) for key, own in sliced(items, lambda x: x.tags).items()},
         confidence=_counted(
             item.evaluation.confidence or "none" for item in items if item.evaluation
         ),
@@ -125,6 +133,7 @@ def summarise_answers(
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),
         system=_health(model_run, items) if prepared.system else None,
+        variance=_variance(items, overall.answers) if prepared.options.repeats > 1 else {},
     )
 
 
@@ -201,7 +210,7 @@ def _llm(
     return llm_report(
         replace(model_run, results=results),
         len(judged),
-        flip_report([item.flipped for item in items if item.flipped is not None]),
+        flip_report((item.flipped, question_id(item)) for item in items),
         panel=answer_panel(items, prepared.options.seed),
         checks=_checks(model_run, _answered(items)) if prepared.gate else None,
     )
@@ -209,9 +218,8 @@ def _llm(
 
 def _checks(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
     results = (result for key, result in model_run.results.items() if key.part == GATE_ROLE)
-    flipped = [item.quality.flipped for item in items if item.quality]
-    flips = flip_report([flip for flip in flipped if flip is not None])
-    return coverage_report(results, len(items), flips)
+    flips = ((item.quality.flipped, question_id(item)) for item in items if item.quality)
+    return coverage_report(results, len(items), flip_report(flips))
 
 
 def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> AnswerCounts:
@@ -235,16 +243,13 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
     )
 
 
-def _slices(
-    slices: Mapping[str, Sequence[AnswerItemReport]], seed: int
-) -> dict[str, AnswerSliceReport]:
-    return {key: _slice(items, seed) for key, items in slices.items()}
-
-
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
     names = list(dict.fromkeys(name for item in items for name in item.metrics))
+    questions = sliced(items, lambda item: [question_id(item)])  # a cluster counts once
     rows = sorted(
-        (item.metrics for item in items),  # sorted, so that the order of items does not matter
+        (
+            averaged([item.metrics for item in own]) for own in questions.values()
+        ),  # sorted, so that the order of items does not matter
         key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names],
     )
     estimates = means(rows, names, seed=seed, label="answers")
@@ -253,6 +258,21 @@ def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
         answers={name: estimate.value for name, estimate in estimates.items()},
         intervals=intervals("answers", estimates),
     )
+
+
+def _variance(items: Sequence[AnswerItemReport], names: Iterable[str]) -> dict[str, VarianceReport]:
+    """Return the components of each metric that was measured on two answers to a question or more."""
+    known: dict[str, VarianceReport] = {}
+    for name in names:
+        own = [(v, item) for item in items if (v := item.metrics.get(name)) is not None]
+        found = variance_components(
+            np.array([value for value, _item in own]),
+            clusters_of(question_id(item) for _value, item in own),
+            clusters_of((question_id(item), item.answer, item.notes) for _value, item in own),
+        )
+        if found:
+            known[name] = VarianceReport.like(found)
+    return known
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:

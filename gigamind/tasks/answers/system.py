@@ -27,6 +27,7 @@ from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.judging import begin
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase, PreparedAnswers, with_answers
+from gigamind.tasks.answers.schema import question_id
 
 _MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent
 
@@ -127,8 +128,10 @@ class _Requests:
     stopped: Text = ""  # why no more questions are sent; "" while they are
 
     def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
-        queries = (Query(case.id, case.question) for case in cases)
-        return {query.id: functools.partial(self.send, query) for query in queries}
+        return {
+            case.id: functools.partial(self.send, Query(question_id(case), case.question))
+            for case in cases
+        }
 
     def send(self, question: Query) -> Reply:
         if self.stopped:

@@ -19,7 +19,12 @@ from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record, RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, EvaluatedClaim
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerSummaryReport,
+    EvaluatedClaim,
+    question_id,
+)
 from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.options import AnswerEvalOptions
 
@@ -151,7 +156,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}), Quiet())
         if prepared.system and prepared.system.kind == "run":
             prepared = with_run(prepared)
-        count = len(prepared.cases)
+        count = len(prepared.cases) // (options.repeats if prepared.system else 1)
         ready = (
             n_("{n} question ready to evaluate", "{n:,} questions ready to evaluate", n=count)
             if prepared.system
@@ -192,7 +197,7 @@ def answer_items(item: AnswerItemReport) -> list[RunItem]:
     claim_labels = labels.claims if labels else ()
     answer = RunItem(
         id=item.id,
-        cluster=item.id,
+        cluster=question_id(item),
         question=item.question,
         language=item.language,
         verdicts={
@@ -222,7 +227,7 @@ def _of_claim(
 ) -> RunItem:
     return RunItem(
         id=f"{item.id}#{number}",
-        cluster=item.id,
+        cluster=question_id(item),
         question=text,
         language=item.language,
         verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},

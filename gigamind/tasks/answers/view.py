@@ -127,6 +127,9 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
 
     def sections(self, record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Section]:
         summary, judge = record.summary, record.run.judge
+        known = [(x, summary.variance.get(x.name)) for x in main_figures(summary.overall)]
+        if varied := [(label_text(figure.key), found) for figure, found in known if found]:
+            yield doc.Section("repeats", _("Variation of the answers"), tuple(_repeats(varied)))
         if refusals := _refusals(record.items):
             yield doc.Section("refusals", _("Answered or refused"), (refusals,))
         if summary.counts.answers_evaluated and not _own(judge):
@@ -244,6 +247,47 @@ def _refusals(items: Sequence[schema.AnswerItemReport]) -> doc.Table | None:
     shown = [row for known, row in rows.items() if counts[known, True] or counts[known, False]]
     heads = ("", _("the system answered"), _("the system refused"))
     return doc.table(heads, shown) if shown else None
+
+
+_TWICE = 1 - 0.5**0.5  # share by which twice the questions narrow an interval
+_AS_GOOD = 0.9  # of that
+
+
+def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[doc.Block]:
+    """Yield the standard deviations by source, and what narrows the interval of the first metric at the least cost."""
+    heads = (_("standard deviation of"), _("questions"), _("answers to a question"))
+    rows = [
+        (
+            name,
+            *(doc.Proportion(variance**0.5) for variance in (found.item, found.system)),
+            _("not measured") if found.judge is None else doc.Proportion(found.judge**0.5),
+        )
+        for name, found in known
+    ]
+    yield doc.table((*heads, _("verdicts on an answer")), rows)
+    name, found = known[0]
+    per_item = found.scores / found.items
+    if not found.item + found.system + (found.judge or 0.0):
+        return
+    if (found.judge or 0.0) > found.item * per_item + found.system:
+        advice = _(
+            "Most of the variation comes from the judge: label answers and measure its error with"
+            " `gigamind judge certify`."
+        )
+    elif found.more_repeats >= _AS_GOOD * _TWICE:
+        advice = _("Repeats are as good as further questions here.")
+    else:
+        advice = _("Add questions rather than repeats.")
+    yield doc.Prose(
+        _(
+            "At equal cost, twice the questions narrow the 95% interval of {metric} by {questions:.1%}, twice the"
+            " repeats by {repeats:.1%}. {advice}",
+            metric=name,
+            questions=_TWICE,
+            repeats=found.more_repeats,
+            advice=advice,
+        )
+    )
 
 
 def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Block]:

@@ -390,10 +390,11 @@ def _llm(items: Sequence[schema.ItemReport], run: ModelRun, seed: int) -> LlmRep
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
     from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 
-    judgements = [item.judgement for item in items if item.judgement]
-    flips = [judgement.flipped for judgement in judgements if judgement.flipped is not None]
+    judged = [(item.judgement, item.id) for item in items if item.judgement]
+    judgements = [judgement for judgement, _id in judged]
+    flips = ((judgement.flipped, name) for judgement, name in judged)
     panel = panel_report(
-        ((judgement.votes, judgement.code) for judgement in judgements),
+        ((judgement.votes, judgement.code, name) for judgement, name in judged),
         "nominal",
         lambda vote: bool(vote.unanswerable),
         lambda vote: vote.unanswerable,
