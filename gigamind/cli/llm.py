@@ -4,38 +4,27 @@ import asyncio
 import functools
 import shlex
 import threading
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from pydantic import Field
 
 from gigamind.cli.command import Group, command
-from gigamind.cli.errors import print_line, translated
+from gigamind.cli.errors import print_line
 from gigamind.cli.options import options_of
-from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
+from gigamind.errors import InputError, LlmError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Text, _, joined
-from gigamind.llm.ledger import Price
+from gigamind.i18n import _
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
-from gigamind.text import padded
 
 if TYPE_CHECKING:
-    from gigamind.assurance.one_case import CaseRead, Checkup, OneCase
     from gigamind.llm.ask import LanguageModel
-    from gigamind.llm.settings import ModelSettings
+    from gigamind.llm.ledger import Attempt
 
 
-_LANGUAGE, _SPENT, _TIME = 4, 14, 9  # columns
-_NAME_CHARS = 28
-# Errors that the next case would have, too.
-_FINAL_ERRORS: frozenset[LlmCode] = frozenset(
-    {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
-)
-# The model answered the first, short call.
-_SLOW = _("The model is too slow for prompts of this length. Raise --model-timeout-s.")
+_QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
 _PRICE_SOURCES = {
     "local": _("local model"),
     "litellm": "litellm",
@@ -61,123 +50,60 @@ class CheckOptions(ModelOptions):
     "check",
     examples=(
         "gigamind llm check --model openai/gpt-4o-mini",
-        "gigamind llm check --model openai/qwen2.5 --api-base http://127.0.0.1:8911/v1 --judge search_qa",
+        "gigamind llm check --model openai/qwen2.5 --api-base http://127.0.0.1:8911/v1",
     ),
-    epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or a judge cannot read the reply.",
+    epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or its reply cannot be read.",
 )
 @options_of(CheckOptions, only=_OPTIONS)
-@click.option(
-    "--judge",
-    "judges",
-    metavar="JUDGE",
-    multiple=True,
-    help="check only this judge: a judge file, an included judge's name or module:Class; repeatable (default: all "
-    "included judges)",
-)
-def check(judges: Sequence[str], **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Test a model: send one request, then one small test case per judge.
-
-    Shows the mode of structured output, price, latency, what each judge reads from the reply, and how to fix
-    failures.
-    """
-    from gigamind.assurance.one_case import DEFAULT_JUDGES, cases_of, single_call
-    from gigamind.assurance.one_case import check as check_model
+def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Test a model with one request: mode of structured output, price, latency, and how to fix a failure."""
     from gigamind.llm.ask import connect
     from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
 
     options = validated(CheckOptions, values)
-    settings = single_call(options.settings())
-    cases = [case for judge in judges or DEFAULT_JUDGES for case in cases_of(judge)]
+    # Exactly one request, without retries and measurement of speed.
+    settings = replace(
+        options.settings(), attempts=1, reasks=0, timeout_fixed=True, in_flight_fixed=True
+    )
     prices = read_prices(options.prices) if options.prices else {}
     try:
         model = connect(settings, prices=prices)
-    except LlmError as error:
-        print_line(advice_for(error, settings), err=True)
+        error = asyncio.run(_asked(model))
+        attempt = model.ledger.rows[-1] if model.ledger.rows else None
+        _show_checkup(model, attempt, is_valid=error is None)
+        if error:
+            raise error
+    except LlmError as failed:
+        print_line(advice_for(failed, settings), err=True)
         raise
-
-    async def check_once() -> "Checkup":
-        try:
-            return await check_model(model)
-        finally:
-            await model.close()
-
-    checkup = asyncio.run(check_once())
-    _show_checkup(model, checkup)
-    reads = [] if checkup.error else asyncio.run(_run_cases(cases, settings, prices))
-    advice = checkup.advice if checkup.error else _advice(reads, settings)
-    if advice:
-        print_line(joined(("", advice), "\n") if reads else advice, err=True)
-    else:
-        _show_next_steps(settings, judges)
-    if checkup.error:
-        raise checkup.error
-    failed = sum(1 for read in reads if read.error)
-    if failed:
-        raise EvaluationError("failed test cases: {failed:,} of {n:,}", failed=failed, n=len(reads))
-
-
-async def _run_cases(
-    cases: "Iterable[OneCase]", settings: "ModelSettings", prices: "dict[str, Price]"
-) -> "list[CaseRead]":
-    from gigamind.assurance.one_case import ask_once
-    from gigamind.llm.ask import connect
-
-    judge = padded(translated(_("judge")), _NAME_CHARS + _LANGUAGE)
-    spent = padded(translated(_("tokens")), _SPENT, right=True)
-    seconds = padded(translated(_("seconds")), _TIME, right=True)
-    reply = translated(_("reply"))
-    click.echo(f"\n{judge}{spent}{seconds}  {reply}")
-    reads: list[CaseRead] = []
-    for case in cases:
-        model = connect(case.adjust(settings), prices=prices)
-        read = await ask_once(case, model)
-        reads.append(read)
-        click.echo(_line(read))
-        if read.error and read.error.code in _FINAL_ERRORS:
-            break
-    return reads
-
-
-def _line(read: "CaseRead") -> str:
-    spent = f"{read.spent.prompt_tokens} + {read.spent.completion_tokens}"
-    what: Text = read.read
-    if read.error:
-        what = _("failed ({code}): {reason}", code=read.error.code, reason=read.error.message)
-    if read.unread:
-        counts = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
-        what = _("{reply}; dropped: {counts}", reply=what, counts=counts)
-    case = read.case
-    name = case.name if len(case.name) < _NAME_CHARS else f"…{case.name[2 - _NAME_CHARS :]}"
-    seconds = f"{read.seconds:>{_TIME}.1f}"
-    return f"{name:<{_NAME_CHARS}}{case.language:<{_LANGUAGE}}{spent:>{_SPENT}}{seconds}  {translated(what)}"
-
-
-def _show_next_steps(settings: "ModelSettings", judges: Sequence[str]) -> None:
-    click.echo()
-    print_line(
-        _("The format of the replies is valid. To check whether the verdicts are correct, run:")
-    )
-    for name in judges or ("search_qa", "unanswerable_llm"):
+    print_line(_("The format of the reply is valid. To check whether verdicts are correct, run:"))
+    for name in ("search_qa", "unanswerable_llm"):
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 
 
-def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> Text:
-    from gigamind.llm.faults import advice_for
+async def _asked(model: "LanguageModel") -> LlmError | None:
+    """Ask the model one small question; return why it gave no reply that can be read, and close it."""
+    from gigamind.prompting.replies import ModelReply, ReportedConfidence
 
-    errors = [read.error for read in reads if read.error]
-    if not errors:
-        return ""
-    code, _count = Counter(error.code for error in errors).most_common(1)[0]
-    first = next(error for error in errors if error.code == code)
-    return _SLOW if code == "timeout" else advice_for(first, settings)
+    class Reply(ModelReply, frozen=True):
+        language: Literal["ko", "en"] = Field(description="language of the text")
+        confidence: ReportedConfidence = Field(description="how sure you are")
+
+    try:
+        await model.ask([{"role": "user", "content": _QUESTION}], Reply, item_id="check")
+    except LlmError as error:
+        return error
+    finally:
+        await model.close()
+    return None
 
 
-def _show_checkup(model: "LanguageModel", checkup: "Checkup") -> None:
-    settings, price, attempt = model.settings, model.price, checkup.attempt
+def _show_checkup(model: "LanguageModel", attempt: "Attempt | None", *, is_valid: bool) -> None:
+    settings, price = model.settings, model.price
     address = settings.api_base or _("its provider")
     print_line(_("model     {model} at {address}", model=settings.model, address=address))
-    outcome = _("failed") if checkup.error else _("valid reply")
+    outcome = _("valid reply") if is_valid else _("failed")
     print_line(_("mode      {mode}: {outcome}", mode=settings.mode, outcome=outcome))
     parameters = [f"{name}={value:g}" for name, value in model.parameters.items()]
     print_line(_("sent      {parameters}", parameters=parameters))

@@ -2,11 +2,10 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from able_model import able, unreadable
+from able_model import able
 from faulty_model import running
 
 
@@ -29,10 +28,10 @@ def test_a_check_tells_mode_price_and_latency_of_its_first_call(check, server, t
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."openai/judge"]\nprompt = 1\ncompletion = 2\n', encoding="utf-8")
 
-    ended = check("openai/judge", "--prices", prices, "--judge", "unanswerable_llm")
+    ended = check("openai/judge", "--prices", prices)
 
     assert (ended.code, ended.stderr) == (0, "")
-    assert server.seen.total == 3
+    assert server.seen.total == 1
     first, _, _ = ended.stdout.partition("\n\n")
     told = dict(line.split(maxsplit=1) for line in first.splitlines())
     assert told["mode"] == "json_schema: valid reply"
@@ -43,7 +42,7 @@ def test_a_check_tells_mode_price_and_latency_of_its_first_call(check, server, t
 
 
 def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(check, server):
-    here = check("openai/judge", "--judge", "unanswerable_llm")
+    here = check("openai/judge")
     assert here.code == 0
     assert (
         "price     0 USD prompt, 0 USD completion, per million tokens (local model)" in here.stdout
@@ -51,7 +50,7 @@ def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(ch
     assert "cost      0.000000 USD" in here.stdout
 
     other = ("--api-base", server.url.replace("127.0.0.1", "0.0.0.0"))
-    elsewhere = check("openai/judge", *other, "--judge", "unanswerable_llm")
+    elsewhere = check("openai/judge", *other)
     assert elsewhere.code == 0
     assert "price     unknown" in elsewhere.stdout
     assert "\ncost" not in elsewhere.stdout
@@ -78,73 +77,8 @@ def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server,
 
 
 def test_a_server_without_structured_output_passes_in_the_other_mode(check):
-    md_json = ("--structured", "md_json", "--judge", "unanswerable_llm")
+    md_json = ("--structured", "md_json")
     assert check("openai/judge;fault=codeblock", *md_json).code == 0
-
-
-def test_each_judge_asks_one_case_a_language_with_its_own_prompt_and_schema(check, server):
-    ended = check("openai/judge")
-
-    assert (ended.code, ended.stderr) == (0, "")
-    _, table, advice = ended.stdout.split("\n\n")
-    head, *lines = table.splitlines()
-    assert head.split() == ["judge", "tokens", "seconds", "reply"]
-    assert [re.split(r"  +", line)[:2] for line in lines] == [
-        [name, language]
-        for name in ("search_qa", "unanswerable_llm", "quality_gate")
-        for language in ("ko", "en")
-    ]
-    assert "gigamind judge test search_qa --model openai/judge" in advice
-    prompts = [body["messages"][0]["content"] for body in server.seen.bodies]
-    assert len(prompts) == len(lines) + 1 == len(set(prompts))
-    assert sum("휴가" in one or "노트" in one for one in prompts) == 4
-
-
-def test_one_judge_alone_is_checked_and_what_it_drops_is_told(check, server, tmp_path):
-    file = tmp_path / "mine.toml"
-    file.write_text('kind = "llm"\nprompt = "unanswerable/v1"\n', encoding="utf-8")
-    answer = unreadable({"answered": False, "answer": "", "sources": []})
-    server.respond = lambda body: answer if "answered" in _fields(body) else None
-
-    ended = check("openai/judge", "--judge", file)
-
-    assert (ended.code, server.seen.total) == (0, 3)
-    told = "unanswerable 1; dropped: confidence: 1, unknown field: 1"
-    assert ended.stdout.count(told) == 2
-
-
-def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, server):
-    server.respond = lambda body: {"no": 1} if "items" in _fields(body) else able(body)
-
-    ended = check("openai/judge")
-
-    assert ended.code == 3
-    assert ended.stdout.count("failed (invalid_output)") == 2
-    assert "--structured md_json" in ended.stderr
-    assert "2 of 6" in ended.stderr
-
-
-def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
-    slow = threading.Event()
-
-    def respond(body):
-        if "answered" in _fields(body):
-            slow.wait(10)
-
-    server.respond = respond
-    ended = check("openai/judge", "--judge", "unanswerable_llm", "--model-timeout-s", 2)
-    slow.set()
-    while server.seen.in_flight:  # it notices that nobody listens any more
-        time.sleep(0.02)
-    assert ended.code == 3
-    assert ended.stdout.count("failed (timeout)") == 2
-    assert "Raise --model-timeout-s" in ended.stderr
-
-
-@pytest.mark.parametrize("name", ["nobody", "unanswerable_threshold"])
-def test_a_judge_that_cannot_be_asked_is_refused_before_anything_is_sent(check, server, name):
-    ended = check("openai/judge", "--judge", name)
-    assert (ended.code, server.seen.total) == (1, 0)
 
 
 @pytest.mark.parametrize(
