@@ -169,7 +169,7 @@ def test_a_gate_that_fails_pauses_promotion_and_is_told(
     search: dict[str, Any],
     webhook: Webhook,
     model: FakeServer,
-    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
 ):
     calls, before = model.seen.total, len(webhook.ids)
     runs = [deployed.ended(deployed.start(GATE, search)["id"]) for _repeat in range(REPEATS)]
@@ -186,7 +186,7 @@ def test_a_gate_that_fails_pauses_promotion_and_is_told(
     ids = webhook.ids[before:]
     assert None not in ids
     assert len(set(ids)) == REPEATS
-    record_property("sent", len(ids))
+    request.node.user_properties.append(("alarms sent", len(ids)))
     assert deployed.deployment(PROMOTE)["paused"] is True
 
     refused = deployed.ended(deployed.start(PROMOTE)["id"])

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ import pytest
 from fault_work import run_of
 from faulty_model import FakeServer, running
 from prefect_stack import (
-    ENDED,
     START_SECONDS,
     Stack,
     keep_deployments,
@@ -93,10 +92,20 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     hook = Path(
         shutil.copytree(Path(__file__).parents[1] / "support" / "held_runs", folder / "hook")
     )
-    (stack.clone / "prices.toml").write_text(
-        '[models."openai/judge"]\nprompt = 1.0\ncompletion = 2.0\n'
-    )
+    write_prices(stack, "prices.toml", "openai/judge")
+    rows = (stack.clone / "examples" / "queries.jsonl").read_text("utf-8").splitlines()
+    questions = [json.loads(row)["query"] for row in rows]
+
+    def respond(body: dict[str, Any]) -> dict[str, Any]:
+        """Replies that differ by question, and not by what separates the notes."""
+        text = body["messages"][-1]["content"]
+        [asked] = [one for one in questions if json.dumps(one, ensure_ascii=False) in text]
+        share = zlib.crc32(asked.encode()) % 50 / 100
+        reply = UnanswerableReply(answered=False, answer="", sources=(), confidence=share)
+        return reply.model_dump(mode="json")
+
     with running() as model:
+        model.respond = respond
         options = {
             "mode": "keyword",
             "speed_passes": 0,
@@ -170,7 +179,7 @@ def test_whatever_is_killed_a_run_ends_in_its_true_state_and_equal_to_an_unbroke
     server: list[subprocess.Popen[bytes]],
     victim: str,
     moment: str,
-    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
 ):
     name, before = f"{victim}-{list(MOMENTS).index(moment)}", rig.model.seen.total
     run = rig.start(name, MOMENTS[moment])
@@ -184,7 +193,6 @@ def test_whatever_is_killed_a_run_ends_in_its_true_state_and_equal_to_an_unbroke
         server[0] = started_server(rig.stack)
     first = ended(rig, run)["state"]
     rig.worker()
-    record_property("first", first)
     completed = first["type"] == "COMPLETED"
     assert victim == "server" or completed == (victim == "worker"), first
     if not completed:
@@ -196,7 +204,7 @@ def test_whatever_is_killed_a_run_ends_in_its_true_state_and_equal_to_an_unbroke
     whole = not completed and moment == "while publishing"
     assert len(found) == 1 + whole
     paid_twice = rig.model.seen.total - before - rig.requests * len(found)
-    record_property("paid twice", paid_twice)
+    request.node.user_properties.append((first["name"], f"paid twice: {paid_twice}"))
     assert 0 <= paid_twice <= IN_FLIGHT
 
 
