@@ -182,6 +182,7 @@ def test_whatever_is_killed_a_run_ends_in_its_true_state_and_equal_to_an_unbroke
     request: pytest.FixtureRequest,
 ):
     name, before = f"{victim}-{list(MOMENTS).index(moment)}", rig.model.seen.total
+    shutil.rmtree(rig.stack.home / "cache", ignore_errors=True)  # or nothing would be indexed
     run = rig.start(name, MOMENTS[moment])
     rig.stack.wait_for(rig.held, HELD_S, f"a run held {moment}")
     if victim == "run":
