@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from loopback import Answering, listening
-from prefect_stack import ROOT, Stack, serving
+from prefect_stack import ROOT, Stack, keep_deployments, serving
 
 pytestmark = [pytest.mark.prefect, pytest.mark.deployed, pytest.mark.timeout(1200)]
 
@@ -83,6 +83,7 @@ def test_a_busy_server_gets_every_deployment_and_automation_once(stack: Stack):
 
 
 def test_a_deploy_and_two_runs_at_once_all_end_well_on_sqlite(stack: Stack):
+    keep_deployments(stack.clone, "search-nightly", "cleanup", "promote")
     with listening(Busy, target=f"http://127.0.0.1:{stack.port}") as busy:
         assert stack.make("deploy", 500).returncode == 0
         with stack.running("worker"):  # it speaks WebSocket, too

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from forms import sectioned
 
 ROOT = Path(__file__).parents[2]
@@ -77,13 +78,13 @@ class Stack:
         )
 
     @contextlib.contextmanager
-    def running(self, target: str) -> Iterator[subprocess.Popen[bytes]]:
+    def running(self, target: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
         """`make target` until the block ends."""
         with (self.home / f"{target}.log").open("wb") as log:
             process = subprocess.Popen(
                 self.command(target),
                 cwd=self.clone,
-                env=self.environment,
+                env=self.environment | environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -206,6 +207,15 @@ def laid_out(folder: Path) -> tuple[Path, Path, int, int]:
         shutil.copytree(ROOT / part, clone / part)
     shutil.copy(ROOT / "Makefile", clone)
     return clone, home, *free_ports()
+
+
+def keep_deployments(clone: Path, *names: str) -> None:
+    """Leave only these deployments in a clone's file, for a quick deploy."""
+    file = clone / "deployments" / "prefect.yaml"
+    content = yaml.safe_load(file.read_text("utf-8"))
+    content["deployments"] = [one for one in content["deployments"] if one["name"] in names]
+    assert len(content["deployments"]) == len(names)
+    file.write_text(yaml.safe_dump(content), "utf-8")
 
 
 @contextlib.contextmanager
