@@ -92,9 +92,10 @@ demo-answers: $(READY) $(CATALOGUES)
 serve: $(READY) $(CATALOGUES)
 	$(BIN)/python examples/demo_serve.py
 
+# 100 MB. Each version is another build of llama.cpp, with other names and replies.
 $(LOCAL): $(READY)
 	@echo "Installing the model server into .venv (once) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[local]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549
 	@touch $@
 
 demo-llm: $(LOCAL)

@@ -32,8 +32,9 @@ QUESTIONS = (
 )
 
 MODEL_SERVER = """
-import time
-from gigamind.fake_model.server import MockServer, run
+import sys, time
+sys.path.insert(0, "examples")
+from fake_model import MockServer, run
 with run(MockServer()) as server:
     print(server.url, flush=True)
     time.sleep(10**6)

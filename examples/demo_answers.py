@@ -9,11 +9,11 @@ The run and its page warn about it.
 import sys
 from typing import Any, NoReturn
 
+from fake_model import MockServer, run
 from scripted_judges import CREDULOUS, read_labelled_answers
 
 from gigamind.assets import asset
 from gigamind.cli.main import main
-from gigamind.fake_model.server import MockServer, run
 
 
 def demo(arguments: list[str]) -> NoReturn:

@@ -7,6 +7,7 @@ or run; the model is extracted into gigamind's cache folder. No key, no cost, an
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -36,8 +37,8 @@ normally fail a run; this demo accepts them."""
 AFTERWARDS = """\
 The demo shows that server, JSON schema, limits, costs and reports work with your own model. It does not show that such
 a model can judge: it reads only English, most of its replies are cut off, and few of its quotes prove anything. For
-useful verdicts, serve a larger model with `gigamind llm serve FILE.gguf`. Check it with `gigamind judge test` and
-`gigamind judge certify`."""
+useful verdicts, serve a larger model with `llama-server --model FILE.gguf` (docs/models.md). Check it with
+`gigamind judge test` and `gigamind judge certify`."""
 
 
 def fetch() -> None:
@@ -58,17 +59,29 @@ def fetch() -> None:
 
 
 @contextmanager
-def served() -> Generator[list[str]]:
-    """Serve the model and yield the options to reach it."""
-    command = [*GIGAMIND, "llm", "serve", str(MODEL), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        address, _, _ = (server.stdout.readline() if server.stdout else "").partition(" ")
-        if not address:
-            sys.exit(server.wait())
-        try:
-            yield ["--model", f"openai/{MODEL.stem}", "--api-base", address]
-        finally:
-            server.terminate()
+def serving() -> Generator[str]:
+    """Serve the model with llama.cpp, as `llama-server` does, and yield the address up to `/v1`."""
+    import xllamacpp  # 100 MB, which `make demo-llm` installs
+
+    params = xllamacpp.CommonParams()  # its server listens on loopback by default
+    params.model.path = str(MODEL)
+    params.model_alias = {MODEL.stem}
+    params.port = 0
+    params.n_ctx = 8192  # tokens of a prompt and its reply
+    params.n_parallel = 1
+    # Threads wait for each other in a loop, so one that shares its core with another program delays all.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(
+        1, (os.cpu_count() or 1) // 2
+    )
+    # Cancellation is checked between batches: with 2,048 tokens, an abandoned request runs on for minutes.
+    params.n_batch = params.n_ubatch = 512
+    params.cache_ram_mib = 0  # otherwise up to 8 GB of old prompts, which judges never send again
+    params.verbosity = 1  # errors only
+    server = xllamacpp.Server(params)
+    try:
+        yield f"{server.listening_address}/v1"
+    finally:
+        del server  # stops it
 
 
 def english(name: str, folder: Path) -> Path:
@@ -104,8 +117,9 @@ def demo() -> None:
     """Serve the model, check it, and run both evaluations."""
     print(BEFOREHAND, flush=True)
     out = Path("eval", "out", time.strftime("llm-%Y%m%dT%H%M%S"))
-    with tempfile.TemporaryDirectory() as temporary, served() as model:
+    with tempfile.TemporaryDirectory() as temporary, serving() as url:
         folder = Path(temporary)
+        model = ["--model", f"openai/{MODEL.stem}", "--api-base", url]
         asked = judge("unanswerable_llm.toml", QUESTION_TOKENS, folder)
         run("llm", "check", *model, "--judge", asked, "--model-timeout-s", 180)
         limits = ["--max-minutes", MINUTES]  # concurrency and time limit are measured

@@ -2,7 +2,7 @@
 
     python examples/demo_serve.py [any option of `gigamind serve`]
 
-The script (`gigamind.fake_model.server`) answers with the sentence that shares most words with the question, or
+The script (`fake_model.py` beside this file) answers with the sentence that shares most words with the question, or
 abstains, and judges by looking up each sentence. It understands nothing, and the pages say so. For useful answers, run
 `gigamind serve --notes DIR --model MODEL`.
 """
@@ -10,9 +10,10 @@ abstains, and judges by looking up each sentence. It understands nothing, and th
 import sys
 from typing import NoReturn
 
+from fake_model import MockServer, run
+
 from gigamind.assets import asset
 from gigamind.cli.main import main
-from gigamind.fake_model.server import MockServer, run
 
 
 def demo(arguments: list[str]) -> NoReturn:

@@ -1,9 +1,6 @@
-"""`gigamind llm`: test a model before a run depends on it, serve a local one, or run a mock."""
+"""`gigamind llm`: test a model before a run depends on it, and show the batches of a run."""
 
 import asyncio
-import functools
-import shlex
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -125,56 +122,12 @@ def _show_checkup(model: "LanguageModel", attempt: "Attempt | None", *, is_valid
             print_line(_("cost      {usd:.6f} USD ({source})", usd=cost, source=source))
 
 
-_port_option = functools.partial(
-    click.option, "--port", type=click.IntRange(0, 65_535), default=8911, show_default=True
-)
-
-
 @click.group("llm", cls=Group)
 def llm() -> None:
-    """Test, serve or mock a language model."""
+    """Test a language model, or show the batches of a run."""
 
 
 llm.add_command(check)
-
-
-@llm.command(
-    "serve",
-    context_settings={"show_default": True},
-    examples=("gigamind llm serve qwen2.5-1.5b-instruct.gguf --context 16384",),
-    epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 invalid input.",
-)
-@click.argument("file", type=click.Path(path_type=Path))
-@_port_option(help="port on 127.0.0.1; 0 picks a free port")
-@click.option(
-    "--context",
-    type=click.IntRange(512),
-    default=8192,
-    help="maximum tokens of one request, prompt and reply together",
-)
-@click.option(
-    "--slots",
-    help="number of requests that the server handles at the same time; commands that use the server read this number",
-    type=click.IntRange(1, 256),
-    default=1,
-)
-@click.option(
-    "--threads", type=click.IntRange(1, 512), help="processor threads to use (default: half of all)"
-)
-def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
-    """Serve a local GGUF model FILE on 127.0.0.1 until you press Ctrl-C."""
-    from gigamind.cli.model_server import serving
-
-    with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
-        model = shlex.quote(f"openai/{file.stem}")
-        _wait(
-            _(
-                "The model is ready at {url} until you press Ctrl-C. Add these options to commands that use a"
-                " model:",
-                url=url,
-            ),
-            f"  --model {model} --api-base {url}",
-        )
 
 
 @llm.command(
@@ -210,39 +163,3 @@ def batches(*, out: Path, cancel: bool) -> None:
                 folder=out,
             )
         )
-
-
-@llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
-@_port_option()
-def fake_server(port: int) -> None:
-    """Run a mock model on 127.0.0.1: a script that quotes the notes it is sent, for free, and understands nothing.
-
-    Batches (--batch) need a real provider.
-    """
-    from gigamind.cli.model_server import taken_port
-    from gigamind.fake_model.server import MockServer, run
-
-    try:
-        with run(MockServer(), port) as server:
-            _wait(
-                _(
-                    "The mock model is ready at {url} until you press Ctrl-C. To test it, run in another shell:",
-                    url=server.url,
-                ),
-                f"  gigamind llm check --model openai/judge --api-base {server.url}",
-                _(
-                    "A script replies: it compares words and understands nothing."
-                    " Its figures show how gigamind works."
-                ),
-            )
-    except OSError as error:
-        raise taken_port(port, error) from error
-
-
-def _wait(*lines: str) -> None:
-    try:
-        for line in lines:
-            print_line(line)
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        print_line(_("Stopped."))

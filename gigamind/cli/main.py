@@ -54,7 +54,7 @@ _COMMANDS = {
     "init": _("Create gigamind.toml so that daily commands need no options."),
     "deploy": _("Register nightly evaluations with a Prefect server."),
     "doctor": _("Check the installation and configuration, and say how to fix problems."),
-    "llm": _("Test, serve or mock a language model."),
+    "llm": _("Test a language model, or show the batches of a run."),
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gigamind.cli.command import command
 from gigamind.cli.errors import print_line
 from gigamind.cli.options import options_of
-from gigamind.errors import GigamindError
+from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.evaluation.options import validated
 from gigamind.i18n import _
 from gigamind.service.options import ServiceOptions
@@ -52,13 +52,15 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
 @contextmanager
 def listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
     """Yield a socket that accepts connections, and its address; InputError if the port is taken."""
-    from gigamind.cli.model_server import taken_port
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         place = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise taken_port(port, error) from error
+        raise InputError(
+            "--port {port}: this port cannot be used: {reason}. Choose another port, or 0 for any free port.",
+            port=port,
+            reason=reason_of(error),
+        ) from error
     with place:
         yield place, f"http://{host}:{place.getsockname()[1]}"
 

@@ -63,7 +63,7 @@ class Figures:
         self._today = today
         self._day, self._usd_of_day = today(), 0.0
         self.scripted = False
-        """Whether a script plays the model (`gigamind llm fake-server`), which every page says."""
+        """Whether a script plays the model (`examples/fake_model.py`), which every page says."""
         count = functools.partial(Counter, registry=registry)
         time_of = functools.partial(Histogram, buckets=_SECONDS, registry=registry)
         self.asks = count("gigamind_asks", "Questions", ["feature", "status"])

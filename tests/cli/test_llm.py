@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+import fake_model
 import pytest
 from able_model import able
 from faulty_model import running
@@ -121,12 +122,9 @@ def test_a_price_file_that_cannot_be_read_is_bad_input(check, tmp_path):
     assert "the price file cannot be read" in ended.stderr
 
 
-def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
-    started = subprocess.Popen(
-        [sys.executable, "-u", "-m", "gigamind", "llm", "fake-server", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def test_the_mock_model_of_the_examples_answers_until_it_is_interrupted(gigamind):
+    command = [sys.executable, fake_model.__file__, "--port", "0"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     with started:
         url = re.search(r"http://\S+?/v1", started.stdout.readline())[0]
         ended = gigamind("llm", "check", "--model", "openai/judge", "--api-base", url)
@@ -134,31 +132,6 @@ def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
         assert started.wait(20) == 0
         assert url in started.stdout.read()  # in the command to copy
     assert (ended.code, ended.stderr) == (0, "")  # every judge can read what it says
-
-
-def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(
-    gigamind, tmp_path, monkeypatch
-):
-    file = tmp_path / "my model.gguf"
-    missing = gigamind("llm", "serve", file)
-    file.write_text("<!doctype html>", encoding="utf-8")  # what a download that failed leaves
-    other = gigamind("llm", "serve", file)
-    file.write_bytes(b"GGUF\x03")
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    without = gigamind("llm", "serve", file)
-
-    assert [ended.code for ended in (missing, other, without)] == [1, 1, 1]
-    assert "my model.gguf" in missing.stderr
-    assert "GGUF" in other.stderr
-    assert "pip install 'gigamind-eval[local]'" in without.stderr
-    assert [ended.stderr.count("\n") for ended in (missing, other, without)] == [1, 1, 1]
-
-
-def test_a_port_that_is_taken_is_bad_input(gigamind, server):
-    port = server.url.rpartition(":")[2].removesuffix("/v1")
-    ended = gigamind("llm", "fake-server", "--port", port)
-    assert ended.code == 1
-    assert f"--port {port}" in ended.stderr
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.09", 1), ("-1", 1), ("nan", 1), ("0.1", 3)])

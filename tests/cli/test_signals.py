@@ -128,13 +128,6 @@ def test_sigterm_in_the_middle_of_a_task_is_no_error_of_it_and_a_second_one_wait
         assert [record.message for record in caplog.records if signals == 1] == []
 
 
-def test_a_server_that_plays_a_model_ends_well_in_the_background(tmp_path):
-    process = start(tmp_path, "llm", "fake-server", "--port", 0, ignoring=True)
-    assert "Ctrl-C" in process.stdout.readline()
-    code, _, _ = ended(process, signal.SIGTERM)
-    assert code == 0
-
-
 @pytest.mark.parametrize(
     "given",
     [

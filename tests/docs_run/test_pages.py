@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_model import reply_to
 from faulty_model import running
 from own_systems import EXAMPLES, serving
 from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
@@ -25,8 +26,6 @@ from reached import reached
 from replies_by_schema import answer_to
 from search_servers import ranked
 from shell import Shell
-
-from gigamind.fake_model.server import reply_to
 
 PYTHON = frozenset({"python"})
 QUERIES, ANSWERS = slice(None, None, 8), slice(4)  # of those in examples/
@@ -54,7 +53,7 @@ STAND_INS = {
     "http://127.0.0.1:9000": "http://127.0.0.1:{port}",
     "examples/vault 9001 &": "examples/vault {other_port} & until_open {other_port}",
     "http://127.0.0.1:9001": "http://127.0.0.1:{other_port}",
-    "llm fake-server &": "llm fake-server --port {model_port} & until_open {model_port}",
+    "fake_model.py --port 8911 &": "fake_model.py --port {model_port} & until_open {model_port}",
     "http://127.0.0.1:8911": "http://127.0.0.1:{model_port}",
     "--apply linked": "--apply linked --yes",  # it asks about each link, at a terminal
     "links/20261123-172531/": "links/*/",  # the time of the run

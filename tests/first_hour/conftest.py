@@ -65,7 +65,6 @@ FILES: dict[str, str | bytes] = {
     "set.txt": "question\n",
     "set.json": "{}",
     "set.csv": "id,query\na,deploy\n",
-    "model.gguf": "no model",
     "full/file.txt": "x",
     "no-notes/file.txt": "x",
 }

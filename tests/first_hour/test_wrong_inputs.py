@@ -120,8 +120,6 @@ CASES = [
     Case(f"{ASKED} --judge judge.toml", 1, ("judge.toml", "threshold, answer_score, calibrated, llm")),
     Case(f"{ASKED} --judge cut-judge.toml", 1, ("cut-judge.toml", "1")),
     Case("llm check", 1, ("--model", "gigamind llm check --model openai/gpt-4o-mini")),
-    Case("llm serve none.gguf", 1, ("none.gguf",)),
-    Case("llm serve model.gguf", 1, ("model.gguf", "GGUF")),
     Case("serve --notes vault --model openai/m --port {taken}", 1, ("--port {taken}", "0")),
     Case("serve --notes none --model openai/m --port 0 --api-base http://127.0.0.1:{closed}/v1 --quiet", 2, ("none",)),
     Case("serve --notes vault --model openai/m --port 0 --quiet --mode keyword", 1, ("export OPENAI_API_KEY=...",)),

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import uvicorn
+from fake_model import reply_to
 from faulty_model import FakeServer, running
 from served_app import serving
 from sse import events
 
-from gigamind.fake_model.server import reply_to
 from gigamind.service.options import ServiceOptions
 
 NOTES = {

@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
+import fake_model
 from forked import command
 from sse import events
 
@@ -92,7 +93,7 @@ def until_ready(url):
     raise AssertionError("the service did not start")
 
 
-def test_the_fake_server_in_another_process_quotes_a_note_or_abstains(tmp_path):
+def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
     (tmp_path / "vault").mkdir()
     fact = "The depot opens at seven in the morning."
     others = ("The garden has roses.", "Cars stand behind it.", "Invoices are paid on Mondays.")
@@ -103,7 +104,7 @@ def test_the_fake_server_in_another_process_quotes_a_note_or_abstains(tmp_path):
     serve = ("serve", "--notes", "vault", "--mode", "keyword", "--port", service)
     asked = ("--model", "openai/any", "--api-base", f"http://127.0.0.1:{model}/v1")
     processes = [
-        command(tmp_path, "llm", "fake-server", "--port", model, environment=environment),
+        subprocess.Popen([sys.executable, fake_model.__file__, "--port", str(model)]),
         command(tmp_path, *serve, *asked, environment=environment),
     ]
     try:

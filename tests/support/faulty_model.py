@@ -19,23 +19,21 @@ import hashlib
 import json
 import socket
 import struct
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from aiohttp import web
-from replies_by_schema import Json, answer_to, plain_answer, spoilt
 
-from gigamind.fake_model.server import (
-    MockServer,
-    completion_of,
-    error_response,
-    run,
-    streamed,
-    usage_of,
-)
+# Benchmarks and scripts import this file without pytest, which would have added the folder.
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+from fake_model import MockServer, completion_of, run, streamed, usage_of
+from replies_by_schema import Json, answer_to, plain_answer, spoilt
 
 FAULTS = frozenset({
     *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
@@ -357,6 +355,14 @@ def _refused(
     if fault == "redirect":
         return web.Response(status=307, headers={"Location": "/elsewhere"})
     return None
+
+
+def error_response(
+    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
+) -> web.Response:
+    """Return an error in OpenAI's form."""
+    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    return web.json_response(body, status=status, headers=headers)
 
 
 def _rate_limited(behaviour: Behaviour) -> web.Response:

@@ -34,7 +34,6 @@ _FORKS.set_forkserver_preload(
         "gigamind.evaluation.run",
         "gigamind.judges.own",
         "gigamind.judges.search_qa.judge",
-        "gigamind.fake_model.server",
         "gigamind.reports.html",
         "gigamind.retrieval.prepare",
         "gigamind.systems.builtin",

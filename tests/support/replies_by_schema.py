@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gigamind.fake_model.server import schema_of
+from fake_model import schema_of
 
 Json = dict[str, Any]
 _MARKED = re.compile(r"<<ANSWER (\{.*?\})>>", re.DOTALL)

@@ -9,11 +9,11 @@ from functools import cache
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+from fake_model import reply_to
 from faulty_model import running
 from loopback import Answering
 from served_app import serving
 
-from gigamind.fake_model.server import reply_to
 from gigamind.service.options import ServiceOptions
 
 _stack = ExitStack()

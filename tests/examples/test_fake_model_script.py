@@ -1,11 +1,11 @@
-"""The script behind `gigamind llm fake-server`, asked with the prompts of the product."""
+"""The script of examples/fake_model.py, asked with the prompts of the product."""
 
 import json
 
 import pytest
+from fake_model import reply_to
 
 from gigamind.assets import asset
-from gigamind.fake_model.server import reply_to
 from gigamind.judges.search_qa.reply import SearchQAReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence

@@ -2,22 +2,18 @@
 
 import asyncio
 import json
-import runpy
-import subprocess
-import sys
 import time
 import urllib.request
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
+from demo_llm import MODEL, serving
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.settings import ModelSettings
 
-MODEL = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "demo_llm.py"))["MODEL"]
 pytestmark = [
     pytest.mark.model,
     pytest.mark.timeout(300),
@@ -38,12 +34,8 @@ class Story(BaseModel, extra="forbid"):
 
 @pytest.fixture(scope="module")
 def url():
-    command = [sys.executable, "-u", "-m", "gigamind", "llm", "serve", str(MODEL), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        yield server.stdout.readline().split()[0]
-        server.terminate()
-        assert server.wait(30) == 0
-        assert server.stdout.read().endswith("Stopped.\n")
+    with serving() as url:
+        yield url
 
 
 @pytest.fixture

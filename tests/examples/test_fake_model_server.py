@@ -1,14 +1,13 @@
-"""The server behind `gigamind llm fake-server` and `make serve`."""
+"""The server of examples/fake_model.py, as in `make serve`."""
 
 import json
-import urllib.error
 import urllib.request
 
 import pytest
+from fake_model import MockServer, run
 from served_app import serving
 from sse import events
 
-from gigamind.fake_model.server import MockServer, run
 from gigamind.service.options import ServiceOptions
 
 
@@ -49,16 +48,3 @@ def test_the_service_streams_the_script_in_chunks_and_says_that_it_is_one(servic
     assert json.loads(posted(f"{service}/api/ai/chat", body))["scripted"] is True
     with urllib.request.urlopen(f"{service}/api/config") as answer:
         assert json.load(answer)["scripted"] is True
-
-
-def test_the_model_name_makes_it_slow_or_busy(mock):
-    url = f"{mock.url}/chat/completions"
-    body = {"model": "judge;fault=429;times=1;ra=2", "messages": [{"content": "?"}]}
-    with pytest.raises(urllib.error.HTTPError, match="429") as busy:
-        posted(url, body)
-    assert busy.value.headers["Retry-After"] == "2"
-    busy.value.close()
-    assert json.loads(posted(url, body))["model"] == "judge"
-    with pytest.raises(urllib.error.HTTPError, match="404") as unknown:
-        posted(url, {**body, "model": "judge;fault=nonsense"})
-    unknown.value.close()

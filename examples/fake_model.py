@@ -1,4 +1,6 @@
-"""A mock model server on loopback that answers like OpenAI's, for trials and demonstrations without a key.
+"""Run a mock model server on loopback that answers like OpenAI's, for trials and demonstrations without a key.
+
+    python examples/fake_model.py [--port 8911]
 
 Its replies quote the sentence of the notes that shares most words with a question, or abstain; it understands nothing.
 Requests that it does not know get a reply that fits their schema. The model name controls it, because any client passes
@@ -7,9 +9,9 @@ it on unchanged:
 judge                            a reply at once
 judge;lat=100                    after 100 ms
 judge;piece=30                   a streamed answer comes word by word, 30 ms apart
-judge;fault=429;times=2;ra=1     two 429 with `Retry-After: 1`, then replies; also fault=500
 """
 
+import argparse
 import asyncio
 import json
 import math
@@ -327,7 +329,6 @@ class MockServer:
         """Fingerprint in its answers; `SCRIPTED` says that it is not a model, which a run warns about."""
         self.respond: Callable[[Json], Json | None] = reply_to
         """Returns the reply to a request body; the script answers where it returns None."""
-        self._calls: Counter[str] = Counter()
 
     def application(self) -> web.Application:
         """Return the routes."""
@@ -345,19 +346,7 @@ class MockServer:
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body: Json = await request.json()
         given = dict(part.split("=", 1) for part in body["model"].split(";")[1:])
-        self._calls[body["model"]] += 1
         await asyncio.sleep(float(given.get("lat", 0)) / 1000)
-        if self._calls[body["model"]] <= float(given.get("times", "inf")):
-            match given.get("fault"):
-                case None:
-                    pass
-                case "429":
-                    headers = {"Retry-After": given["ra"]} if "ra" in given else None
-                    return error_response(429, "Rate limit reached", "rate_limit_exceeded", headers)
-                case "500":
-                    return error_response(500, "The server had an error", None)
-                case fault:
-                    return error_response(404, f"no such fault: {fault}", "model_not_found")
         completion = completion_of(body, self._text(body), self.fingerprint)
         if body.get("stream"):
             return await streamed(request, completion, float(given.get("piece", 0)) / 1000)
@@ -426,14 +415,6 @@ def _chunks(completion: Json) -> Iterator[Json]:
     yield {**head, "choices": [], "usage": usage}
 
 
-def error_response(
-    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
-) -> web.Response:
-    """Return an error in OpenAI's form."""
-    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
-    return web.json_response(body, status=status, headers=headers)
-
-
 Server = TypeVar("Server", bound=MockServer)
 
 
@@ -468,3 +449,26 @@ async def _stop(runner: web.AppRunner) -> None:
     for task in left:  # a handler that still waits
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
+
+
+def main() -> None:
+    """Serve until Ctrl-C."""
+    parser = argparse.ArgumentParser(description="Run a mock model on 127.0.0.1.")
+    parser.add_argument("--port", type=int, default=8911, help="0 picks a free port")
+    try:
+        with run(MockServer(), parser.parse_args().port) as server:
+            print(
+                f"The mock model is ready at {server.url} until you press Ctrl-C. To test it, run in another shell:\n"
+                f"  gigamind llm check --model openai/judge --api-base {server.url}\n"
+                "A script replies: it compares words and understands nothing. Its figures show how gigamind works.",
+                flush=True,
+            )
+            threading.Event().wait()
+    except KeyboardInterrupt:
+        print("Stopped.")
+    except OSError as error:
+        parser.error(f"--port: {error}")
+
+
+if __name__ == "__main__":
+    main()

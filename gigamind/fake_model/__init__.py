@@ -1,1 +1,0 @@
-"""A mock model on loopback, for trials and demonstrations without a key."""
