@@ -24,17 +24,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import vaults
+from calibration import HEAD, LabelledCollection, LeaveOut, fit_judge, label_collection
 
-from gigamind.choices import LeaveOut
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
-from gigamind.judges.fit import (
-    HEAD,
-    LabelledCollection,
-    fit_judge,
-    label_collection,
-    write_judge_file,
-)
+from gigamind.judges.spec import write_judge_file
 from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language

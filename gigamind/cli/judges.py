@@ -1,194 +1,34 @@
-"""`gigamind judge fit`, `attack`, `test` and `certify`: fit a judge to your own vault, and measure how good it is."""
+"""`gigamind judge attack`, `test`, `certify` and `tune`: measure how good a judge is, and improve it by labels."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.assurance.options import CertifyOptions
-from gigamind.choices import LeaveOut, PromptLanguage
+from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import print_cost, printing_gates
-from gigamind.cli.command import Group, command
-from gigamind.cli.errors import call_language, print_line, translated
+from gigamind.cli.command import command
+from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result
-from gigamind.errors import EvaluationError, InputError, UnaskedError
+from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Language, Message, Text, _, joined, language_of, n_, translator
+from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.settings import ModelOptions, StoreMode
-from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
+from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
-    from gigamind.judges.unanswerable import CalibratedJudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
-
-
-_FIGURES = {
-    "queries": _("queries"),
-    "unanswerable": _("unanswerable"),
-    "left_out": _("queries searched without their expected notes"),
-    "folds": _("cross-validation folds"),
-    "false_refusals": _("false refusals"),
-    "low": _("lower end of the 95% interval"),
-    "high": _("upper end of the 95% interval"),
-}
-
-
-_Paths = Annotated[tuple[Path, ...], Field(min_length=1)]
-
-
-class FitOptions(BaseModel):
-    """Options of a fit; `dataset` and `notes` go in pairs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    dataset: _Paths = Field(description="labelled queries, one JSON object per line; repeatable")
-    notes: _Paths = Field(description="vault for each --dataset, in the same order; repeatable")
-    out: Path = Field(description="judge file to write")
-    leave_out: LeaveOut = Field(
-        "auto",
-        description=(
-            "search each answerable query also without its expected notes, as an unanswerable query; auto does"
-            " this if the dataset has few unanswerable queries"
-        ),
-    )
-    mode: Literal["hybrid", "keyword"] = Field(
-        "hybrid",
-        description="search mode that the judge is for; keyword uses no vectors and suits only keyword search",
-    )
-    embedder: str = Field(
-        DEFAULT_EMBEDDER,
-        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
-    )
-    embedding_api_base: str | None = Field(
-        None, description="base URL of the server for litellm embedding models"
-    )
-    cache_dir: Path | None = Field(
-        None, description="folder for cached vectors and indexes (default: the user's cache folder)"
-    )
-
-
-@click.group(cls=Group)
-def fit() -> None:
-    """Fit a judge to labelled queries."""
-
-
-@fit.command(
-    examples=(
-        "gigamind judge fit unanswerable --dataset queries.jsonl --notes vault --out our-judge.toml",
-    )
-)
-@options_of(FitOptions)
-@prints_json
-def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
-    from gigamind.cli.show import plain_console, show_warning_lines
-    from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import HEAD, tables, write_judge_file
-
-    options = validated(FitOptions, values)
-    refuse_existing_file("--out", options.out)
-    if len(options.dataset) != len(options.notes):
-        raise InputError(
-            "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
-            datasets=len(options.dataset),
-            vaults=len(options.notes),
-        )
-    fitted, warnings = _fitted(options)
-    write_judge_file(options.out, fitted, HEAD)
-    columns = {name: calibration.reliability for name, calibration in tables(fitted).items()}
-    show_result(fitted, lambda: _show_fit(columns, options.out))
-    show_warning_lines(plain_console(stderr=True), warnings)
-
-
-def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
-    from gigamind.cli.progress import progress_bar
-    from gigamind.judges.fit import fit_judge, label_collection
-
-    settings = RetrievalSettings(
-        mode=options.mode,
-        embedder=options.embedder,
-        embedding_api_base=options.embedding_api_base,
-        cache=options.cache_dir or default_cache_folder(),
-    )
-    with progress_bar() as bar:
-        collections = [
-            label_collection(
-                dataset,
-                notes,
-                settings,
-                options.leave_out,
-                lambda done, total, name=str(dataset): bar.stage(name, done, total),
-            )
-            for dataset, notes in zip(options.dataset, options.notes, strict=True)
-        ]
-    warnings = [warning for collection in collections for warning in collection.warnings]
-    return fit_judge(collections), warnings
-
-
-def _show_fit(columns: Mapping[str, BaseModel], out: Path) -> None:
-    from rich.table import Table
-
-    from gigamind.cli.show import plain_console
-
-    table = Table(translated(_("cross-validated")), *columns, box=None, pad_edge=False)
-    for field in type(next(iter(columns.values()))).model_fields:
-        figures = (getattr(column, field) for column in columns.values())
-        shown = (f"{one:.3f}" if isinstance(one, float) else str(one) for one in figures)
-        table.add_row(translated(_FIGURES.get(field, field.replace("_", " "))), *shown)
-    plain_console().print(table)
-    print_line(_("Judge file: {file}", file=out))
-
-
-class FitAnswersOptions(BaseModel):
-    """Options of a fit to labelled answers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    dataset: Path = Field(
-        description="answers with labels.claims, one JSON object per line, as for `eval answers`"
-    )
-    notes: Path | None = Field(
-        None, description="vault with the context notes; omit if the rows contain their text"
-    )
-    judge: Path = Field(Path("words"), description="judge of kind `words` to fit")
-    out: Path = Field(description="judge file to write")
-
-
-@fit.command(
-    examples=(
-        "gigamind judge fit answers --dataset answers.jsonl --notes vault --out our-words.toml",
-    )
-)
-@options_of(FitAnswersOptions)
-@prints_json
-def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit the thresholds of a `words` judge to labelled claims, and show its accuracy on held-out answers."""
-    from gigamind.cli.show import plain_console, show_warning_lines
-    from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import write_judge_file
-    from gigamind.judges.fit_answers import HEAD, fit_answers, labelled_answers
-    from gigamind.judges.load import judge_file
-    from gigamind.judges.search_qa.by_words import WordsJudgeFile
-    from gigamind.judges.spec import read_judge_file
-
-    options = validated(FitAnswersOptions, values)
-    refuse_existing_file("--out", options.out)
-    file = read_judge_file(judge_file(str(options.judge)), WordsJudgeFile)
-    labelled, problems = labelled_answers(options.dataset, options.notes)
-    fitted = fit_answers(labelled, file)
-    write_judge_file(options.out, fitted, HEAD)
-    show_result(fitted, lambda: _show_fit(fitted.fitted, options.out))
-    show_warning_lines(plain_console(stderr=True), problems)
 
 
 Report = TypeVar("Report", bound=BaseModel)

@@ -4,16 +4,17 @@ Both, with the schema of the reply, make up the judge's fingerprint: runs with o
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
@@ -138,3 +139,39 @@ def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
         kinds=kinds,
         kind=kind,
     )
+
+
+_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
+
+
+def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
+    comment = (f"# {line}".rstrip() for line in about)
+    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
+
+
+def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
+    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
+    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
+    for key, value in table.items():
+        whole, rows = (
+            f"{name}.{key}" if name else key,
+            value if isinstance(value, tuple) else [value],
+        )
+        own = [row for row in rows if isinstance(row, dict) and "." not in name]
+        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
+        inner += [(head, whole, row) for row in own]
+        if not own:
+            yield f"{key} = {_value(value)}"
+    for head, whole, row in inner:
+        yield from ("", head, *_lines(row, whole))
+
+
+def _value(value: _Toml) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)  # the shortest digits that are read back as the same float

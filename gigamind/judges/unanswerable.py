@@ -203,15 +203,14 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
         raise InputError(
             "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
-            " size differently. Fit the judge again: {command}",
+            " size differently. Use the included judge, and set its threshold with `gigamind judge tune`.",
             file=path,
-            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
         )
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     caution = _(
         "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
-        " a judge for this embedder, run: gigamind judge fit unanswerable.",
+        " its threshold to your labels, run: gigamind judge tune.",
         file=path,
         fitted_for=file.embedder or _("keyword search"),
         embedder=embedder,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fit_calibration import Labelled, auc, label
 from fitted_on import collection
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
-from gigamind.judges.fit import Labelled, auc, label, write_judge_file
+from gigamind.judges.spec import write_judge_file
 from gigamind.judges.unanswerable import (
     AnswerabilityVerdict,
     CalibratedJudgeFile,
@@ -234,7 +235,7 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
         ("weight = 2.0", "weight = nan", "weight"), ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
         ('kind = "calibrated"', 'kind = "llm"', "kind"), ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
         ('embedder = "ours@1"', "", r"embedder.*\[cosine\]"),
-        ("rules = 3", "", "rules.*gigamind judge fit"), ("rules = 3", "rules = 2", "rules"),
+        ("rules = 3", "", "rules.*gigamind judge tune"), ("rules = 3", "rules = 2", "rules"),
     ],
 )  # fmt: skip
 def test_a_judge_file_that_cannot_be_is_refused_by_field(

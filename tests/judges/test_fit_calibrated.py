@@ -2,10 +2,10 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from fit_calibration import Labelled, balance, fit_cosine, fit_cross, fit_keyword
 from fitted_on import collection
 
 from gigamind.errors import DatasetError
-from gigamind.judges.fit import Labelled, balance, fit_cosine, fit_cross, fit_keyword
 from gigamind.judges.unanswerable import CalibratedJudgeFile, KeywordCalibration, probability_of
 from gigamind.retrieval.hit import Signals
 

@@ -1,31 +1,25 @@
-"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes judge files.
+"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries.
 
 Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
 that of unanswerable ones accepted.
 """
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import c_
 from gigamind.judges import unanswerable
-from gigamind.judges.spec import JudgeFile
 from gigamind.judges.unanswerable import (
     CalibratedJudgeFile,
-    Calibration,
     Coefficient,
     KeywordCalibration,
     KeywordSignalName,
@@ -65,6 +59,7 @@ def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
     return float((distance**2).mean())
 
 
+LeaveOut = Literal["auto", "always", "never"]  # "auto": if few unanswerable queries are known
 ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 
 
@@ -308,11 +303,11 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     yes = sum(row.answerable for row in rows)
     no = len(rows) - yes
-    for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
+    for kind, count in (("answerable", yes), ("unanswerable", no)):
         if count < FEWEST:
             raise DatasetError(
                 "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
-                " required. Add queries. --leave-out always also makes unanswerable queries from answerable ones.",
+                " required.",
                 n=count,
                 kind=kind,
                 least=FEWEST,
@@ -418,51 +413,9 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
 
 HEAD = (
     "Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
-    "Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "Written by benchmarks/fit_calibrated.py. Each signal adds weight * (value - mean) / scale to the log-odds",
     "of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
     "share a word with the query. [cross] is for queries in another language than their nearest note.",
     "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
 """The comment of a `calibrated` judge file."""
-
-
-_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
-
-
-def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
-    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
-    comment = (f"# {line}".rstrip() for line in about)
-    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
-
-
-def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
-    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
-    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
-    for key, value in table.items():
-        whole, rows = (
-            f"{name}.{key}" if name else key,
-            value if isinstance(value, tuple) else [value],
-        )
-        own = [row for row in rows if isinstance(row, dict) and "." not in name]
-        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
-        inner += [(head, whole, row) for row in own]
-        if not own:
-            yield f"{key} = {_value(value)}"
-    for head, whole, row in inner:
-        yield from ("", head, *_lines(row, whole))
-
-
-def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
-    """Return the sets of coefficients of a file by the names of their tables."""
-    calibrations = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
-    return {name: calibration for name, calibration in calibrations.items() if calibration}
-
-
-def _value(value: _Toml) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)  # the shortest digits that are read back as the same float
