@@ -5,25 +5,27 @@ that of unanswerable ones accepted.
 """
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.judges import unanswerable
+from gigamind.judges.spec import JudgeFile
 from gigamind.judges.unanswerable import (
+    RULES,
     CalibratedJudgeFile,
     Coefficient,
     KeywordCalibration,
     KeywordSignalName,
-    Reliability,
     SignalName,
     VectorCalibration,
     size_of,
@@ -321,7 +323,11 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
         )
 
 
-def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:
+def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str, float | int]:
+    """Return the cross-validated quality; unanswerable is the positive class of F1 and FAR.
+
+    `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.
+    """
     answerable = [row.answerable for row in rows]
     judged = zip(answerable, unseen, strict=True)
     counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
@@ -338,7 +344,7 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliabili
     rounded = {name: value and round(value, _FIGURE_DIGITS) for name, value in figures.items()}
     left_out, unanswerable = sum(row.left_out for row in rows), answerable.count(False)
     sizes = {"queries": len(rows), "unanswerable": unanswerable, "left_out": left_out}
-    return Reliability.model_validate({**sizes, "folds": FOLDS, **rounded})
+    return {**sizes, "folds": FOLDS, **rounded}
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +355,7 @@ class LabelledCollection:
     """
 
     rows: tuple[Labelled, ...]
-    source: unanswerable.Collection
+    source: dict[str, Any]
     embedder: str | None
     warnings: tuple[str, ...]
 
@@ -381,15 +387,15 @@ def label_collection(
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
     queries = checked.queries
     answerable = sum(query.item.answerable for query in queries)
-    source = unanswerable.Collection(
-        dataset=dataset.name,
-        dataset_hash=read.sha256,
-        notes_hash=vault_hash,
-        notes=len(vault.notes),
-        answerable=answerable,
-        unanswerable=len(queries) - answerable,
-        languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
-    )
+    source: dict[str, Any] = {
+        "dataset": dataset.name,
+        "dataset_hash": read.sha256,
+        "notes_hash": vault_hash,
+        "notes": len(vault.notes),
+        "answerable": answerable,
+        "unanswerable": len(queries) - answerable,
+        "languages": tuple(sorted({query.item.language or "unknown" for query in queries})),
+    }
     return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
 
 
@@ -402,6 +408,7 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
         rows = [row for row in rows if not row.signals.cross_lingual]
     return CalibratedJudgeFile(
         kind="calibrated",
+        rules=RULES,
         min_probability=THRESHOLD,
         embedder=embedder,
         keyword=fit_keyword(rows),
@@ -419,3 +426,39 @@ HEAD = (
     "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
 )
 """The comment of a `calibrated` judge file."""
+
+
+_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
+
+
+def write_tables(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file with TOML tables, which reads back equal, and `about` as its comment."""
+    comment = (f"# {line}".rstrip() for line in about)
+    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
+
+
+def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
+    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
+    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
+    for key, value in table.items():
+        whole, rows = (
+            f"{name}.{key}" if name else key,
+            value if isinstance(value, tuple) else [value],
+        )
+        own = [row for row in rows if isinstance(row, dict) and "." not in name]
+        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
+        inner += [(head, whole, row) for row in own]
+        if not own:
+            yield f"{key} = {_value(value)}"
+    for head, whole, row in inner:
+        yield from ("", head, *_lines(row, whole))
+
+
+def _value(value: _Toml) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)  # the shortest digits that are read back as the same float

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
@@ -15,7 +16,7 @@ from gigamind.cli.asking import print_cost, printing_gates
 from gigamind.cli.command import command
 from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import prints_json, show_result, show_written
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
@@ -27,6 +28,10 @@ from gigamind.retrieval.settings import default_cache_folder
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
+    from gigamind.assurance.tuning import TuneReport
+    from gigamind.evaluation.task import Estimate
+    from gigamind.judges.protocol import Judge
+    from gigamind.judges.spec import JudgeFile
     from gigamind.records.card import CardLiars, JudgeCard
     from gigamind.reports.document import Block, Cell
 
@@ -67,25 +72,42 @@ def try_judge(
         LlmError: the model cannot be called.
         EvaluationError: the trial is incomplete, or the report cannot be written.
     """
-    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial, observe
+    from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.judges.protocol import KEY
+
+    judge = load_on_trial(name, options.judge_lang)
+    ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, KEY)))], options)
+    report = report_of(on_trial, seen)
+    show_result(report, lambda: print_report(report))
+    write_report(options, report)
+    return report
+
+
+def _observed(
+    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: ModelOptions
+) -> "list[tuple[OnTrial, Observations]]":
+    """Return the verdicts of judges with the same models on cases; raises as `try_judge`."""
+    from gigamind.assurance.trials import OnTrial, observe
     from gigamind.llm.ledger import Ledger
     from gigamind.prompting.fences import fence_key
 
-    loaded = load_on_trial(name, options.judge_lang)
+    first, _cases = trials[0]
     store = default_cache_folder() / "trials"
     # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(options.store or store, options.store_mode)
     ledger, budget, gates = Ledger(), budget_of(options), printing_gates()
     models = {
-        model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)
-        for model in loaded.models(options)
+        model: open_model(options, ledger, store, first.settings, budget, model=model, gates=gates)
+        for model in first.models(options)
     }
-
-    on_trial, seen = OnTrial(loaded, models, key), Observations()
+    seen: list[tuple[OnTrial, Observations]] = [
+        (OnTrial(judge, models, key), {}) for judge, _cases in trials
+    ]
 
     async def run() -> None:
         try:
-            await observe(on_trial, cases_for(on_trial), seen)
+            for (on_trial, verdicts), (_judge, cases) in zip(seen, trials, strict=True):
+                await observe(on_trial, cases, verdicts)
         finally:
             for model in models.values():
                 await model.close()
@@ -96,11 +118,9 @@ def try_judge(
         hint = _RESUME.get(options.store_mode)
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     finally:
-        print_cost(ledger.totals())
-    report = report_of(on_trial, seen)
-    show_result(report, lambda: print_report(report))
-    write_report(options, report)
-    return report
+        if models:
+            print_cost(ledger.totals())
+    return seen
 
 
 def write_report(options: TrialOptions, report: BaseModel) -> None:
@@ -379,3 +399,128 @@ def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
     say = translator(lang)
     show(card_document(card, out), plain_console(), say)
     click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))
+
+
+class TuneOptions(ModelOptions):
+    """Options of tuning; a model is needed only for a judge of kind `search_qa`."""
+
+    run: Path = Field(description="output folder of a finished run")
+    judge: str = Field(
+        description="judge file or included judge to tune, such as words or search_qa"
+    )
+    labels: Path | None = Field(
+        None,
+        description="file of labels, as for `judge certify` (default: the labels in the dataset)",
+    )
+    out: Path = Field(description="judge file to write")
+    dry_run: bool = Field(
+        default=False, description="only estimate the requests to --model and their cost; send none"
+    )
+    seed: int = Field(42, description="random seed for the confidence interval")
+
+
+@command(
+    "tune",
+    examples=(
+        "gigamind judge tune runs/a --labels labels.jsonl --judge words --out our-judge.toml",
+        "gigamind judge tune runs/a --judge search_qa --model openai/gpt-4o-mini --out ours.toml --dry-run",
+    ),
+    epilog="Exit codes: 0 judge proposed or kept; 1 invalid input; 3 some labelled items could not be judged.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@options_of(TuneOptions, only=TuneOptions.model_fields.keys() - {"run"})
+@prints_json
+def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Propose a better judge from the human labels of RUN, or keep the current one.
+
+    Half of the labelled items choose: thresholds by language (words, nli, free judges of queries), or examples and
+    emphasis of the prompt (search_qa). A file is written only if the choice is significantly better in
+    cross-validation. The other half is kept: `gigamind judge certify` uses only these labels for the new judge.
+    """
+    from gigamind.assurance.tuning import Tuning
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.judges.spec import write_judge_file
+    from gigamind.tasks import judged_kinds
+
+    options = validated(TuneOptions, values)
+    refuse_existing_file("--out", options.out)
+    tuning = Tuning(options.run, options.labels, options.judge, judged_kinds(), options.seed)
+    trials = [(_loaded(file), tuning.cases(fold)) for file, fold in tuning.trials]
+    works = _expected_work(trials, options) if options.model else []
+    for work in works:
+        print_line(_("expected work: {work}", work=work.describe()), err=True)
+    if options.dry_run:
+        calls = sum(work.calls for work in works)
+        show_written(options.out, {"calls": calls}, _("requests to the model: {n:,}", n=calls))
+        return
+    seen = [verdicts for _trial, verdicts in _observed(trials, options)] if trials else []
+    file, report = tuning.decide(seen)
+    if report.decision == "adopt":
+        write_judge_file(options.out, file, ("Written by `gigamind judge tune`.",))
+        report = report.model_copy(update={"out": str(options.out)})
+    show_result(report, lambda: _show_tuning(report))
+
+
+def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
+    """Return the judge of a file that is not on the disk yet."""
+    from gigamind.assurance.trials import load_on_trial
+    from gigamind.judges.spec import write_judge_file
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "judge.toml"
+        write_judge_file(path, file)
+        return load_on_trial(str(path), "auto")
+
+
+def _expected_work(
+    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: TuneOptions
+) -> "list[Estimate]":
+    from gigamind.evaluation.estimate import asking
+    from gigamind.evaluation.options import ModelRunOptions
+    from gigamind.judges.protocol import AnswerCase
+    from gigamind.vault.language import question_language
+
+    named = {name: getattr(options, name) for name in ModelOptions.model_fields}
+    first, _cases = trials[0]
+    calls = [
+        call
+        for judge, cases in trials
+        for case in cases
+        for call in judge.planned(
+            AnswerCase(case.question, case.answer, case.notes, question_language(case.question))
+        )
+    ]
+    work = n_("judging {n} time", "judging {n:,} times", n=sum(len(own) for _judge, own in trials))
+    return [
+        asking(
+            work, model, calls, ModelRunOptions(**named), (1, first.repeats), gates=printing_gates()
+        )
+        for model in first.voters(options)
+    ]
+
+
+def _show_tuning(report: "TuneReport") -> None:
+    from gigamind.reports.document import Bullets, Code, Difference, Proportion, Verdict, table
+
+    if report.decision == "adopt":
+        sentence = _("Use the new judge: {file}", file=report.out)
+    else:
+        sentence = _("Keep the current judge: no change is significantly better.")
+    row = (
+        *(Code(report.judge), Proportion(report.before), Proportion(report.after)),
+        Difference(report.gain, report.low, report.high, better=report.decision == "adopt" or None),
+    )
+    heads = _("judge"), _("balanced accuracy"), _("tuned"), _("difference")
+    lines = (
+        *(
+            _("{name}: {old} → {new}", name=name, old=str(old), new=str(new))
+            for name, (old, new) in report.changes.items()
+            if name != "examples"
+        ),
+        _(
+            "Learned from {learned:,} labelled items; {kept:,} others are kept to certify the judge.",
+            learned=report.learned,
+            kept=report.kept,
+        ),
+    )
+    show_blocks(Verdict("measured", sentence), table(heads, (row,)), Bullets(lines))

@@ -4,11 +4,11 @@ Both, with the schema of the reply, make up the judge's fingerprint: runs with o
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -34,10 +34,30 @@ PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
 """A folder in `prompts/`."""
 
 
+class Tuned(BaseModel):
+    """What `gigamind judge tune` records: the labelled items (answers or queries) that the judge learned from.
+
+    `kept` are the items that can certify it. `gain` is the difference of balanced accuracies on items that did not
+    choose, with its 95 % interval.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset_hash: str
+    labels_hash: str
+    learned_from: tuple[str, ...]
+    kept: tuple[str, ...]
+    gain: float
+    low: float
+    high: float
+
+
 class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tuned: Tuned | None = Field(default=None, exclude_if=lambda tuned: tuned is None)
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):
@@ -125,6 +145,12 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     return read_fields(path, model, _WHAT)
 
 
+def learned_from(judge: object) -> tuple[str, ...]:
+    """Return the items that a judge with a file, or such a file, has learned from."""
+    tuned: Tuned | None = getattr(getattr(judge, "file", judge), "tuned", None)
+    return tuned.learned_from if tuned else ()
+
+
 def kind_of(path: Path) -> str:
     """Return the kind of a judge file; InputError if it cannot be read or has none."""
     return read_judge_file(path, _AnyJudgeFile).kind
@@ -141,37 +167,23 @@ def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
     )
 
 
-_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
-
-
 def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
     """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
-    comment = (f"# {line}".rstrip() for line in about)
-    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
+    comment = [f"# {line}".rstrip() for line in about]
+    fields = file.model_dump(exclude_none=True).items()
+    write_lines(
+        path, [*comment, *(f"{name} = {_toml(value, wrap=True)}" for name, value in fields)]
+    )
 
 
-def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
-    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
-    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
-    for key, value in table.items():
-        whole, rows = (
-            f"{name}.{key}" if name else key,
-            value if isinstance(value, tuple) else [value],
-        )
-        own = [row for row in rows if isinstance(row, dict) and "." not in name]
-        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
-        inner += [(head, whole, row) for row in own]
-        if not own:
-            yield f"{key} = {_value(value)}"
-    for head, whole, row in inner:
-        yield from ("", head, *_lines(row, whole))
-
-
-def _value(value: _Toml) -> str:
-    if isinstance(value, str):
+def _toml(value: object, *, wrap: bool = False) -> str:
+    """Return a value in TOML; with `wrap`, each element of an array is on a line of its own."""
+    if isinstance(value, str | bool):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value).items()
+        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in fields)} }}"
+    if isinstance(value, tuple | list):
+        rows = [_toml(one) for one in cast("Sequence[object]", value)]
+        return "[\n  " + ",\n  ".join(rows) + ",\n]" if wrap and rows else f"[{', '.join(rows)}]"
     return repr(value)  # the shortest digits that are read back as the same float
