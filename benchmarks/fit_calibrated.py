@@ -24,17 +24,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import vaults
-
-from gigamind.choices import LeaveOut
-from gigamind.datasets.schema import QueryItem
-from gigamind.datasets.write import write_rows
-from gigamind.judges.fit import (
+from calibration import (
     HEAD,
     LabelledCollection,
+    LeaveOut,
     fit_judge,
     label_collection,
-    write_judge_file,
+    write_tables,
 )
+
+from gigamind.datasets.schema import QueryItem
+from gigamind.datasets.write import write_rows
 from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language
@@ -88,12 +88,12 @@ def main() -> None:
         for collection, leave_out in made:
             labelled.append(label(collection, settings, leave_out))
             print(f"{collection.name}: {len(labelled[-1].rows)} queries over {collection.size}")
-    write_judge_file(arguments.out, fit(labelled), (*HEAD, *ABOUT.splitlines()))
+    write_tables(arguments.out, fit(labelled), (*HEAD, *ABOUT.splitlines()))
 
 
 def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
     """Fit the judge; [keyword] without paraphrases, which words hardly recognise (AUC 0.5 to 0.7)."""
-    own_words = [one for one in labelled if not one.source.dataset.startswith("paraphrases")]
+    own_words = [one for one in labelled if not one.source["dataset"].startswith("paraphrases")]
     return fit_judge(labelled).model_copy(update={"keyword": fit_judge(own_words).keyword})
 
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from calibration import auc
 from forgeries import MIN_QUOTE_CHARS, VAULT, Case, cases, package_docs, texts_of
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.fit import auc
 from gigamind.judges.quotes import strongest
 from gigamind.judges.search_qa.passage import Passage, Support, passage_of
 from gigamind.judges.search_qa.support import support

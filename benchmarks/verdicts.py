@@ -20,10 +20,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import fit_calibrated
 import vaults
+from calibration import auc
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.judges.fit import auc
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     ThresholdJudge,

@@ -10,7 +10,6 @@ Phase = Literal["mvp", "beta", "ga"]  # which thresholds of gates.toml apply
 Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
 """Differences between two runs that `--changed` or gates.toml can allow in a comparison."""
 PromptLanguage = LanguageChoice  # auto: the item's language
-LeaveOut = Literal["auto", "always", "never"]  # auto: if few unanswerable queries are known
 FreeJudge = Literal["threshold", "answer_score", "calibrated"]
 UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable queries
 NamedForm = Literal["title", "heading", "near-miss"]

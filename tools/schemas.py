@@ -11,14 +11,13 @@ from pydantic import TypeAdapter
 
 from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.trials import UnitTestReport
+from gigamind.assurance.tuning import TuneReport
 from gigamind.cli import documents
 from gigamind.cli.doctor import DoctorDocument
 from gigamind.cli.evaluation_document import EvaluationDocument
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
-from gigamind.judges.search_qa.by_words import WordsJudgeFile
-from gigamind.judges.unanswerable import CalibratedJudgeFile
 from gigamind.llm.ledger import Attempt
 from gigamind.memory.pipeline import Entry, Extraction, Message
 from gigamind.memory.sessions import SessionReport
@@ -77,8 +76,7 @@ def described() -> dict[str, Described]:
         "align": documents.AlignDocument,
         "memory-graduate": list[Entry],
         "memory-graduate-all": list[SessionReport],
-        "judge-fit": CalibratedJudgeFile,
-        "judge-fit-answers": WordsJudgeFile,
+        "judge-tune": TuneReport,
         "doctor": DoctorDocument,
     }
     for task, kind in KINDS.items():
@@ -130,8 +128,7 @@ OUTPUTS: Mapping[str, str] = {
     "align": "output/align",
     "memory graduate": "output/memory-graduate",
     "memory graduate-all": "output/memory-graduate-all",
-    "judge fit unanswerable": "output/judge-fit",
-    "judge fit answers": "output/judge-fit-answers",
+    "judge tune": "output/judge-tune",
     "judge certify": "judge_card",
     "judge attack": "attacks",
     "judge test": "tests",

@@ -233,11 +233,7 @@ def certify(
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
-    drawn: dict[str, int] | None = None
-    if labels and is_label_file(labels):
-        values, source, drawn = _from_session(first, labels)
-    else:
-        values, source = _from_file(first, labels) if labels else _from_dataset(first)
+    values, source, drawn = labels_of(first, labels)
     return cards.JudgeCard(
         task=first.report.task,
         dataset=first.report.dataset,
@@ -257,6 +253,21 @@ def certify(
         second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
         short_panels=sum(run.short_panels for run in runs),
     )
+
+
+def labels_of(
+    run: JudgedRun, path: Path | None
+) -> tuple[_Labels, cards.CardLabels, dict[str, int] | None]:
+    """Return the labels of a file, by default of the dataset, their origin, and the stratum of each drawn unit.
+
+    Labels that the judge of the run has learned from are left out. The strata are None for labels drawn at random.
+
+    Raises:
+        InputError: There are none, or they do not match the run.
+    """
+    if path and is_label_file(path):
+        return _from_session(run, path)
+    return *(_from_file(run, path) if path else _from_dataset(run)), None
 
 
 def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, cards.CardLabels]:
@@ -320,6 +331,15 @@ def _from_dataset(run: JudgedRun) -> tuple[_Labels, cards.CardLabels]:
 def _labelled(
     run: JudgedRun, values: _Labels, source: str, name: str, sha256: str
 ) -> tuple[_Labels, cards.CardLabels]:
+    learned = set(run.judge.learned_from)
+    items = {key: run.items[key].cluster if key in run.items else key for key in values}
+    kept = {key: given for key, given in values.items() if items[key] not in learned}
+    if not kept:
+        raise InputError(
+            "{run}: the judge has learned from all of these labels, so they cannot certify it. Label more items.",
+            run=run.folder,
+        )
+    left_out, values = len(values) - len(kept), kept
     judged = {scale: run.verdicts(scale) for scale in run.kind.scales}
     known = {scale for scale, verdicts in judged.items() if verdicts}  # others are not measured
     unscored = sum(
@@ -335,7 +355,8 @@ def _labelled(
         )
         raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
-    card = cards.CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
+    counts = {"count": len(values), "unscored": unscored, "learned": left_out}
+    card = cards.CardLabels.model_validate(origin | counts)
     return values, card
 
 
@@ -350,7 +371,7 @@ def _scale(
 ) -> cards.CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     both = [key for key, given in labels.items() if name in given and key in judged]
-    weights = _weights(both, judged, drawn)
+    weights = weights_of(both, judged, drawn)
     pairs = [
         LabelledVerdict(
             key,
@@ -401,7 +422,7 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure
     return _figure(flips(repeated, clusters, seed=seed, label=scale))
 
 
-def _weights(
+def weights_of(
     labelled: Sequence[str], judged: Collection[str], drawn: Mapping[str, int] | None
 ) -> dict[str, float]:
     """Return the inverse chance of being labelled for each labelled item, with mean 1; empty if all are equal."""

@@ -4,7 +4,7 @@ What differs by task is a `JudgedKind`: its scales, and the items in a line of p
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class RunItem:
     own_labels: Mapping[str, float]  # scale -> label from the dataset
     confidence: float | None = None  # probability of its verdict, as the judge states it
     quotes: tuple[str, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    """Scores of free judges by kind; an item below a judge's threshold, or with None, is unanswerable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
 from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
+from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.llm.ask import LanguageModel
 from gigamind.loading import numbered_lines, parsed
 from gigamind.prompting.fences import Source
@@ -63,6 +64,7 @@ class Observed:
     proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
     text: str = ""  # all text of the model that a user can read
     flagged: bool = False  # whether the judge marked any of the input as suspicious
+    claims: Mapping[int, JudgedClaim] = field(default_factory=dict[int, JudgedClaim])  # by id
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +195,9 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
     scores, reported_scores = verdict.scores, verdict.told
     panel = verdict.detail
-    if isinstance(panel, PanelOfAnswer) and panel.judgement and counted_chars is not None:
-        counted = [
-            claim for claim in panel.judgement.claims if claim.claim.span.end <= counted_chars
-        ]
+    claims = panel.judgement.claims if isinstance(panel, PanelOfAnswer) and panel.judgement else ()
+    if claims and counted_chars is not None:
+        counted = [claim for claim in claims if claim.claim.span.end <= counted_chars]
         supported = [claim.reported_verdict == "supported" for claim in counted]
         share = sum(supported) / len(supported) if supported else None
         scores = {**scores, "correctness": correctness(counted)}
@@ -207,6 +208,7 @@ def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
         proven=frozenset(proof.note for proof in verdict.proof if proof.proven),
         text=verdict.text,
         flagged=bool(verdict.flags),
+        claims={claim.claim.id: claim for claim in claims},
     )
 
 

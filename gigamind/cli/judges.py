@@ -1,194 +1,39 @@
-"""`gigamind judge fit`, `attack`, `test` and `certify`: fit a judge to your own vault, and measure how good it is."""
+"""`gigamind judge attack`, `test`, `certify` and `tune`: measure how good a judge is, and improve it by labels."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.assurance.options import CertifyOptions
-from gigamind.choices import LeaveOut, PromptLanguage
+from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import print_cost, printing_gates
-from gigamind.cli.command import Group, command
-from gigamind.cli.errors import call_language, print_line, translated
+from gigamind.cli.command import command
+from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result
-from gigamind.errors import EvaluationError, InputError, UnaskedError
+from gigamind.cli.output import prints_json, show_result, show_written
+from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Language, Message, Text, _, joined, language_of, n_, translator
+from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.settings import ModelOptions, StoreMode
-from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
+from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
-    from gigamind.judges.unanswerable import CalibratedJudgeFile
+    from gigamind.assurance.tuning import TuneReport
+    from gigamind.evaluation.task import Estimate
+    from gigamind.judges.protocol import Judge
+    from gigamind.judges.spec import JudgeFile
     from gigamind.records.card import JudgeCard
     from gigamind.reports.document import Block, Cell
-
-
-_FIGURES = {
-    "queries": _("queries"),
-    "unanswerable": _("unanswerable"),
-    "left_out": _("queries searched without their expected notes"),
-    "folds": _("cross-validation folds"),
-    "false_refusals": _("false refusals"),
-    "low": _("lower end of the 95% interval"),
-    "high": _("upper end of the 95% interval"),
-}
-
-
-_Paths = Annotated[tuple[Path, ...], Field(min_length=1)]
-
-
-class FitOptions(BaseModel):
-    """Options of a fit; `dataset` and `notes` go in pairs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    dataset: _Paths = Field(description="labelled queries, one JSON object per line; repeatable")
-    notes: _Paths = Field(description="vault for each --dataset, in the same order; repeatable")
-    out: Path = Field(description="judge file to write")
-    leave_out: LeaveOut = Field(
-        "auto",
-        description=(
-            "search each answerable query also without its expected notes, as an unanswerable query; auto does"
-            " this if the dataset has few unanswerable queries"
-        ),
-    )
-    mode: Literal["hybrid", "keyword"] = Field(
-        "hybrid",
-        description="search mode that the judge is for; keyword uses no vectors and suits only keyword search",
-    )
-    embedder: str = Field(
-        DEFAULT_EMBEDDER,
-        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
-    )
-    embedding_api_base: str | None = Field(
-        None, description="base URL of the server for litellm embedding models"
-    )
-    cache_dir: Path | None = Field(
-        None, description="folder for cached vectors and indexes (default: the user's cache folder)"
-    )
-
-
-@click.group(cls=Group)
-def fit() -> None:
-    """Fit a judge to labelled queries."""
-
-
-@fit.command(
-    examples=(
-        "gigamind judge fit unanswerable --dataset queries.jsonl --notes vault --out our-judge.toml",
-    )
-)
-@options_of(FitOptions)
-@prints_json
-def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit a `calibrated` judge that detects unanswerable queries, and show its cross-validated reliability."""
-    from gigamind.cli.show import plain_console, show_warning_lines
-    from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import HEAD, tables, write_judge_file
-
-    options = validated(FitOptions, values)
-    refuse_existing_file("--out", options.out)
-    if len(options.dataset) != len(options.notes):
-        raise InputError(
-            "--dataset is given {datasets} times and --notes {vaults} times. Give each dataset its vault in order.",
-            datasets=len(options.dataset),
-            vaults=len(options.notes),
-        )
-    fitted, warnings = _fitted(options)
-    write_judge_file(options.out, fitted, HEAD)
-    columns = {name: calibration.reliability for name, calibration in tables(fitted).items()}
-    show_result(fitted, lambda: _show_fit(columns, options.out))
-    show_warning_lines(plain_console(stderr=True), warnings)
-
-
-def _fitted(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[Text]]":
-    from gigamind.cli.progress import progress_bar
-    from gigamind.judges.fit import fit_judge, label_collection
-
-    settings = RetrievalSettings(
-        mode=options.mode,
-        embedder=options.embedder,
-        embedding_api_base=options.embedding_api_base,
-        cache=options.cache_dir or default_cache_folder(),
-    )
-    with progress_bar() as bar:
-        collections = [
-            label_collection(
-                dataset,
-                notes,
-                settings,
-                options.leave_out,
-                lambda done, total, name=str(dataset): bar.stage(name, done, total),
-            )
-            for dataset, notes in zip(options.dataset, options.notes, strict=True)
-        ]
-    warnings = [warning for collection in collections for warning in collection.warnings]
-    return fit_judge(collections), warnings
-
-
-def _show_fit(columns: Mapping[str, BaseModel], out: Path) -> None:
-    from rich.table import Table
-
-    from gigamind.cli.show import plain_console
-
-    table = Table(translated(_("cross-validated")), *columns, box=None, pad_edge=False)
-    for field in type(next(iter(columns.values()))).model_fields:
-        figures = (getattr(column, field) for column in columns.values())
-        shown = (f"{one:.3f}" if isinstance(one, float) else str(one) for one in figures)
-        table.add_row(translated(_FIGURES.get(field, field.replace("_", " "))), *shown)
-    plain_console().print(table)
-    print_line(_("Judge file: {file}", file=out))
-
-
-class FitAnswersOptions(BaseModel):
-    """Options of a fit to labelled answers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    dataset: Path = Field(
-        description="answers with labels.claims, one JSON object per line, as for `eval answers`"
-    )
-    notes: Path | None = Field(
-        None, description="vault with the context notes; omit if the rows contain their text"
-    )
-    judge: Path = Field(Path("words"), description="judge of kind `words` to fit")
-    out: Path = Field(description="judge file to write")
-
-
-@fit.command(
-    examples=(
-        "gigamind judge fit answers --dataset answers.jsonl --notes vault --out our-words.toml",
-    )
-)
-@options_of(FitAnswersOptions)
-@prints_json
-def answers(**values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Fit the thresholds of a `words` judge to labelled claims, and show its accuracy on held-out answers."""
-    from gigamind.cli.show import plain_console, show_warning_lines
-    from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.fit import write_judge_file
-    from gigamind.judges.fit_answers import HEAD, fit_answers, labelled_answers
-    from gigamind.judges.load import judge_file
-    from gigamind.judges.search_qa.by_words import WordsJudgeFile
-    from gigamind.judges.spec import read_judge_file
-
-    options = validated(FitAnswersOptions, values)
-    refuse_existing_file("--out", options.out)
-    file = read_judge_file(judge_file(str(options.judge)), WordsJudgeFile)
-    labelled, problems = labelled_answers(options.dataset, options.notes)
-    fitted = fit_answers(labelled, file)
-    write_judge_file(options.out, fitted, HEAD)
-    show_result(fitted, lambda: _show_fit(fitted.fitted, options.out))
-    show_warning_lines(plain_console(stderr=True), problems)
 
 
 Report = TypeVar("Report", bound=BaseModel)
@@ -227,25 +72,42 @@ def try_judge(
         LlmError: the model cannot be called.
         EvaluationError: the trial is incomplete, or the report cannot be written.
     """
-    from gigamind.assurance.trials import Observations, OnTrial, load_on_trial, observe
+    from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.judges.protocol import KEY
+
+    judge = load_on_trial(name, options.judge_lang)
+    ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, KEY)))], options)
+    report = report_of(on_trial, seen)
+    show_result(report, lambda: print_report(report))
+    write_report(options, report)
+    return report
+
+
+def _observed(
+    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: ModelOptions
+) -> "list[tuple[OnTrial, Observations]]":
+    """Return the verdicts of judges with the same models on cases; raises as `try_judge`."""
+    from gigamind.assurance.trials import OnTrial, observe
     from gigamind.llm.ledger import Ledger
     from gigamind.prompting.fences import fence_key
 
-    loaded = load_on_trial(name, options.judge_lang)
+    first, _cases = trials[0]
     store = default_cache_folder() / "trials"
     # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(options.store or store, options.store_mode)
     ledger, budget, gates = Ledger(), budget_of(options), printing_gates()
     models = {
-        model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)
-        for model in loaded.models(options)
+        model: open_model(options, ledger, store, first.settings, budget, model=model, gates=gates)
+        for model in first.models(options)
     }
-
-    on_trial, seen = OnTrial(loaded, models, key), Observations()
+    seen: list[tuple[OnTrial, Observations]] = [
+        (OnTrial(judge, models, key), {}) for judge, _cases in trials
+    ]
 
     async def run() -> None:
         try:
-            await observe(on_trial, cases_for(on_trial), seen)
+            for (on_trial, verdicts), (_judge, cases) in zip(seen, trials, strict=True):
+                await observe(on_trial, cases, verdicts)
         finally:
             for model in models.values():
                 await model.close()
@@ -256,11 +118,9 @@ def try_judge(
         hint = _RESUME.get(options.store_mode)
         raise UnaskedError(joined(filter(None, (error.message, hint)), ". ")) from error
     finally:
-        print_cost(ledger.totals())
-    report = report_of(on_trial, seen)
-    show_result(report, lambda: print_report(report))
-    write_report(options, report)
-    return report
+        if models:
+            print_cost(ledger.totals())
+    return seen
 
 
 def write_report(options: TrialOptions, report: BaseModel) -> None:
@@ -498,3 +358,128 @@ def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
     say = translator(lang)
     show(card_document(card, out), plain_console(), say)
     click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))
+
+
+class TuneOptions(ModelOptions):
+    """Options of tuning; a model is needed only for a judge of kind `search_qa`."""
+
+    run: Path = Field(description="output folder of a finished run")
+    judge: str = Field(
+        description="judge file or included judge to tune, such as words or search_qa"
+    )
+    labels: Path | None = Field(
+        None,
+        description="file of labels, as for `judge certify` (default: the labels in the dataset)",
+    )
+    out: Path = Field(description="judge file to write")
+    dry_run: bool = Field(
+        default=False, description="only estimate the requests to --model and their cost; send none"
+    )
+    seed: int = Field(42, description="random seed for the confidence interval")
+
+
+@command(
+    "tune",
+    examples=(
+        "gigamind judge tune runs/a --labels labels.jsonl --judge words --out our-judge.toml",
+        "gigamind judge tune runs/a --judge search_qa --model openai/gpt-4o-mini --out ours.toml --dry-run",
+    ),
+    epilog="Exit codes: 0 judge proposed or kept; 1 invalid input; 3 some labelled items could not be judged.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@options_of(TuneOptions, only=TuneOptions.model_fields.keys() - {"run"})
+@prints_json
+def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Propose a better judge from the human labels of RUN, or keep the current one.
+
+    Half of the labelled items choose: thresholds by language (words, nli, free judges of queries), or examples and
+    emphasis of the prompt (search_qa). A file is written only if the choice is significantly better in
+    cross-validation. The other half is kept: `gigamind judge certify` uses only these labels for the new judge.
+    """
+    from gigamind.assurance.tuning import Tuning
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.judges.spec import write_judge_file
+    from gigamind.tasks import judged_kinds
+
+    options = validated(TuneOptions, values)
+    refuse_existing_file("--out", options.out)
+    tuning = Tuning(options.run, options.labels, options.judge, judged_kinds(), options.seed)
+    trials = [(_loaded(file), tuning.cases(fold)) for file, fold in tuning.trials]
+    works = _expected_work(trials, options) if options.model else []
+    for work in works:
+        print_line(_("expected work: {work}", work=work.describe()), err=True)
+    if options.dry_run:
+        calls = sum(work.calls for work in works)
+        show_written(options.out, {"calls": calls}, _("requests to the model: {n:,}", n=calls))
+        return
+    seen = [verdicts for _trial, verdicts in _observed(trials, options)] if trials else []
+    file, report = tuning.decide(seen)
+    if report.decision == "adopt":
+        write_judge_file(options.out, file, ("Written by `gigamind judge tune`.",))
+        report = report.model_copy(update={"out": str(options.out)})
+    show_result(report, lambda: _show_tuning(report))
+
+
+def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
+    """Return the judge of a file that is not on the disk yet."""
+    from gigamind.assurance.trials import load_on_trial
+    from gigamind.judges.spec import write_judge_file
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "judge.toml"
+        write_judge_file(path, file)
+        return load_on_trial(str(path), "auto")
+
+
+def _expected_work(
+    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: TuneOptions
+) -> "list[Estimate]":
+    from gigamind.evaluation.estimate import asking
+    from gigamind.evaluation.options import ModelRunOptions
+    from gigamind.judges.protocol import AnswerCase
+    from gigamind.vault.language import question_language
+
+    named = {name: getattr(options, name) for name in ModelOptions.model_fields}
+    first, _cases = trials[0]
+    calls = [
+        call
+        for judge, cases in trials
+        for case in cases
+        for call in judge.planned(
+            AnswerCase(case.question, case.answer, case.notes, question_language(case.question))
+        )
+    ]
+    work = n_("judging {n} time", "judging {n:,} times", n=sum(len(own) for _judge, own in trials))
+    return [
+        asking(
+            work, model, calls, ModelRunOptions(**named), (1, first.repeats), gates=printing_gates()
+        )
+        for model in first.voters(options)
+    ]
+
+
+def _show_tuning(report: "TuneReport") -> None:
+    from gigamind.reports.document import Bullets, Code, Difference, Proportion, Verdict, table
+
+    if report.decision == "adopt":
+        sentence = _("Use the new judge: {file}", file=report.out)
+    else:
+        sentence = _("Keep the current judge: no change is significantly better.")
+    row = (
+        *(Code(report.judge), Proportion(report.before), Proportion(report.after)),
+        Difference(report.gain, report.low, report.high, better=report.decision == "adopt" or None),
+    )
+    heads = _("judge"), _("balanced accuracy"), _("tuned"), _("difference")
+    lines = (
+        *(
+            _("{name}: {old} → {new}", name=name, old=str(old), new=str(new))
+            for name, (old, new) in report.changes.items()
+            if name != "examples"
+        ),
+        _(
+            "Learned from {learned:,} labelled items; {kept:,} others are kept to certify the judge.",
+            learned=report.learned,
+            kept=report.kept,
+        ),
+    )
+    show_blocks(Verdict("measured", sentence), table(heads, (row,)), Bullets(lines))

@@ -151,16 +151,16 @@ def evaluate() -> None:
 
 
 _JUDGE_COMMANDS = {
-    "fit": ("judges:fit", _("Fit a judge to labelled queries.")),
     "certify": ("judges:certify", _("Measure how well a run's judge agrees with human labels.")),
     "attack": ("judges:attack", _("Test a judge against prompt injection in notes and answers.")),
     "test": ("judges:test", _("Run a judge on cases with known verdicts.")),
+    "tune": ("judges:tune", _("Propose a better judge from human labels, or keep it.")),
 }
 
 
 @click.group("judge", cls=LazyGroup, lazy=_JUDGE_COMMANDS)
 def judge() -> None:
-    """Fit, test, attack and certify judges."""
+    """Test, attack, certify and tune judges."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -11,7 +11,14 @@ from gigamind.evidence.result import Aligned, Alignment
 from gigamind.i18n import Language, Text
 from gigamind.judges.asking import Asking, PlannedCall
 from gigamind.judges.panel import ByPanel, PanelJudgeFile, why_no_verdict
-from gigamind.judges.spec import Chosen, LlmJudge, LlmJudgeFile, fingerprint_of, short_name
+from gigamind.judges.spec import (
+    Chosen,
+    LlmJudge,
+    LlmJudgeFile,
+    fingerprint_of,
+    learned_from,
+    short_name,
+)
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
@@ -192,6 +199,7 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
         languages=judge.languages,
         scales=dict(judge.scales) if judge.metrics else {},
         metrics=tuple(map(MetricReport.of, judge.metrics)),
+        learned_from=learned_from(judge),
     )
     return Chosen(judge, report)
 

@@ -4,16 +4,17 @@ Both, with the schema of the reply, make up the judge's fingerprint: runs with o
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
+from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
@@ -33,10 +34,30 @@ PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
 """A folder in `prompts/`."""
 
 
+class Tuned(BaseModel):
+    """What `gigamind judge tune` records: the labelled items (answers or queries) that the judge learned from.
+
+    `kept` are the items that can certify it. `gain` is the difference of balanced accuracies on items that did not
+    choose, with its 95 % interval.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset_hash: str
+    labels_hash: str
+    learned_from: tuple[str, ...]
+    kept: tuple[str, ...]
+    gain: float
+    low: float
+    high: float
+
+
 class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tuned: Tuned | None = Field(default=None, exclude_if=lambda tuned: tuned is None)
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):
@@ -124,6 +145,12 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     return read_fields(path, model, _WHAT)
 
 
+def learned_from(judge: object) -> tuple[str, ...]:
+    """Return the items that a judge with a file, or such a file, has learned from."""
+    tuned: Tuned | None = getattr(getattr(judge, "file", judge), "tuned", None)
+    return tuned.learned_from if tuned else ()
+
+
 def kind_of(path: Path) -> str:
     """Return the kind of a judge file; InputError if it cannot be read or has none."""
     return read_judge_file(path, _AnyJudgeFile).kind
@@ -138,3 +165,25 @@ def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
         kinds=kinds,
         kind=kind,
     )
+
+
+def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
+    comment = [f"# {line}".rstrip() for line in about]
+    fields = file.model_dump(exclude_none=True).items()
+    write_lines(
+        path, [*comment, *(f"{name} = {_toml(value, wrap=True)}" for name, value in fields)]
+    )
+
+
+def _toml(value: object, *, wrap: bool = False) -> str:
+    """Return a value in TOML; with `wrap`, each element of an array is on a line of its own."""
+    if isinstance(value, str | bool):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value).items()
+        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in fields)} }}"
+    if isinstance(value, tuple | list):
+        rows = [_toml(one) for one in cast("Sequence[object]", value)]
+        return "[\n  " + ",\n  ".join(rows) + ",\n]" if wrap and rows else f"[{', '.join(rows)}]"
+    return repr(value)  # the shortest digits that are read back as the same float

@@ -16,16 +16,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
-from gigamind.errors import InputError
 from gigamind.i18n import _
 from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file, wrong_kind
-from gigamind.loading import read_toml
 from gigamind.records.judged import Finite, Share
 from gigamind.retrieval.hit import Signals
 
@@ -98,30 +96,15 @@ class Coefficient(_Table):
     weight: Finite
 
 
-class Reliability(_Table):
-    """Cross-validated quality of a fit; unanswerable is the positive class of F1 and FAR.
-
-    `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.
-    """
-
-    queries: Annotated[int, Field(ge=1)]
-    unanswerable: Annotated[int, Field(ge=1)]
-    left_out: Annotated[int, Field(ge=0)]
-    folds: Annotated[int, Field(ge=2)]
-    auc: Share
-    f1: Share
-    far: Share
-    false_refusals: Share
-    brier: Share
-    ece: Share
-
-
 class _Calibration(_Table):
-    """Coefficients for one kind of query; `kappa` per factor of e in size, subtracted from the log-odds."""
+    """Coefficients for one kind of query; `kappa` per factor of e in size, subtracted from the log-odds.
+
+    `reliability` documents the cross-validated quality of the fit (benchmarks/calibration.py).
+    """
 
     intercept: Finite
     kappa: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    reliability: Reliability
+    reliability: dict[str, float | int]
 
 
 class KeywordCalibration(_Calibration):
@@ -139,32 +122,21 @@ class VectorCalibration(_Calibration):
 Calibration = KeywordCalibration | VectorCalibration
 
 
-class Collection(_Table):
-    """One dataset with its vault that a judge was fitted on; hashes are SHA-256."""
-
-    dataset: str
-    dataset_hash: str
-    notes_hash: str
-    notes: Annotated[int, Field(ge=1)]
-    answerable: Annotated[int, Field(ge=0)]
-    unanswerable: Annotated[int, Field(ge=0)]
-    languages: tuple[str, ...]
-
-
 class CalibratedJudgeFile(JudgeFile):
     """A judge file of kind `calibrated`; `cosine` and `cross` were fitted for the embedder with this name and version.
 
+    `fitted_on` documents the collections.
     Without `cross`, `cosine` applies to queries in another language than their nearest note, too.
     """
 
     kind: Literal["calibrated"]
-    rules: Literal[3] = RULES
+    rules: Literal[3]
     min_probability: Share
     embedder: str | None = None
     keyword: KeywordCalibration
     cosine: VectorCalibration | None = None
     cross: VectorCalibration | None = None
-    fitted_on: Annotated[tuple[Collection, ...], Field(min_length=1)]
+    fitted_on: tuple[dict[str, Any], ...] = ()
 
     @model_validator(mode="after")
     def _vectors_have_an_embedder(self) -> Self:
@@ -200,18 +172,11 @@ class CalibratedJudge:
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     """Return the judge of a file for an embedder, by its name; None in keyword mode. Raises as `read_judge_file`."""
-    if "keyword" in (read := read_toml(path, "judge file")) and "rules" not in read:
-        raise InputError(
-            "{file}: `rules` is missing. An earlier gigamind version fitted this judge and handled the vault's"
-            " size differently. Fit the judge again: {command}",
-            file=path,
-            command="gigamind judge fit unanswerable --dataset QUERIES --notes VAULT --out FILE",
-        )
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     caution = _(
         "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
-        " a judge for this embedder, run: gigamind judge fit unanswerable.",
+        " its threshold to your labels, run: gigamind judge tune.",
         file=path,
         fitted_for=file.embedder or _("keyword search"),
         embedder=embedder,

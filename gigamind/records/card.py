@@ -103,13 +103,17 @@ class CardScale(Report):
 
 
 class CardLabels(Report):
-    """The source of the labels: a file, or the dataset's `answerable`; `unscored` ones lack a verdict."""
+    """The source of the labels: a file, or the dataset's `answerable`; `unscored` ones lack a verdict.
+
+    `learned` counts labels that are left out because the judge learned from them; absent if there are none.
+    """
 
     source: Literal["file", "dataset"]
     name: str
     sha256: str
     count: Count
     unscored: Count
+    learned: Count = Field(default=0, exclude_if=lambda learned: not learned)
 
 
 class CardAttacks(Report):

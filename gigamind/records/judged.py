@@ -83,6 +83,7 @@ class JudgeReport(Report):
         languages: of its prompts; empty without prompts.
         scales, metrics: of a user-supplied judge: what it can be certified on, and its metrics.
         weak: of a free judge of search whose errors are beyond a bound, so that gates only report its verdicts.
+        learned_from: labelled items that `gigamind judge tune` learned from, which cannot certify it.
     """
 
     kind: str
@@ -94,6 +95,7 @@ class JudgeReport(Report):
     scales: dict[str, Literal["binary", "graded"]] = Field(default={}, exclude_if=_is_empty)
     metrics: tuple[MetricReport, ...] = Field(default=(), exclude_if=_is_empty)
     weak: WeakJudge | None = Field(default=None, exclude_if=_is_empty)
+    learned_from: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
 
     @property
     def asks_a_model(self) -> bool:

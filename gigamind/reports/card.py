@@ -330,6 +330,12 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
             unscored=labels.unscored,
             count=labels.count,
         )
+    if labels.learned:
+        yield n_(
+            "{n} label is left out because the judge learned from it (`gigamind judge tune`).",
+            "{n:,} labels are left out because the judge learned from them (`gigamind judge tune`).",
+            n=labels.learned,
+        )
     if labels.source == "dataset":
         yield _(
             "The labels come from the dataset and are not independent human judgements. Pass human labels with"

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from able_model import able
 from faulty_model import running
+from judged_folders import write_judged_run
 from reached import reached
 from search_command import SEARCH
 
@@ -23,7 +24,6 @@ from schemas import OUTPUTS, described, schema_of
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 QUOTES = ({"quote": "The deploy runs every Friday."}, {"quote": "nowhere to be found at all"})
-WORDS = [f"{chr(97 + number)}pple" for number in range(24)]
 
 
 @functools.cache
@@ -58,14 +58,13 @@ def prepare(folder):
     evidence = [{"messageIndex": 0, "quote": "Tea is at four."}]
     entry = {"entryId": "e", "text": "Tea is at four.", "evidence": evidence}
     (sessions / "s.extracted.json").write_text(json.dumps({"entries": [entry]}), "utf-8")
-    (folder / "fruit").mkdir()
-    for word in WORDS:
-        (folder / "fruit" / f"{word}.md").write_text(f"The note tells of {word} trees.\n", "utf-8")
-    queries = (
-        {"id": word, "query": f"{word} trees", "answerable": True, "expected_notes": [f"{word}.md"]}
-        for word in WORDS
+    judged = (
+        {"id": f"q{n}", "query": f"question {n}", "language": "en", "answerable": n % 2 == 0}
+        | {"judged_unanswerable": False, "judgement": None}
+        | {"judges": {"threshold": {"unanswerable": False, "score": 0.9 - n % 2 / 2}}}
+        for n in range(80)
     )
-    (folder / "fruit.jsonl").write_text(rows(*queries), "utf-8")
+    write_judged_run(folder / "judged", list(judged))
 
 
 def commands(model):
@@ -99,10 +98,8 @@ def commands(model):
     said = ("--session", "sessions/s.jsonl", "--extracted", "sessions/s.extracted.json")
     yield "memory graduate", ("memory", "graduate", *said)
     yield "memory graduate-all", ("memory", "graduate-all", "--folder", "sessions")
-    fit = ("--dataset", "fruit.jsonl", "--notes", "fruit", "--mode", "keyword", "--out", "j.toml")
-    yield "judge fit unanswerable", ("judge", "fit", "unanswerable", *fit)
-    labelled = ("--dataset", "answers.jsonl", "--notes", "vault", "--out", "words.toml")
-    yield "judge fit answers", ("judge", "fit", "answers", *labelled)
+    tuned = ("judged", "--judge", "unanswerable_threshold", "--out", "j.toml")
+    yield "judge tune", ("judge", "tune", *tuned)
     yield "judge certify", ("judge", "certify", "runs/a", "--out", "card")
     yield "judge attack", ("judge", "attack", "unanswerable_llm", *model, "--out", "attacks.json")
     yield "judge test", ("judge", "test", "unanswerable_llm", *model, "--out", "tests.json")

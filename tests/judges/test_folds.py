@@ -1,7 +1,6 @@
+from fit_calibration import count_groups, grouped_folds
 from hypothesis import given
 from hypothesis import strategies as st
-
-from gigamind.judges.fit import count_groups, grouped_folds
 
 
 def test_rows_that_share_a_key_even_through_others_share_a_fold():

@@ -2,10 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
+from fit_calibration import Labelled, label
 
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.judges.fit import Labelled, label
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
+from fit_calibration import Logistic, Matrix, fit_logistic
 from scipy.optimize import brentq
-
-from gigamind.judges.fit import Logistic, Matrix, fit_logistic
 
 
 def fit(features: Matrix, positive: Matrix, *, ridge: float) -> Logistic:

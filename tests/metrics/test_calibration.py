@@ -1,6 +1,5 @@
 import pytest
-
-from gigamind.judges.fit import auc, brier
+from fit_calibration import auc, brier
 
 
 def test_auc_is_the_share_of_pairs_in_the_right_order_ties_counting_half():

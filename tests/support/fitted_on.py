@@ -1,10 +1,9 @@
 """What a calibrated judge of the tests says that it was fitted on."""
 
-from gigamind.judges.unanswerable import Collection
+from typing import Any
 
 
-def collection(notes: int, *languages: str) -> Collection:
+def collection(notes: int, *languages: str) -> dict[str, Any]:
     counts = {"notes": notes, "answerable": 20, "unanswerable": 20}
-    return Collection(
-        dataset="q.jsonl", dataset_hash="0", notes_hash="1", languages=languages, **counts
-    )
+    hashes = {"dataset": "q.jsonl", "dataset_hash": "0", "notes_hash": "1"}
+    return {**hashes, **counts, "languages": list(languages)}

@@ -11,7 +11,7 @@ from heapq import nlargest
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
@@ -41,34 +41,12 @@ from gigamind.records.judged import Share
 RULES_OF_WORDS = 7
 
 
-class FittedScore(BaseModel, extra="forbid", frozen=True):
-    """A threshold fitted to labelled claims of so many `answers`, with cross-validated figures.
-
-    No claim chose the threshold that it measures. `balanced_accuracy` has a 95% interval; precision and recall concern
-    "supported" and are None if undefined.
-    """
-
-    min_score: Share
-    claims: int
-    answers: int
-    supported: int
-    balanced_accuracy: Share
-    low: Share
-    high: Share
-    precision: Share | None = None
-    recall: Share | None = None
-
-
 class WordsJudgeFile(JudgeFile):
-    """A judge file of kind `words`: by language, the score in [0, 1] from which a claim is supported.
-
-    `fitted`: the figures of `gigamind judge fit answers`; empty for other files.
-    """
+    """A judge file of kind `words`: by language, the score in [0, 1] from which a claim is supported."""
 
     kind: Literal["words"]
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
     min_score: Mapping[Language, Share] = Field(default={"ko": LEAST[True], "en": LEAST[False]})
-    fitted: Mapping[Language, FittedScore] = Field(default={})
 
     def least(self, *, is_korean: bool) -> float:
         return self.min_score.get("ko" if is_korean else "en", LEAST[is_korean])

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
@@ -46,7 +46,13 @@ from gigamind.judges.search_qa.second_look import (
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
 from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
-from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
+from gigamind.judges.spec import (
+    LANGUAGES,
+    Language,
+    LlmJudge,
+    fingerprint_of,
+    load_llm_judge,
+)
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import with_notes
@@ -54,18 +60,31 @@ from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
-_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # variables of the prompts
+# Variables of the prompts.
+_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part", "examples", "emphasis")
 _CLAIMS_IN_MAX_TOKENS = 4  # each with about 120 Korean characters of quote
 
 
+class LabelledExample(BaseModel, extra="forbid", frozen=True):
+    """A sentence of a labelled answer, for the prompt; `id` is that of the answer, `source` a sentence of its notes."""
+
+    id: str
+    sentence: str
+    source: str
+    verdict: Literal["supported", "contradicted", "not_found"]
+    reason: str = ""
+
+
 class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
-    """A judge file of kind `search_qa`."""
+    """A judge file of kind `search_qa`; prompts from version 3 on use `examples` and `emphasis`."""
 
     kind: Literal["search_qa"]
     tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
     claims_per_call: Annotated[int, Field(ge=1, le=MOST_CLAIMS)] = 24
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     second_model: Annotated[str, Field(max_length=200)] = ""
+    examples: tuple[LabelledExample, ...] = Field((), exclude_if=lambda examples: not examples)
+    emphasis: Literal["", "details", "meaning"] = Field("", exclude_if=lambda name: not name)
 
     def tokens_for(self, claims: int) -> int:
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
@@ -116,7 +135,13 @@ class Questions:
             answer=self._answer_as_json(),
             ids=", ".join(str(number) for number in ids) or "-",
             part=part,
+            examples=self._examples_as_json(),
+            emphasis=self._judge.file.emphasis,
         )
+
+    def _examples_as_json(self) -> str:
+        shown = [one.model_dump(exclude={"id"}) for one in self._judge.file.examples]
+        return json.dumps(shown, ensure_ascii=False) if shown else ""
 
     def _answer_as_json(self) -> str:
         """Return the pieces in order, sentences with ids, citations apart from the text."""

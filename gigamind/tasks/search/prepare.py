@@ -9,7 +9,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evidence.again import find_again
 from gigamind.i18n import Text, _
-from gigamind.judges.spec import Chosen, short_name
+from gigamind.judges.spec import Chosen, learned_from, short_name
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     RuleJudge,
@@ -96,7 +96,11 @@ def choose_judge(
 
 def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
     return JudgeReport(
-        kind=judge.kind, file=short_name(path), fingerprint=judge.fingerprint, setting=setting
+        kind=judge.kind,
+        file=short_name(path),
+        fingerprint=judge.fingerprint,
+        setting=setting,
+        learned_from=learned_from(judge),
     )
 
 

@@ -147,6 +147,7 @@ def search_items(item: ItemReport) -> "list[RunItem]":
         own_labels={"unanswerable": float(not item.answerable)},
         confidence=CONFIDENCE_SHARES[confidence] if confidence else None,
         quotes=tuple(quote.text for quote in judgement.quotes) if judgement else (),
+        scores={kind: verdict.score for kind, verdict in item.judges.items()},
     )
     return [run_item]
 

@@ -1,4 +1,4 @@
-"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries; writes judge files.
+"""Fits a `calibrated` judge by logistic regression over the search signals of labelled queries.
 
 Vaults have equal weight once they have enough queries. At the threshold, the share of answerable queries refused equals
 that of unanswerable ones accepted.
@@ -10,26 +10,22 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.i18n import c_
-from gigamind.judges import unanswerable
 from gigamind.judges.spec import JudgeFile
 from gigamind.judges.unanswerable import (
+    RULES,
     CalibratedJudgeFile,
-    Calibration,
     Coefficient,
     KeywordCalibration,
     KeywordSignalName,
-    Reliability,
     SignalName,
     VectorCalibration,
     size_of,
@@ -65,6 +61,7 @@ def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
     return float((distance**2).mean())
 
 
+LeaveOut = Literal["auto", "always", "never"]  # "auto": if few unanswerable queries are known
 ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
 
 
@@ -308,11 +305,11 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     yes = sum(row.answerable for row in rows)
     no = len(rows) - yes
-    for kind, count in ((c_("query", "answerable"), yes), (c_("query", "unanswerable"), no)):
+    for kind, count in (("answerable", yes), ("unanswerable", no)):
         if count < FEWEST:
             raise DatasetError(
                 "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
-                " required. Add queries. --leave-out always also makes unanswerable queries from answerable ones.",
+                " required.",
                 n=count,
                 kind=kind,
                 least=FEWEST,
@@ -326,7 +323,11 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
         )
 
 
-def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:
+def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str, float | int]:
+    """Return the cross-validated quality; unanswerable is the positive class of F1 and FAR.
+
+    `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.
+    """
     answerable = [row.answerable for row in rows]
     judged = zip(answerable, unseen, strict=True)
     counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
@@ -343,7 +344,7 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliabili
     rounded = {name: value and round(value, _FIGURE_DIGITS) for name, value in figures.items()}
     left_out, unanswerable = sum(row.left_out for row in rows), answerable.count(False)
     sizes = {"queries": len(rows), "unanswerable": unanswerable, "left_out": left_out}
-    return Reliability.model_validate({**sizes, "folds": FOLDS, **rounded})
+    return {**sizes, "folds": FOLDS, **rounded}
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +355,7 @@ class LabelledCollection:
     """
 
     rows: tuple[Labelled, ...]
-    source: unanswerable.Collection
+    source: dict[str, Any]
     embedder: str | None
     warnings: tuple[str, ...]
 
@@ -386,15 +387,15 @@ def label_collection(
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
     queries = checked.queries
     answerable = sum(query.item.answerable for query in queries)
-    source = unanswerable.Collection(
-        dataset=dataset.name,
-        dataset_hash=read.sha256,
-        notes_hash=vault_hash,
-        notes=len(vault.notes),
-        answerable=answerable,
-        unanswerable=len(queries) - answerable,
-        languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
-    )
+    source: dict[str, Any] = {
+        "dataset": dataset.name,
+        "dataset_hash": read.sha256,
+        "notes_hash": vault_hash,
+        "notes": len(vault.notes),
+        "answerable": answerable,
+        "unanswerable": len(queries) - answerable,
+        "languages": tuple(sorted({query.item.language or "unknown" for query in queries})),
+    }
     return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
 
 
@@ -407,6 +408,7 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
         rows = [row for row in rows if not row.signals.cross_lingual]
     return CalibratedJudgeFile(
         kind="calibrated",
+        rules=RULES,
         min_probability=THRESHOLD,
         embedder=embedder,
         keyword=fit_keyword(rows),
@@ -418,7 +420,7 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
 
 HEAD = (
     "Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
-    "Written by `gigamind judge fit unanswerable`. Each signal adds weight * (value - mean) / scale to the log-odds",
+    "Written by benchmarks/fit_calibrated.py. Each signal adds weight * (value - mean) / scale to the log-odds",
     "of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
     "share a word with the query. [cross] is for queries in another language than their nearest note.",
     "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
@@ -429,8 +431,8 @@ HEAD = (
 _Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
 
 
-def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
-    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
+def write_tables(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file with TOML tables, which reads back equal, and `about` as its comment."""
     comment = (f"# {line}".rstrip() for line in about)
     write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
 
@@ -450,12 +452,6 @@ def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
             yield f"{key} = {_value(value)}"
     for head, whole, row in inner:
         yield from ("", head, *_lines(row, whole))
-
-
-def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
-    """Return the sets of coefficients of a file by the names of their tables."""
-    calibrations = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
-    return {name: calibration for name, calibration in calibrations.items() if calibration}
 
 
 def _value(value: _Toml) -> str:
