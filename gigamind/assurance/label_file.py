@@ -137,7 +137,7 @@ class Choices:
         again: Pairs of an annotator's first and second choice.
         agreed: Choice that counts; absent if annotators disagree and nobody has settled it.
         changed: Keys of labels of items that have changed since; they do not count.
-        skipped: Tasks that an annotator skipped.
+        skipped: Tasks that an annotator skipped, or withdrew and labelled after the judge's verdict was shown.
     """
 
     first: dict[Decided, dict[str, str]] = field(default_factory=dict[Decided, dict[str, str]])
@@ -152,19 +152,30 @@ class Choices:
         return [task for task in self.first if task not in self.agreed]
 
 
+def _kept(rows: Iterable[LabelRow]) -> list[LabelRow]:
+    """Return the rows that their annotator has not withdrawn."""
+    kept = dict[int, LabelRow]()
+    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        own = places[row.annotator, row.key, row.content]
+        if not row.withdrawn:
+            own.append(number)
+            kept[number] = row
+        elif own:
+            del kept[own.pop()]
+    return list(kept.values())
+
+
 def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit]) -> Choices:
     """Resolve rows, in their order, into the choices for these units."""
     known = {decided for unit in units for decided in unit.contents.items()}
     found, settled = Choices(), dict[Decided, str]()
-    for row in rows:
+    for row in _kept(rows):
         task = row.key, row.content
         given = found.first.setdefault(task, {})
         if task not in known:
             found.changed.add(row.key)
-        elif row.withdrawn:
-            given.pop(row.annotator, None)
-            found.skipped[row.annotator].discard(task)
-        elif row.skipped:
+        elif row.skipped or (row.later and row.annotator not in given):
             found.skipped[row.annotator].add(task)
         elif row.settled:
             settled[task] = row.choice

@@ -1,5 +1,6 @@
 """A labelling session over a run: what an annotator decides next, what a label changes, and what the labels show."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -135,6 +136,7 @@ class Labelling:
         if not self.drawables:
             raise InputError("{run}: this run has no judged item to label.", run=options.run)
         self.task = run.task
+        self._options = options
         plan = LabelPlan(
             task=run.task,
             dataset_hash=run.dataset_hash,
@@ -150,6 +152,13 @@ class Labelling:
     @property
     def plan(self) -> LabelPlan:
         return self.file.plan
+
+    def command(self, *, adds: bool = False) -> str:
+        """Return the command that uses the labels, or that adds those of an offline page."""
+        run, labels = str(self._options.run), ["--labels", str(self._options.labels)]
+        if adds:
+            return shlex.join(["gigamind", "label", run, *labels, "--add", "saved.jsonl"])
+        return shlex.join(["gigamind", "judge", "certify", run, *labels])
 
     @cached_property
     def strata(self) -> list[int]:
@@ -242,7 +251,12 @@ class Labelling:
         if choice not in CHOICES[task.kind]:
             raise InputError('"{choice}" is no choice for a {kind}.', choice=choice, kind=task.kind)
         before = self.figure()
-        seen = annotator in self.state.choices.first.get(decided, ())
+        seen = any(
+            row.choice
+            and not row.settled
+            and (row.annotator, row.key, row.content) == (annotator, *decided)
+            for row in self.file.rows
+        )
         self._save(
             annotator,
             decided,
@@ -351,6 +365,7 @@ class Labelling:
             "judged": fmean(values) if values else None,
             "figure": mean
             and {"value": mean.value, "low": mean.interval.low, "high": mean.interval.high},
+            "floor": self.plan.floor,
             "look": look and self._decision(look),
             "next_look": next((one for one in self.plan.looks if one > complete), None),
             "agreement": self._agreement(),
@@ -394,15 +409,18 @@ class Labelling:
         ]
 
     def unit(self, drawable: Drawable, annotator: str, *, again: bool = False) -> dict[str, Any]:
-        """Return what the page shows of a unit; the judge's verdicts are not part of it."""
-        first = self.state.choices.first
-        shown = [
-            {
-                **self.shown(drawable, part, task, decided),
-                "choice": None if again else first.get(decided, {}).get(annotator),
-            }
-            for decided, (part, task) in drawable.tasks.items()
-        ]
+        """Return what the page shows of a unit; the judge's verdict only on what the annotator has labelled."""
+        first = {} if again else self.state.choices.first
+        shown: list[dict[str, Any]] = []
+        for decided, (part, task) in drawable.tasks.items():
+            choice = first.get(decided, {}).get(annotator)
+            shown.append(
+                {
+                    **self.shown(drawable, part, task, decided),
+                    "choice": choice,
+                    "verdict": choice and task.verdict,
+                }
+            )
         return {"id": drawable.id, "again": again, "tasks": shown}
 
     def shown(
