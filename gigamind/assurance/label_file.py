@@ -1,5 +1,6 @@
 """The file of `gigamind label`: a plan in the first line, then a row for each key press; nothing is rewritten."""
 
+import errno
 import json
 import os
 from collections import defaultdict
@@ -81,10 +82,12 @@ class LabelFile:
     def _append(self, line: str) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open(
-                "ab", buffering=0
-            ) as file:  # one write, so that rows of two processes never mix
-                file.write((line + "\n").encode())
+            # One write without a buffer, so that rows of two processes never mix.
+            with self.path.open("ab", buffering=0) as file:
+                size, row = file.tell(), (line + "\n").encode()
+                if file.write(row) < len(row):  # the disk is full
+                    file.truncate(size)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(file.fileno())
         except OSError as error:
             raise EvaluationError(

@@ -50,7 +50,7 @@ class Drawable:
     def id(self) -> str:
         return self.parts[0].id
 
-    @property
+    @cached_property
     def value(self) -> float | None:
         """Return the judge's value, or how much it differs from the baseline's."""
         return _difference([part.value for part in self.parts])
@@ -200,9 +200,13 @@ class Labelling:
         queue = drawn(self.plan, self.strata, errors)
         return _State(rows, choices, queue, {at: labels[at] for at in queue if at in labels})
 
-    def _done_by(self, at: int, annotator: str) -> bool:
+    def _done_by(self, annotator: str) -> set[int]:
         first = self.state.choices.first
-        return all(annotator in first.get(task, ()) for task in self.drawables[at].tasks)
+        return {
+            at
+            for at, drawable in enumerate(self.drawables)
+            if all(annotator in first.get(task, ()) for task in drawable.tasks)
+        }
 
     def next(self, annotator: str) -> tuple[Drawable, bool] | None:
         """Return the next unit of an annotator, and whether they label it again; None at the end.
@@ -215,7 +219,8 @@ class Labelling:
             choices.repeated.get(annotator, set()),
             choices.skipped.get(annotator, set()),
         )
-        mine = [at for at in queue if self._done_by(at, annotator)]
+        done = self._done_by(annotator)
+        mine = [at for at in queue if at in done]
         first_ones = [self.drawables[at] for at in mine[:AGAIN_EVERY]]
         due = [drawable for drawable in first_ones if repeated.isdisjoint(drawable.tasks)]
         if due and len(first_ones) - len(due) < len(mine) // AGAIN_EVERY - 1:
@@ -358,7 +363,7 @@ class Labelling:
         values = [drawable.value for drawable in self.drawables if drawable.value is not None]
         return {
             "labelled": complete,
-            "mine": sum(self._done_by(at, annotator) for at in range(len(self.drawables))),
+            "mine": len(self._done_by(annotator)),
             "budget": self.plan.budget,
             "items": len(self.drawables),
             "difference": len(self.plan.runs) > 1,

@@ -42,7 +42,7 @@ class Decision(BaseModel):
     content: str
     choice: str = ""
     reason: Annotated[str, Field(max_length=2_000)] = ""
-    seconds: float | None = None
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     again: bool = False
     settled: bool = False
 

@@ -217,7 +217,7 @@ function closeNote(reason) {
   byId("reason").blur();
   if (reason === undefined || !task || reason === (task.reason ?? "")) return;
   task.reason = reason;
-  if (task.choice) push("label", task, { choice: task.choice, reason, again: Boolean(task.again), settled: settling });
+  if (task.choice) push("label", task, { choice: task.choice, reason, settled: settling });
 }
 
 async function settle() {
@@ -270,17 +270,16 @@ function sourceOf({ title, path, text, range }, number) {
 }
 
 const percent = (value) => `${(100 * value).toFixed(1)}%`;
-const points = (value) => _("{points} pp", { points: `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}` });
-const shown = (value) => (progress.difference ? points(value) : percent(value));
-const width = ({ low, high }, of = 1) => _("{points} pp", { points: (100 * (high - low) / of).toFixed(1) });
+const points = (value, sign = "") => _("{points} pp", { points: `${sign}${(100 * value).toFixed(1)}` });
+const shown = (value) => (progress.difference ? points(value, value > 0 ? "+" : "") : percent(value));
 const figureName = () => (progress.difference ? _("{figure}, change from the baseline", { figure: FIGURES[boot.task] }) : FIGURES[boot.task]);
 const verdictOf = ({ verdict }) => (verdict ? _("The judge says: {verdict}", { verdict: CHOICES[verdict] }) : _("The judge gave no verdict."));
 
 function showTask() {
   const task = items[at];
   byId("note").hidden = true;
-  byId("decide").hidden = !task;
   showProgress();
+  showChoices();
   if (!task) return byId("task").replaceChildren(ending());
   const sources = task.sources.map(sourceOf);
   const isLink = task.kind === "link";
@@ -301,14 +300,12 @@ function showTask() {
       sources.length ? null : make("p", { class: "aside", word: _("No note was found for this question.") })));
   for (const { center } of sources) center();
   byId("reason").value = task.reason ?? "";
-  showChoices();
   scrollTo({ top: 0 });
   shownAt = performance.now();
 }
 
 function showChoices() {
-  const task = items[at];
-  if (!task) return;
+  const task = items[at] ?? { choices: [] };
   const focused = document.activeElement?.id;
   byId("choices").replaceChildren(...task.choices.map((choice, number) =>
     make("button", { type: "button", id: `choice-${number + 1}`, "aria-pressed": String(task.choice === choice), on: { click: () => choose(choice) } },
@@ -340,7 +337,7 @@ function showProgress() {
   const count = n_("{labelled} of {n} item labelled", "{labelled} of {n} items labelled", { labelled, n: budget });
   const lines = [
     figure && _("{figure}: {value} (95% interval {low} to {high}, {width} wide). The judge alone: {judged}.", {
-      figure: figureName(), value: shown(figure.value), low: shown(figure.low), high: shown(figure.high), width: width(figure), judged: shown(judged) }),
+      figure: figureName(), value: shown(figure.value), low: shown(figure.low), high: shown(figure.high), width: points(figure.high - figure.low), judged: shown(judged) }),
     look && DECISIONS[look.decision]({ at: look.at, floor: shown(look.floor) }),
     floor !== null && next && n_("The next decision comes after {n} more item.", "The next decision comes after {n} more items.", { n: next - labelled }),
     tasks > 0 && alpha !== null && _("Agreement of annotators (Krippendorff's alpha): {alpha}, {tasks} tasks.", { alpha: alpha.toFixed(2), tasks }),
@@ -354,9 +351,9 @@ function showProgress() {
   byId("progress").replaceChildren(
     make("details", { open: isOpen },
       make("summary", {}, make("progress", { max: budget, value: labelled, label: count }), make("span", { word: count }),
-        figure ? make("strong", { text: `${shown(figure.value)} ± ${width(figure, 2)}` }) : null),
+        figure ? make("strong", { text: `${shown(figure.value)} (${shown(figure.low)} – ${shown(figure.high)})` }) : null),
       ...written(lines.some(Boolean) ? lines : [_("The figure and its interval appear when the first items are labelled.")], "aside")),
-    ...written(warnings, "warning"),
+    ...written(settling ? [] : warnings, "warning"),
     ...(disputed && !settling ? [make("button", { type: "button", class: "quiet", id: "settle", on: { click: settle },
       word: n_("Settle {n} disputed item", "Settle {n} disputed items", { n: disputed }) })] : []));
 }
