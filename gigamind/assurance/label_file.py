@@ -87,7 +87,7 @@ class LabelFile:
                 size, row = file.tell(), (line + "\n").encode()
                 if file.write(row) < len(row):  # the disk is full
                     file.truncate(size)
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
                 os.fsync(file.fileno())
         except OSError as error:
             raise EvaluationError(
