@@ -155,9 +155,11 @@ function received(body, { verdict, before, after, progress: now }) {
   progress = now;
   const task = items.find((one) => keyOf(one) === keyOf(body) && one.choice);
   if (task) Object.assign(task, { verdict, revealed: true, ...(!body.again && { before, after }) });
-  if (task === items[at]) announce(task ? verdictOf(task) : "");
   showProgress();
   showChoices();
+  if (!task || task !== items[at]) return;
+  if (!verdict && before === after) move(1); // there is nothing to show
+  else announce(verdictOf(task));
 }
 
 // What the keys do.

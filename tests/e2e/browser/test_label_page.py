@@ -33,6 +33,7 @@ class Annotator:
             {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500},
         )
         self.browser.get(url)
+        self.wait(lambda: self.text("#asked"))
         self.browser.execute_script("localStorage.setItem('gigamind.language', arguments[0])", lang)
         self.browser.refresh()
         self.wait(lambda: self.text("#asked"))
