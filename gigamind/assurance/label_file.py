@@ -95,7 +95,7 @@ class LabelFile:
             ) from error
 
     def _cut_partial_row(self) -> None:
-        """Remove a last row that a kill left unfinished; nobody was told that it is saved."""
+        """Remove a last row that a kill left unfinished; it was not reported as saved."""
         content = self.path.read_bytes()
         if not content.endswith(b"\n"):
             os.truncate(self.path, content.rfind(b"\n") + 1)
@@ -138,7 +138,7 @@ class Choices:
     Attributes:
         first: First choice of each annotator, made before the judge's verdict was shown.
         again: Pairs of an annotator's first and second choice.
-        agreed: Choice that counts; absent if annotators disagree and nobody has settled it.
+        agreed: Choice that counts; absent if annotators disagree and it is not settled.
         changed: Keys of labels of items that have changed since; they do not count.
         skipped: Tasks that an annotator skipped, or withdrew and labelled after the judge's verdict was shown.
     """

@@ -154,7 +154,7 @@ class Labelling:
         return self.file.plan
 
     def command(self, *, adds: bool = False) -> str:
-        """Return the command that uses the labels, or that adds those of an offline page."""
+        """Return the command that uses the labels, or that adds the labels of an offline page."""
         run, labels = str(self._options.run), ["--labels", str(self._options.labels)]
         if adds:
             return shlex.join(["gigamind", "label", run, *labels, "--add", "saved.jsonl"])
