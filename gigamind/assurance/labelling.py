@@ -153,12 +153,13 @@ class Labelling:
     def plan(self) -> LabelPlan:
         return self.file.plan
 
-    def command(self, *, adds: bool = False) -> str:
-        """Return the command that uses the labels, or that adds the labels of an offline page."""
+    def command(self, *, adds: bool = False) -> str | None:
+        """Return the command that uses the labels or adds those from an offline page; None for links, which have no judge."""
         run, labels = str(self._options.run), ["--labels", str(self._options.labels)]
         if adds:
             return shlex.join(["gigamind", "label", run, *labels, "--add", "saved.jsonl"])
-        return shlex.join(["gigamind", "judge", "certify", run, *labels])
+        certified = self.task != "links"
+        return shlex.join(["gigamind", "judge", "certify", run, *labels]) if certified else None
 
     @cached_property
     def strata(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Which items to label, and the mean that labels of a stratified sample estimate.
 
 Strata and clusters are arrays of integers, one entry per item.  A cluster (an answer with its claims) is drawn as a
-whole and lies in one stratum.
+whole and belongs to one stratum.
 """
 
 from collections.abc import Sequence

@@ -366,8 +366,9 @@ function ending() {
   const reached = labelled >= budget;
   return make("div", { class: "card" }, make("h2", { id: "asked", tabindex: -1, word: reached ? _("All items are labelled") : _("No item is left for you") }),
     make("p", { word: n_("You labelled {mine} of {n} item.", "You labelled {mine} of {n} items.", { mine, n: budget }) }),
-    boot.offline ? make("p", { word: _("Save the labels. Then add them to the file of labels:") }) : make("p", { word: _("Next, measure how far the judge agrees with the labels:") }),
-    make("pre", { tabindex: 0 }, make("code", { text: boot.command })));
+    ...(boot.command ? [
+      make("p", { word: boot.offline ? _("Save the labels. Then add them to the file of labels:") : _("Next, measure how far the judge agrees with the labels:") }),
+      make("pre", { tabindex: 0 }, make("code", { text: boot.command }))] : []));
 }
 
 async function download() {
