@@ -154,7 +154,7 @@ class Labelling:
         return self.file.plan
 
     def command(self, *, adds: bool = False) -> str | None:
-        """Return the command that uses the labels or adds those from an offline page; None for links, which have no judge."""
+        """Return the command that uses the labels or adds those from an offline page; None for links."""
         run, labels = str(self._options.run), ["--labels", str(self._options.labels)]
         if adds:
             return shlex.join(["gigamind", "label", run, *labels, "--add", "saved.jsonl"])

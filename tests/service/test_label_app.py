@@ -192,7 +192,7 @@ def test_an_annotator_labels_one_of_the_first_ten_units_again(client):
 
 
 def test_labelling_ends_with_the_command_that_uses_the_labels(run, labels):
-    app = create_label_app(session(run, labels, count=4), "mina", "en")
+    app = create_label_app(session(run, labels, count=8), "mina", "en")
     with serving_app(app) as (url, _server), httpx.Client(base_url=url, trust_env=False) as client:
         while state(client)["unit"]:
             label_unit(client)
@@ -200,7 +200,7 @@ def test_labelling_ends_with_the_command_that_uses_the_labels(run, labels):
     boot = json.loads(page.partition('id="boot">')[2].partition("</script>")[0])
     command = ["gigamind", "judge", "certify", str(run), "--labels", str(labels)]
     assert shlex.split(boot["command"]) == command
-    assert progress["labelled"] == 4
+    assert progress["labelled"] == 8
 
 
 def test_a_session_resumes_and_a_row_torn_by_a_kill_is_cut(client, run, labels):
