@@ -1,5 +1,6 @@
 """The file of `gigamind label`: a plan in the first line, then a row for each key press; nothing is rewritten."""
 
+import errno
 import json
 import os
 from collections import defaultdict
@@ -81,10 +82,12 @@ class LabelFile:
     def _append(self, line: str) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open(
-                "ab", buffering=0
-            ) as file:  # one write, so that rows of two processes never mix
-                file.write((line + "\n").encode())
+            # One write without a buffer, so that rows of two processes never mix.
+            with self.path.open("ab", buffering=0) as file:
+                size, row = file.tell(), (line + "\n").encode()
+                if file.write(row) < len(row):  # the disk is full
+                    file.truncate(size)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301
                 os.fsync(file.fileno())
         except OSError as error:
             raise EvaluationError(
@@ -92,7 +95,7 @@ class LabelFile:
             ) from error
 
     def _cut_partial_row(self) -> None:
-        """Remove a last row that a kill left unfinished, which no page has confirmed."""
+        """Remove a last row that a kill left unfinished; it was not reported as saved."""
         content = self.path.read_bytes()
         if not content.endswith(b"\n"):
             os.truncate(self.path, content.rfind(b"\n") + 1)
@@ -135,9 +138,9 @@ class Choices:
     Attributes:
         first: First choice of each annotator, made before the judge's verdict was shown.
         again: Pairs of an annotator's first and second choice.
-        agreed: Choice that counts; absent while annotators disagree.
+        agreed: Choice that counts; absent if annotators disagree and it is not settled.
         changed: Keys of labels of items that have changed since; they do not count.
-        skipped: Tasks that an annotator skipped.
+        skipped: Tasks that an annotator skipped, or withdrew and labelled after the judge's verdict was shown.
     """
 
     first: dict[Decided, dict[str, str]] = field(default_factory=dict[Decided, dict[str, str]])
@@ -152,19 +155,30 @@ class Choices:
         return [task for task in self.first if task not in self.agreed]
 
 
+def _kept(rows: Iterable[LabelRow]) -> list[LabelRow]:
+    """Return the rows that their annotator has not withdrawn."""
+    kept = dict[int, LabelRow]()
+    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        own = places[row.annotator, row.key, row.content]
+        if not row.withdrawn:
+            own.append(number)
+            kept[number] = row
+        elif own:
+            del kept[own.pop()]
+    return list(kept.values())
+
+
 def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit]) -> Choices:
     """Resolve rows, in their order, into the choices for these units."""
     known = {decided for unit in units for decided in unit.contents.items()}
     found, settled = Choices(), dict[Decided, str]()
-    for row in rows:
+    for row in _kept(rows):
         task = row.key, row.content
         given = found.first.setdefault(task, {})
         if task not in known:
             found.changed.add(row.key)
-        elif row.withdrawn:
-            given.pop(row.annotator, None)
-            found.skipped[row.annotator].discard(task)
-        elif row.skipped:
+        elif row.skipped or (row.later and row.annotator not in given):
             found.skipped[row.annotator].add(task)
         elif row.settled:
             settled[task] = row.choice

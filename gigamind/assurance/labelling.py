@@ -1,5 +1,6 @@
 """A labelling session over a run: what an annotator decides next, what a label changes, and what the labels show."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,7 +50,7 @@ class Drawable:
     def id(self) -> str:
         return self.parts[0].id
 
-    @property
+    @cached_property
     def value(self) -> float | None:
         """Return the judge's value, or how much it differs from the baseline's."""
         return _difference([part.value for part in self.parts])
@@ -135,6 +136,7 @@ class Labelling:
         if not self.drawables:
             raise InputError("{run}: this run has no judged item to label.", run=options.run)
         self.task = run.task
+        self._options = options
         plan = LabelPlan(
             task=run.task,
             dataset_hash=run.dataset_hash,
@@ -150,6 +152,14 @@ class Labelling:
     @property
     def plan(self) -> LabelPlan:
         return self.file.plan
+
+    def command(self, *, adds: bool = False) -> str | None:
+        """Return the command that uses the labels or adds those from an offline page; None for links."""
+        run, labels = str(self._options.run), ["--labels", str(self._options.labels)]
+        if adds:
+            return shlex.join(["gigamind", "label", run, *labels, "--add", "saved.jsonl"])
+        certified = self.task != "links"
+        return shlex.join(["gigamind", "judge", "certify", run, *labels]) if certified else None
 
     @cached_property
     def strata(self) -> list[int]:
@@ -191,9 +201,13 @@ class Labelling:
         queue = drawn(self.plan, self.strata, errors)
         return _State(rows, choices, queue, {at: labels[at] for at in queue if at in labels})
 
-    def _done_by(self, at: int, annotator: str) -> bool:
+    def _done_by(self, annotator: str) -> set[int]:
         first = self.state.choices.first
-        return all(annotator in first.get(task, ()) for task in self.drawables[at].tasks)
+        return {
+            at
+            for at, drawable in enumerate(self.drawables)
+            if all(annotator in first.get(task, ()) for task in drawable.tasks)
+        }
 
     def next(self, annotator: str) -> tuple[Drawable, bool] | None:
         """Return the next unit of an annotator, and whether they label it again; None at the end.
@@ -206,7 +220,8 @@ class Labelling:
             choices.repeated.get(annotator, set()),
             choices.skipped.get(annotator, set()),
         )
-        mine = [at for at in queue if self._done_by(at, annotator)]
+        done = self._done_by(annotator)
+        mine = [at for at in queue if at in done]
         first_ones = [self.drawables[at] for at in mine[:AGAIN_EVERY]]
         due = [drawable for drawable in first_ones if repeated.isdisjoint(drawable.tasks)]
         if due and len(first_ones) - len(due) < len(mine) // AGAIN_EVERY - 1:
@@ -242,7 +257,12 @@ class Labelling:
         if choice not in CHOICES[task.kind]:
             raise InputError('"{choice}" is no choice for a {kind}.', choice=choice, kind=task.kind)
         before = self.figure()
-        seen = annotator in self.state.choices.first.get(decided, ())
+        seen = any(
+            row.choice
+            and not row.settled
+            and (row.annotator, row.key, row.content) == (annotator, *decided)
+            for row in self.file.rows
+        )
         self._save(
             annotator,
             decided,
@@ -344,13 +364,14 @@ class Labelling:
         values = [drawable.value for drawable in self.drawables if drawable.value is not None]
         return {
             "labelled": complete,
-            "mine": sum(self._done_by(at, annotator) for at in range(len(self.drawables))),
+            "mine": len(self._done_by(annotator)),
             "budget": self.plan.budget,
             "items": len(self.drawables),
             "difference": len(self.plan.runs) > 1,
             "judged": fmean(values) if values else None,
             "figure": mean
             and {"value": mean.value, "low": mean.interval.low, "high": mean.interval.high},
+            "floor": self.plan.floor,
             "look": look and self._decision(look),
             "next_look": next((one for one in self.plan.looks if one > complete), None),
             "agreement": self._agreement(),
@@ -394,15 +415,18 @@ class Labelling:
         ]
 
     def unit(self, drawable: Drawable, annotator: str, *, again: bool = False) -> dict[str, Any]:
-        """Return what the page shows of a unit; the judge's verdicts are not part of it."""
-        first = self.state.choices.first
-        shown = [
-            {
-                **self.shown(drawable, part, task, decided),
-                "choice": None if again else first.get(decided, {}).get(annotator),
-            }
-            for decided, (part, task) in drawable.tasks.items()
-        ]
+        """Return what the page shows of a unit; the judge's verdict only on what the annotator has labelled."""
+        first = {} if again else self.state.choices.first
+        shown: list[dict[str, Any]] = []
+        for decided, (part, task) in drawable.tasks.items():
+            choice = first.get(decided, {}).get(annotator)
+            shown.append(
+                {
+                    **self.shown(drawable, part, task, decided),
+                    "choice": choice,
+                    "verdict": choice and task.verdict,
+                }
+            )
         return {"id": drawable.id, "again": again, "tasks": shown}
 
     def shown(

@@ -320,9 +320,7 @@ def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[doc.Cell,
     return (*cells, doc.Count(figure.clusters)) if clustered else cells
 
 
-def _warnings(card: JudgeCard) -> Iterator[Text]:
-    """Yield what limits the evidence, the most important first, each with what to do."""
-    labels, judge = card.labels, card.judge
+def _label_warnings(labels: CardLabels) -> Iterator[Text]:
     if labels.unscored:
         yield _(
             "The judge gave no verdict on {unscored} of {count} labelled items, which no metric includes. See"
@@ -341,6 +339,12 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
             "The labels come from the dataset and are not independent human judgements. Pass human labels with"
             " --labels."
         )
+
+
+def _warnings(card: JudgeCard) -> Iterator[Text]:
+    """Yield what limits the evidence, the most important first, each with what to do."""
+    judge = card.judge
+    yield from _label_warnings(card.labels)
     seen = {language for scale in card.scales for language in scale.by_language}
     for language in judge.languages or LANGUAGES:
         if seen and language not in seen:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from gigamind.errors import (
-    EmbeddingError,
+    EvaluationError,
     GigamindError,
     IndexingError,
     InputError,
@@ -202,10 +202,10 @@ def _answering(request: Request) -> Answering:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Return our error as a response: 502 if search or a model failed, else 400."""
+    """Return our error as a response: 400 if the request is wrong, 502 if search, a model or a disk failed."""
     if not isinstance(error, GigamindError):
         raise error
-    failed = isinstance(error, EmbeddingError | IndexingError | LlmError)
+    failed = isinstance(error, EvaluationError | IndexingError)
     return refused(request.headers, 502 if failed else 400, error.message)
 
 

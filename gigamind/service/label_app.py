@@ -1,6 +1,7 @@
 """The page of `gigamind label`: one item at a time, saved at each key press."""
 
 import json
+import re
 import threading
 from dataclasses import dataclass
 from importlib import resources
@@ -13,10 +14,14 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assurance.labelling import Labelling
-from gigamind.i18n import Language
+from gigamind.errors import EvaluationError, reason_of
+from gigamind.i18n import Language, script_messages
 from gigamind.service.app import guard
+from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.version import __version__
 
+_STATIC = resources.files("gigamind") / "service" / "static"
+_SCRIPTS = ("messages.js", "words.js", "dom.js", "label.js")  # each after those that it imports
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -37,7 +42,7 @@ class Decision(BaseModel):
     content: str
     choice: str = ""
     reason: Annotated[str, Field(max_length=2_000)] = ""
-    seconds: float | None = None
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     again: bool = False
     settled: bool = False
 
@@ -103,13 +108,29 @@ def create_label_app(session: Labelling, annotator: str, language: Language) -> 
     @app.get("/", response_class=HTMLResponse)
     def page() -> str:  # pyright: ignore[reportUnusedFunction]
         """Return the page."""
-        html = (resources.files("gigamind") / "service/static/label.html").read_text("utf-8")
-        boot = {"annotator": annotator, "language": language, "offline": None}
-        return html.replace("{{ boot }}", json.dumps(boot, ensure_ascii=True).replace("</", "<\\/"))
+        return _page(session, annotator, language)
 
-    static = resources.files("gigamind") / "service" / "static"
-    app.mount("/", StaticFiles(directory=str(static), check_dir=False))
+    app.mount("/", StaticFiles(directory=str(_STATIC), check_dir=False))
     return app
+
+
+def _page(
+    session: Labelling,
+    annotator: str,
+    language: Language,
+    offline: dict[str, Any] | None = None,
+) -> str:
+    boot = {
+        "annotator": annotator,
+        "language": language,
+        "languages": PAGE_LANGUAGES,
+        "task": session.task,
+        "key": " ".join(session.plan.runs),
+        "command": session.command(adds=bool(offline)),
+        "offline": offline,
+    }
+    written = json.dumps(boot).replace("<", "\\u003c")
+    return (_STATIC / "label.html").read_text("utf-8").replace("{{ boot }}", written)
 
 
 def write_offline_page(path: Path, session: Labelling, annotator: str, language: Language) -> None:
@@ -118,4 +139,25 @@ def write_offline_page(path: Path, session: Labelling, annotator: str, language:
     Raises:
         EvaluationError: The file cannot be written.
     """
-    raise NotImplementedError
+
+    def text(name: str) -> str:
+        return (_STATIC / name).read_text("utf-8")
+
+    offline = {
+        "units": session.all_units(annotator),
+        "progress": session.progress(annotator),
+        "messages": {name: script_messages(name) for name in PAGE_LANGUAGES},
+    }
+    script = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", text(name)) for name in _SCRIPTS)
+    page = _page(session, annotator, language, offline)
+    page = re.sub(
+        r'<link rel="stylesheet" href="(.*)">', lambda link: f"<style>{text(link[1])}</style>", page
+    )
+    page = page.replace(' src="label.js">', f">{script}")
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        reason = reason_of(error)
+        raise EvaluationError(
+            "{file}: cannot be written ({reason})", file=path, reason=reason
+        ) from error

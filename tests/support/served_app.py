@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator
 
 import uvicorn
+from fastapi import FastAPI
 
 from gigamind.service.app import HEARTBEAT_S, create_app
 from gigamind.service.options import ServiceOptions
@@ -17,9 +18,15 @@ def serving(
     options: ServiceOptions, heartbeat_s: float = HEARTBEAT_S
 ) -> Generator[tuple[str, uvicorn.Server]]:
     """Its address and its server, which has started."""
+    with serving_app(create_app(options, heartbeat_s=heartbeat_s)) as served:
+        yield served
+
+
+@contextlib.contextmanager
+def serving_app(app: FastAPI) -> Generator[tuple[str, uvicorn.Server]]:
+    """The same for any app."""
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    app = create_app(options, heartbeat_s=heartbeat_s)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

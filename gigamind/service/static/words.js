@@ -3,19 +3,36 @@
 import { message, useTable } from "./messages.js";
 
 const KEPT = "gigamind.language";
+const memory = new Map(); // for values that the browser does not store
 const bound = new WeakMap(); // element -> Map(attribute -> message or function)
 
 /** The language of the last visit; at first the one that the browser prefers, else the first of these. */
 export const keptLanguage = (languages) =>
-  [localStorage.getItem(KEPT), ...navigator.languages.map((wanted) => wanted.split("-")[0])].find((wanted) => languages.includes(wanted)) ?? languages[0];
+  [kept(KEPT), ...navigator.languages.map((wanted) => wanted.split("-")[0])].find((wanted) => languages.includes(wanted)) ?? languages[0];
 export const language = () => document.documentElement.lang;
 
-/** Load a language and show the page in it. */
-export async function useLanguage(name) {
+/** Return a value that this browser keeps, or null; with a value, keep it and return whether it is stored. */
+export function kept(name, value) {
+  try {
+    if (value === undefined) return memory.get(name) ?? localStorage.getItem(name);
+    memory.set(name, value);
+    localStorage.setItem(name, value);
+    return memory.delete(name);
+  } catch {
+    return value === undefined ? null : false;
+  }
+}
+
+async function loaded(name) {
   const answer = await fetch(`locales/${name}.json`);
   if (!answer.ok) throw new Error(`locales/${name}.json: ${answer.status}`);
-  useTable(await answer.json());
-  localStorage.setItem(KEPT, name);
+  return answer.json();
+}
+
+/** Show the page in a language; its messages are loaded unless they are given. */
+export async function useLanguage(name, messages = loaded(name)) {
+  useTable(await messages);
+  kept(KEPT, name);
   document.documentElement.lang = name;
   for (const element of document.querySelectorAll("[data-word], [data-label]")) {
     for (const [attribute, text] of wordsOf(element)) write(element, attribute, text);
