@@ -101,6 +101,7 @@ NOT_RUN = {
             "gigamind import ",
             "gigamind export ",
             "gigamind dataset label ",
+            "gigamind eval answers --dataset traced/",
             "gigamind eval search --dataset beir-rows/",
         ),
         "needs files of other tools: tests/cli/test_formats.py",

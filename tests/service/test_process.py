@@ -100,14 +100,15 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
     for number, text in enumerate((fact, *others)):
         (tmp_path / "vault" / f"{number}.md").write_text(f"{text}\n", encoding="utf-8")
     environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")}
-    model, service = free_port(), free_port()
+    service = free_port()
     serve = ("serve", "--notes", "vault", "--mode", "keyword", "--port", service)
-    asked = ("--model", "openai/any", "--api-base", f"http://127.0.0.1:{model}/v1")
-    processes = [
-        subprocess.Popen([sys.executable, fake_model.__file__, "--port", str(model)]),
-        command(tmp_path, *serve, *asked, environment=environment),
-    ]
+    started = [sys.executable, fake_model.__file__, "--port", "0"]
+    model = subprocess.Popen(started, stdout=subprocess.PIPE, text=True)
+    processes = [model]
     try:
+        url = re.search(r"http://\S+/v1", model.stdout.readline())[0]
+        asked = ("--model", "openai/any", "--api-base", url)
+        processes.append(command(tmp_path, *serve, *asked, environment=environment))
         until_ready(f"http://127.0.0.1:{service}")
         answered = streamed(service, "When does the depot open in the morning?")
         abstained = streamed(service, "Who repairs the photocopier upstairs?")
@@ -115,6 +116,7 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
         for process in processes:
             process.kill()
             process.wait(20)
+        model.stdout.close()
 
     for found in (answered, abstained):
         assert dict(found[:1])["metadata"]["scripted"] is True
