@@ -323,7 +323,7 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
         )
 
 
-def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str, float | int]:
+def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str, Any]:
     """Return the cross-validated quality; unanswerable is the positive class of F1 and FAR.
 
     `left_out` counts the answerable queries that are repeated without their notes, which makes them unanswerable.

@@ -174,7 +174,7 @@ class Tuning:
         return [unit for unit in self.run.units if unit.id in self.fold_of]
 
     def cases(self, without_fold: int | None = None) -> list[Case]:
-        """Return the answers to judge, without those of a fold."""
+        """Return the answers to judge, without a fold."""
         return [
             Case(unit.id, unit.question, _sources(unit), unit.answer)
             for unit in self.units

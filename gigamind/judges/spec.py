@@ -146,7 +146,7 @@ def read_judge_file(path: Path, model: type[File]) -> File:
 
 
 def learned_from(judge: object) -> tuple[str, ...]:
-    """Return the items that a judge with a file, or such a file, has learned from."""
+    """Return the items that a judge or its file has learned from."""
     tuned: Tuned | None = getattr(getattr(judge, "file", judge), "tuned", None)
     return tuned.learned_from if tuned else ()
 
