@@ -4,7 +4,7 @@ import errno
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -169,9 +169,12 @@ def _kept(rows: Iterable[LabelRow]) -> list[LabelRow]:
     return list(kept.values())
 
 
-def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit]) -> Choices:
-    """Resolve rows, in their order, into the choices for these units."""
-    known = {decided for unit in units for decided in unit.contents.items()}
+def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit] | None) -> Choices:
+    """Resolve rows, in their order, into the choices for these units; None for all that the rows are about."""
+    rows = list(rows)
+    known = {(row.key, row.content) for row in rows}
+    if units is not None:
+        known = {decided for unit in units for decided in unit.contents.items()}
     found, settled = Choices(), dict[Decided, str]()
     for row in _kept(rows):
         task = row.key, row.content
@@ -210,3 +213,24 @@ def labels_by_scale(
         if correctness is not None and any(task.kind == "claim" for task in unit.tasks):
             labels.setdefault(unit.id, {})["correctness"] = correctness
     return {name: values for name, values in labels.items() if values}
+
+
+def gains_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, int]]:
+    """Return query -> note -> grade of the labelled hits.
+
+    Raises:
+        InputError: The file cannot be read, or has no hit of the queries on which annotators agree.
+    """
+    rows = read_rows(path)
+    gains: dict[str, dict[str, int]] = {}
+    agreed = choices_of(rows, None).agreed
+    for row in rows:
+        choice = agreed.get((row.key, row.content))
+        if row.note and choice and row.id in queries:
+            gains.setdefault(row.id, {})[row.note] = int(CHOICES["hit"][choice]["gain"])
+    if not gains:
+        raise InputError(
+            "{file}: no label of a search result of these queries. Label a search run with `gigamind label`.",
+            file=path,
+        )
+    return gains

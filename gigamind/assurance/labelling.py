@@ -224,7 +224,7 @@ class Labelling:
         mine = [at for at in queue if at in done]
         first_ones = [self.drawables[at] for at in mine[:AGAIN_EVERY]]
         due = [drawable for drawable in first_ones if repeated.isdisjoint(drawable.tasks)]
-        if due and len(first_ones) - len(due) < len(mine) // AGAIN_EVERY - 1:
+        if due and len(first_ones) - len(due) < len(mine) // AGAIN_EVERY:
             return due[0], True
         waiting: list[tuple[bool, int]] = []
         for turn, at in enumerate(queue):

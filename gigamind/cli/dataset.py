@@ -143,7 +143,7 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 
 @dataset.command(
     examples=(
-        "gigamind dataset label --dataset queries.jsonl --labels run/unjudged.jsonl --out labelled.jsonl",
+        "gigamind dataset label --dataset queries.jsonl --labels labels.jsonl --out labelled.jsonl",
     )
 )
 @_dataset_option
@@ -151,7 +151,7 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
     "--labels",
     type=_path,
     required=True,
-    help='unjudged.jsonl of a run, in which a person has filled in "gain"',
+    help='file of `gigamind label`, or unjudged.jsonl of a run, in which a person has filled in "gain"',
 )
 @click.option(
     "--out",
@@ -162,6 +162,7 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
     """Add human relevance judgments to a dataset of queries; lines of --labels without a "gain" are skipped."""
+    from gigamind.assurance.label_file import gains_of, is_label_file
     from gigamind.datasets.jsonl import read_queries
     from gigamind.datasets.label import labelled, read_gains
     from gigamind.datasets.write import refuse_existing_file, write_rows
@@ -171,7 +172,8 @@ def label(path: Path, labels: Path, out: Path) -> None:
     if queries.errors:
         problems = (error.describe(path) for error in queries.errors[:_MAX_PROBLEMS])
         raise DatasetError(joined(problems, "\n"))
-    gains = read_gains(labels, {item.id for item in queries.items})
+    known = {item.id for item in queries.items}
+    gains = gains_of(labels, known) if is_label_file(labels) else read_gains(labels, known)
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
     line = _("added {judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)

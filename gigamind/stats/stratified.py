@@ -72,6 +72,8 @@ def neyman(
 def _rounded(wanted: Sequence[float], sizes: Sequence[int], budget: int, least: int) -> list[int]:
     """Return whole numbers that add up to the budget if the bounds allow it: largest remainders first."""
     most = min(budget, sum(sizes))
+    while least * len(sizes) > most and least:
+        least -= 1
     chosen = [min(size, least) for size in sizes]
     shares = [most * one / (sum(wanted) or 1.0) for one in wanted]
     while sum(chosen) < most:

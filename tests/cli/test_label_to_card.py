@@ -111,3 +111,27 @@ def test_the_figure_of_two_runs_is_their_difference(run, tmp_path):
     assert found["judged"] > 0
     # Equal verdicts on both sides: by the labels, the answers did not change.
     assert labelling.figure().value == pytest.approx(0.0, abs=1e-6)
+
+
+def test_labelled_hits_become_grades_of_the_dataset(case, gigamind):
+    queries, vault = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
+    inputs = ("--dataset", queries, "--notes", vault, "--mode", "keyword", "--sample", 4)
+    ended = gigamind("eval", "search", *inputs, "--out", "run")
+    assert ended.code == 0, ended.stderr
+    labelling = session(case / "run")
+    label_all(labelling, choose=lambda task: "partly" if task.kind == "hit" else "answerable")
+    label_all(
+        labelling, "kim", choose=lambda task: "partly" if task.kind == "hit" else "answerable"
+    )
+    labels = labelling.file.path
+    ended = gigamind(
+        "dataset", "label", "--dataset", queries, "--labels", labels, "--out", "new.jsonl"
+    )
+    assert ended.code == 0, ended.stderr
+    rows = [json.loads(line) for line in (case / "new.jsonl").read_text("utf-8").splitlines()]
+    graded = {note: gain for row in rows for note, gain in row.get("gains", {}).items()}
+    assert set(graded.values()) == {1}
+    again = gigamind(
+        "dataset", "label", "--dataset", queries, "--labels", labels, "--out", "new.jsonl"
+    )
+    assert again.code == 1

@@ -30,7 +30,8 @@ def mean_of(labels, verdicts, labelled, strata, clusters=None, **options):
         ([60, 40], 10, [6, 4]),
         ([90, 5], 10, [8, 2]),  # two of the small one, as a variance needs
         ([3, 1], 10, [3, 1]),
-        ([50, 50], 0, [2, 2]),
+        ([50, 50], 3, [2, 1]),  # the budget holds
+        ([50, 50], 0, [0, 0]),
     ],
 )
 def test_proportional_counts(sizes, budget, expected):
