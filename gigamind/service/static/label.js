@@ -15,7 +15,7 @@ const CHOICES = {
   right: _("Right"), wrong: _("Wrong"), answerable: _("Yes"), unanswerable: _("No"), relevant: _("Relevant"), irrelevant: _("Not relevant"),
   accept: _("Add it"), reject: _("Do not add it"),
 };
-const FIGURES = { answers: _("Supported claims"), search: _("Questions without an answer"), links: _("Accepted links") };
+const FIGURES = { answers: _("Correctness"), search: _("Questions without an answer"), links: _("Accepted links") };
 const DECISIONS = {
   above: (values) => _("Decision after {at} items: the figure is at or above {floor}.", values),
   below: (values) => _("Decision after {at} items: the figure is below {floor}.", values),
