@@ -24,6 +24,7 @@ from gigamind.runs.store import ITEMS_FILE, Journal
 
 _DAY_S = 86_400.0
 _KIB = 1024
+_HALF_WRITTEN = ".[0-9]*-[0-9]*.*"  # a killed process was writing it; see whole_folder
 
 
 class CleanupOptions(BaseModel, extra="forbid", frozen=True):
@@ -99,12 +100,10 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
             (folder, _("unfinished run that can no longer be resumed"))
             for folder in sorted(home.glob("*.abandoned"))
         ]
+        old = _("unfinished run, unchanged for more than {days:g} days", days=options.keep_days)
         going += [
-            (
-                folder,
-                _("unfinished run, unchanged for more than {days:g} days", days=options.keep_days),
-            )
-            for folder in sorted(home.glob("*.unfinished"))
+            (folder, old)
+            for folder in sorted([*home.glob("*.unfinished"), *home.glob(_HALF_WRITTEN)])
             if _forsaken(folder, now - options.keep_days * _DAY_S)
         ]
     removed: list[Removal] = [
@@ -202,12 +201,13 @@ def _run_id(about: Mapping[str, Any] | None) -> str:
 
 
 def _forsaken(folder: Path, since: float) -> bool:
-    items = folder / ITEMS_FILE
+    items, hidden = folder / ITEMS_FILE, folder.name.startswith(".")
     times = (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
-    if not items.is_file() or max(times) >= since:
+    if not (hidden or items.is_file()) or max(times) >= since:
         return False
     try:
-        Journal(items).close()
+        if not hidden:
+            Journal(items).close()
     except InputError:  # another process has it open
         return False
     return True

@@ -80,8 +80,8 @@ class Rig:
         return self.polling
 
     def results(self, name: str) -> list[Any]:
-        """What each finished run of a case has left."""
-        return [run_of(file.parent) for file in sorted(self.out(name).glob("*/run.json"))]
+        """The figures and items of each finished run of a case; a second one has files of a comparison, too."""
+        return [run_of(file.parent)[1] for file in sorted(self.out(name).glob("[!.]*/run.json"))]
 
 
 @pytest.fixture(scope="module")

@@ -101,12 +101,15 @@ def test_the_run_of_a_baseline_and_what_a_kept_run_was_compared_with_stay(
 def test_what_stopped_runs_left_goes_when_it_is_old_and_what_is_abandoned_at_once(
     options, left_by_a_stopped_run, tmp_path
 ):
-    for name, days in (("a.unfinished", 11), ("b.unfinished", 9), ("c.abandoned", 0)):
+    half_written = (f".20261129-01481{n}.b1a92947" for n in (1, 2))
+    left = ("a.unfinished", 11), ("b.unfinished", 9), ("c.abandoned", 0), (".cache", 11)
+    for name, days in (*left, *zip(half_written, (11, 9), strict=True)):
         left_by_a_stopped_run(name, days)
 
     clean_up(options())
 
-    assert names(tmp_path, "answers-nightly") == ["b.unfinished"]
+    kept = [".20261129-014812.b1a92947", ".cache", "b.unfinished"]
+    assert names(tmp_path, "answers-nightly") == kept
 
 
 def test_what_another_process_is_writing_stays(options, left_by_a_stopped_run):
