@@ -61,4 +61,4 @@ def test_a_keyword_run_loads_only_what_it_uses(tmp_path: Path) -> None:
     # rank_bm25 makes a keyword index, and none is cached yet.
     names = (*_UNUSED, "rank_bm25")
     assert _loaded("keyword", tmp_path, tmp_path / "first", names) == ["rank_bm25"]
-    assert _loaded("hybrid", tmp_path, tmp_path / "second", ("rank_bm25",)) == []
+    assert _loaded("keyword", tmp_path, tmp_path / "second", names) == []
