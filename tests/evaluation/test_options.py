@@ -114,18 +114,8 @@ def test_defaults_are_those_of_the_specification():
             "fuzzy",
             "--mode fuzzy: must be one of 'semantic', 'hybrid', 'keyword'",
         ),
-        (
-            "sample",
-            "1",
-            "0",
-            "--sample 0: ",
-        ),
-        (
-            "sample",
-            "1.0",
-            "1.01",
-            "--sample 1.01: ",
-        ),
+        ("sample", "1", "0", "--sample 0: "),
+        ("sample", "1.0", "1.01", "--sample 1.01: "),
         ("foo", None, 1, "--foo: there is no such option"),
     ],
 )

@@ -101,12 +101,6 @@ def test_progress_is_told_of_judging_and_of_checking(options, server, replies, a
     assert (heard.last["Judging"], heard.last["Checking"]) == ((2, 2), (2, 2))
 
 
-def test_a_dry_run_counts_a_check_for_each_answer(options, model):
-    judging, _, checking = estimate_answers(prepare_answers(options(checklist=True), Quiet()))
-    assert (judging.calls, checking.calls) == (4, 5)
-    assert {"5", model} <= set(checking.what.split())
-
-
 def test_a_dry_run_counts_what_is_checked_again(options):
     prepared = prepare_answers(options(checklist=True, fresh_fraction=0.5), Quiet())
     judging, _, checking = estimate_answers(prepared)
