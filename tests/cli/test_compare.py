@@ -208,10 +208,7 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
     [
         (["compare", "nowhere", "base"], "nowhere"),
         (["compare", "base", "base", "--phase", "alpha"], "mvp, beta, ga"),
-        (
-            ["compare", "base", "base", "--changed", "note"],
-            "--changed note: ",
-        ),
+        (["compare", "base", "base", "--changed", "note"], "--changed note: "),
         (["compare", "base", "base", "--gates", "none.toml"], "none.toml"),
         (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: "),
         (["baseline", "promote", "cache"], "run.json"),

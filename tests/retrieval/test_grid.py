@@ -12,13 +12,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 VAULT = Path(__file__).parents[2] / "examples" / "vault"
-QUERIES = [
-    "휴가는 며칠까지 쓸 수 있나요?",
-    "who approves a release",
-    "porto",
-    "zebra",
-    "",
-]
+QUERIES = ["휴가는 며칠까지 쓸 수 있나요?", "who approves a release", "porto", "zebra", ""]
 
 
 @pytest.fixture(scope="module")

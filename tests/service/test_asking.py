@@ -194,14 +194,11 @@ def test_a_reader_that_leaves_stops_the_model(serve, model):
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({}, 422),
-        ({"content": ""}, 422),
-        ({"content": "  \n"}, 422),
-        ({"content": "x" * 5_000}, 422),
-        ({"content": "x", "feature": "cooking"}, 422),
+        ({}, 422), ({"content": ""}, 422), ({"content": "  \n"}, 422),
+        ({"content": "x" * 5_000}, 422), ({"content": "x", "feature": "cooking"}, 422),
         ({"content": "x", "options": {"context_notes": ["가" * 200_001]}}, 400),
     ],
-)
+)  # fmt: skip
 def test_bad_questions_are_refused_in_a_sentence(service, body, status):
     assert service.post("/api/ai/stream", body)[0] == status
 

@@ -10,15 +10,10 @@ from gigamind.service.guard import preferred_language
 @pytest.mark.parametrize(
     ("asked", "language"),
     [
-        ("", "en"),
-        ("de-DE", "en"),
-        ("ko", "ko"),
-        ("ko-KR,ko;q=0.9,en-US;q=0.8", "ko"),
-        ("en;q=0.5, ko;q=0.7", "ko"),
-        ("ko;q=0.1, en", "en"),
-        ("ko;q=much, en;q=0.1", "en"),
+        ("", "en"), ("de-DE", "en"), ("ko", "ko"), ("ko-KR,ko;q=0.9,en-US;q=0.8", "ko"),
+        ("en;q=0.5, ko;q=0.7", "ko"), ("ko;q=0.1, en", "en"), ("ko;q=much, en;q=0.1", "en"),
     ],
-)
+)  # fmt: skip
 def test_the_language_liked_best_of_those_that_are_ours(asked, language):
     assert preferred_language(Headers({"accept-language": asked})) == language
     assert preferred_language(Headers()) == "en"

@@ -110,15 +110,12 @@ def test_a_dry_run_counts_what_is_checked_again(options):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        (
-            {"checklist": True, "feature": "chat"},
-            r"chat\b.*insight, search_qa",
-        ),
+        ({"checklist": True, "feature": "chat"}, r"chat\b.*insight, search_qa"),
         ({"checklist_judge": "mine.toml"}, "--checklist-judge: .*--checklist"),
         ({"feature": "insight"}, "--feature: .*--checklist"),
         ({"checklist": True, "checklist_judge": "no.toml"}, "no.toml: "),
     ],
-)
+)  # fmt: skip
 def test_a_checklist_that_cannot_be_is_refused_before_anything_is_asked(
     options, server, changes, named
 ):

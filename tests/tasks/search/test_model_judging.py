@@ -180,11 +180,7 @@ def test_a_missing_key_leaves_nothing_behind(by_model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"model": None}, "--model: "),
-        ({"min_score": 0.3}, "--min-score: "),
-    ],
+    ("changes", "message"), [({"model": None}, "--model: "), ({"min_score": 0.3}, "--min-score: ")]
 )
 def test_options_that_the_judge_cannot_follow_are_refused(by_model, changes, message):
     with pytest.raises(InputError, match=message):
