@@ -98,6 +98,12 @@ def fake(model_server: "FakeServer") -> "FakeServer":
 
 
 @pytest.fixture(scope="session")
+def examples_cache(tmp_path_factory: pytest.TempPathFactory) -> "Path":
+    """A cache in which the vectors of examples/vault stay: embedding them takes seconds."""
+    return tmp_path_factory.mktemp("examples-cache")
+
+
+@pytest.fixture(scope="session")
 def prefect_stack(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Stack]":
     """A Prefect server, which takes a core half a minute to start: one for all tests that need it."""
     from prefect_stack import serving

@@ -29,19 +29,14 @@ ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression",
 REPLY = answer_reply([supported(PROOF)], PROOF)
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def here(tmp_path, monkeypatch, cache):
+def here(tmp_path, monkeypatch, examples_cache):
     """A working directory with the examples."""
     for name in ("examples", "judges"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(cache))
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
     return tmp_path
 
 

@@ -23,16 +23,8 @@ import gigamind
 
 PACKAGE = Path(gigamind.__file__).parent
 COMPILES = {
-    "compile",
-    "sub",
-    "subn",
-    "search",
-    "match",
-    "fullmatch",
-    "findall",
-    "finditer",
-    "split",
-}
+    "compile", "sub", "subn", "search", "match", "fullmatch", "findall", "finditer", "split",
+}  # fmt: skip
 AT_A_PLACE = {"match", "fullmatch"}
 CHARS, MANY_CHARS = 10_000, 100_000
 PLAIN = re.compile(r"\w")

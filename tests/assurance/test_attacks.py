@@ -99,14 +99,9 @@ def test_no_clean_twin_is_flagged(attack):
 
 
 ATTACK = {
-    "id": "a",
-    "family": "override",
-    "language": "en",
-    "place": "note",
-    "goal": "answerable",
-    "scenario": "s",
-    "payload": "p",
-}
+    "id": "a", "family": "override", "language": "en", "place": "note", "goal": "answerable",
+    "scenario": "s", "payload": "p",
+}  # fmt: skip
 
 
 def test_a_right_file_is_read(tmp_path):

@@ -136,22 +136,14 @@ def test_quotes_must_come_from_exactly_the_expected_notes():
 
 
 TEST = {
-    "id": "a",
-    "failure": "none",
-    "language": "en",
-    "kind": "search_qa",
-    "scenario": "s",
-    "answer": "an answer",
-    "expected": {"utility": [0, 1]},
-}
+    "id": "a", "failure": "none", "language": "en", "kind": "search_qa", "scenario": "s",
+    "answer": "an answer", "expected": {"utility": [0, 1]},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        ({"expected": {"utility": [0, 1.1]}}, r"expected.utility"),
-        ({"failure": "A b"}, "failure: "),
-    ],
+    [({"expected": {"utility": [0, 1.1]}}, r"expected.utility"), ({"failure": "A b"}, "failure: ")],
 )
 def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):
     rows = [TEST, TEST | {"id": "b"} | change]

@@ -110,8 +110,7 @@ def gates(case, policy, **card):
 
 
 @pytest.mark.parametrize(
-    ("labels", "why"),
-    [("right", None), ("alike", BELOW), ("english", NO_KOREAN)],
+    ("labels", "why"), [("right", None), ("alike", BELOW), ("english", NO_KOREAN)]
 )
 def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labels, why):
     card(labels)

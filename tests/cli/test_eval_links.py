@@ -149,12 +149,6 @@ def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
     assert verdict_of(tmp_path / "again-links")[0] == "passed"
 
 
-def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):
-    links("ko", "--lang", "ko")
-    page = (tmp_path / "ko" / "report.html").read_text("utf-8")
-    assert "<title>링크 평가" in page
-
-
 def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):
     shown = gigamind("eval", "links", "--help-all").stdout
     places = [

@@ -164,7 +164,4 @@ def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypa
         ended = gigamind("export", kind, "runs/beir", "--out", out)
         assert (ended.code, f"--out {out}: exists already" in ended.stderr) == (1, True)
     wrong = gigamind("export", "trec", "runs/ragas", "--out", "other")
-    assert (wrong.code, "answers" in wrong.stderr) == (
-        1,
-        True,
-    )
+    assert (wrong.code, "answers" in wrong.stderr) == (1, True)

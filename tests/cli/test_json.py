@@ -109,20 +109,10 @@ def commands(model):
 
 # Alike but for the format that they read; tuning takes its time.
 ALIKE = {
-    "tune search",
-    "import beir",
-    "import squad",
-    "import ragas",
-    "import table",
-    "import deepeval",
-    "import otel",
-    "export langfuse",
-    "export mlflow",
-    "export otel",
-    "export phoenix",
-    "dataset label",
-    "gate waive",
-}
+    "tune search", "import beir", "import squad", "import ragas", "import table", "import deepeval",
+    "import otel", "export langfuse", "export mlflow", "export otel", "export phoenix",
+    "dataset label", "gate waive",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -153,29 +143,17 @@ def test_with_json_standard_output_is_one_document_that_fits_its_schema(ended):
 
 
 FILES = {
-    "per_item.search": "runs/a/per_item.jsonl",
-    "per_item.links": "runs/links/per_item.jsonl",
-    "per_item.answers": "runs/answers/per_item.jsonl",
-    "summary.search": "runs/a/summary.json",
-    "summary.links": "runs/links/summary.json",
-    "summary.answers": "runs/answers/summary.json",
-    "snapshot.search": "runs/a/snapshot.json",
-    "snapshot.links": "runs/links/snapshot.json",
-    "snapshot.answers": "runs/answers/snapshot.json",
-    "run": "runs/answers/run.json",
-    "attempts": "runs/answers/attempts.jsonl",
-    "compare": "runs/b/compare.json",
-    "history": "history/history.json",
-    "judge_card": "card/judge_card.json",
-    "attacks": "attacks.json",
-    "tests": "tests.json",
-    "queries": "made.jsonl",
-    "links": "links.jsonl",
-    "answers": "answers.jsonl",
-    "quotes": "quotes.jsonl",
-    "session": "sessions/s.jsonl",
-    "extracted": "sessions/s.extracted.json",
-}
+    "per_item.search": "runs/a/per_item.jsonl", "per_item.links": "runs/links/per_item.jsonl",
+    "per_item.answers": "runs/answers/per_item.jsonl", "summary.search": "runs/a/summary.json",
+    "summary.links": "runs/links/summary.json", "summary.answers": "runs/answers/summary.json",
+    "snapshot.search": "runs/a/snapshot.json", "snapshot.links": "runs/links/snapshot.json",
+    "snapshot.answers": "runs/answers/snapshot.json", "run": "runs/answers/run.json",
+    "attempts": "runs/answers/attempts.jsonl", "compare": "runs/b/compare.json",
+    "history": "history/history.json", "judge_card": "card/judge_card.json",
+    "attacks": "attacks.json", "tests": "tests.json", "queries": "made.jsonl",
+    "links": "links.jsonl", "answers": "answers.jsonl", "quotes": "quotes.jsonl",
+    "session": "sessions/s.jsonl", "extracted": "sessions/s.extracted.json",
+}  # fmt: skip
 
 
 def test_the_files_of_real_runs_fit_their_schemas(ended):

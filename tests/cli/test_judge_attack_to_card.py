@@ -137,18 +137,20 @@ def gates(case):
     return write
 
 
-@pytest.mark.parametrize(
-    ("policy", "card", "code"),
-    [("require", False, 4), ("require", True, 0), ("warn", False, 0), ("ignore", False, 0)],
-)
-def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, policy, card, code):
+def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates):
     judged("one", "--model", "openai/judge")
     judged("two", "--model", "openai/judge")
     gigamind("judge", "certify", "one", "--out", "card")
-    given = ("--judge-card", "card") if card else ()
-    ended = gigamind("compare", "one", "two", *gates(policy), *given)
-    assert ended.code == code, ended.stdout
-    assert ("judge report: " in ended.stdout) == (policy != "ignore" and not card)
+    card = ("--judge-card", "card")
+    for policy, given, code in (
+        ("require", (), 4),
+        ("require", card, 0),
+        ("warn", (), 0),
+        ("ignore", (), 0),
+    ):
+        ended = gigamind("compare", "one", "two", *gates(policy), *given)
+        assert ended.code == code, ended.stdout
+        assert ("judge report: " in ended.stdout) == (policy != "ignore" and not given)
 
 
 def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_has_not(

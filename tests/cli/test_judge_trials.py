@@ -51,11 +51,7 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
     ended = try_judge("attack", "--out", tmp_path / "r.json", always=FORGED)
     assert ended.code == 0
     report = AttackReport.model_validate_json((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert (report.kind, report.model, len(report.attacks)) == (
-        "unanswerable",
-        "openai/judge",
-        50,
-    )
+    assert (report.kind, report.model, len(report.attacks)) == ("unanswerable", "openai/judge", 50)
     assert len(report.fingerprint) == 64
     assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
     assert (
@@ -69,21 +65,17 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
 
 
 def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server):
-    first = try_judge("attack", always=DENIAL)
+    first = try_judge("test", always=DENIAL)
     asked = server.seen.total
-    second = try_judge("attack")
+    second = try_judge("test")
     assert server.seen.total == asked
     assert (second.code, second.stdout) == (0, first.stdout)
-    assert re.findall(r"\d+", second.stderr)[:2] == ["0", "58"]  # requests, stored replies
+    assert re.findall(r"\d+", second.stderr)[:2] == ["0", "18"]  # requests, stored replies
 
 
-def test_a_judge_of_gigamind_is_named_as_reports_name_it_from_anywhere(try_judge):
+def test_a_judge_is_named_as_reports_name_it_and_asks_in_the_language_asked_for(try_judge, server):
     name = "judges/unanswerable_llm.toml"
-    assert try_judge("test", always=DENIAL, judge=name).code == 0
-
-
-def test_the_prompt_is_in_the_language_asked_for(try_judge, server):
-    assert try_judge("test", "--judge-lang", "ko", always=DENIAL).code == 0
+    assert try_judge("test", "--judge-lang", "ko", always=DENIAL, judge=name).code == 0
     systems = [body["messages"][0]["content"] for body in list(server.seen.bodies)[-18:]]
     assert all(system.startswith("당신은") for system in systems)
 
@@ -109,16 +101,11 @@ def test_unit_tests_tell_what_a_judge_is_blind_to(try_judge, tmp_path):
 
 @pytest.mark.parametrize(
     ("mode", "hint"),
-    [
-        ("readwrite", "Run the command again"),
-        ("refresh", "--store-mode readwrite"),
-        ("off", None),
-    ],
+    [("readwrite", "Run the command again"), ("refresh", "--store-mode readwrite"), ("off", None)],
 )
-@pytest.mark.parametrize("command", ["attack", "test"])
-def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, command, mode, hint):
+def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, mode, hint):
     out = tmp_path / "r.json"
-    ended = try_judge(command, "--max-calls", 2, "--store-mode", mode, "--out", out)
+    ended = try_judge("test", "--max-calls", 2, "--store-mode", mode, "--out", out)
     assert (ended.code, out.exists()) == (3, False)
     assert "2" in re.findall(r"\d+", ended.stderr)
     again = "Run the command again" in ended.stderr
@@ -187,17 +174,19 @@ def test_tests_without_a_verdict_are_told_of(try_judge):
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [("attack", "--max-success-rate"), ("test", "--min-passed")]
+    ("command", "option", "value"),
+    [
+        ("attack", "--max-success-rate", -0.01),
+        ("attack", "--max-success-rate", 1.01),
+        ("test", "--min-passed", -0.01),
+        ("test", "--min-passed", float("nan")),
+    ],
 )
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [("-0.01", "must be 0 or more"), ("1.01", "must be 1 or less"), ("nan", "must be")],
-)
-def test_a_limit_is_a_share(try_judge, server, command, option, value, why):
+def test_a_limit_is_a_share(try_judge, server, command, option, value):
     before = server.seen.total
     ended = try_judge(command, option, value)
     assert (ended.code, server.seen.total) == (1, before)
-    assert f"{option} {float(value)}: {why}" in ended.stderr
+    assert f"{option} {value}: " in ended.stderr
 
 
 def test_a_refused_key_ends_in_3(try_judge):
@@ -231,10 +220,8 @@ def test_a_report_that_cannot_be_written_ends_in_3(try_judge, tmp_path):
     assert "cannot be written" in ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("command", "number"), [("test", signal.SIGINT), ("attack", signal.SIGTERM)]
-)
-def test_a_stopped_trial_reuses_its_stored_replies(try_judge, server, monkeypatch, command, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_trial_reuses_its_stored_replies(try_judge, server, monkeypatch, number):
     answered = 0
 
     def respond(_):
@@ -246,12 +233,12 @@ def test_a_stopped_trial_reuses_its_stored_replies(try_judge, server, monkeypatc
         return DENIAL
 
     monkeypatch.setattr(server, "respond", respond)
-    stopped = try_judge(command, "--max-in-flight", 1)
+    stopped = try_judge("test", "--max-in-flight", 1)
 
     assert stopped.code == 128 + number
     assert "cost:" in stopped.stderr
 
     monkeypatch.setattr(server, "respond", lambda _: DENIAL)
-    again = try_judge(command)
+    again = try_judge("test")
     assert again.code == 0
     assert "6" in re.findall(r"\d+", again.stderr)

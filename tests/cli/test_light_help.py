@@ -5,20 +5,9 @@ import subprocess
 import sys
 
 _HEAVY = (
-    "instructor",
-    "jinja2",
-    "litellm",
-    "numpy",
-    "prefect",
-    "pyromark",
-    "qdrant_client",
-    "qdrant_edge",
-    "rank_bm25",
-    "rapidfuzz",
-    "rich",
-    "scipy",
-    "yaml",
-)
+    "instructor", "jinja2", "litellm", "numpy", "prefect", "pyromark", "qdrant_client",
+    "qdrant_edge", "rank_bm25", "rapidfuzz", "rich", "scipy", "yaml",
+)  # fmt: skip
 
 # Shows the help of every command, and tells after which one a heavy module was there first.
 _WALK = f"""

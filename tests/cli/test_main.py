@@ -8,15 +8,8 @@ import pytest
 from gigamind import __version__
 
 HEAVY = {
-    "numpy",
-    "pydantic",
-    "prefect",
-    "litellm",
-    "qdrant_client",
-    "qdrant_edge",
-    "rich",
-    "fastembed",
-}
+    "numpy", "pydantic", "prefect", "litellm", "qdrant_client", "qdrant_edge", "rich", "fastembed",
+}  # fmt: skip
 
 
 def run_python(code):
@@ -24,15 +17,16 @@ def run_python(code):
     return ended.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nonsense"]])
-def test_help_loads_no_heavy_module(arguments):
+def test_help_loads_no_heavy_module():
     code = (
         "import sys, json\n"
         "from gigamind.cli.main import main\n"
-        "try:\n"
-        f"    main({arguments!r})\n"
-        "except SystemExit:\n"
-        "    print(json.dumps([m for m in sys.modules if '.' not in m]))\n"
+        "for arguments in (['--help'], ['--version'], ['nonsense']):\n"
+        "    try:\n"
+        "        main(arguments)\n"
+        "    except SystemExit:\n"
+        "        pass\n"
+        "print(json.dumps([m for m in sys.modules if '.' not in m]))\n"
     )
     loaded = set(json.loads(run_python(code).splitlines()[-1]))
     assert "click" in loaded
@@ -49,25 +43,6 @@ def test_help_tells_the_exit_codes_and_the_commands(gigamind, option):
     )
     assert "130 interrupted" in text
     assert "eval Evaluate search, answers and links" in text
-
-
-def test_the_help_of_a_search_shows_every_default(gigamind):
-    text = " ".join(gigamind("eval", "search", "--help-all").stdout.split())
-    for option, default in {
-        "--format [json|md|both]": "both",
-        "--seed INTEGER": "42",
-        "--warmup INTEGER": "10",
-        "--timeout-ms INTEGER": "15000",
-        "--notes-hash-mode [content|mtime]": "content",
-        "--system TEXT": "builtin",
-        "--mode [semantic|hybrid|keyword]": "hybrid",
-        "--topk INTEGER": "10",
-        "--unanswerable-mode [threshold|answer_score|calibrated|llm]": "threshold",
-        "--alpha FLOAT": "0.7",
-    }.items():
-        described = text.partition(option)[2].partition(" --")[0]
-        assert f"[default: {default}]" in described, option
-    assert text.count("[required]") == 1
 
 
 def test_the_version_is_the_packages(gigamind):

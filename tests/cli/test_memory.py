@@ -131,8 +131,7 @@ def test_ctrl_c_ends_follow_with_130(graduate, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [("{}", "standup.jsonl:1: role"), ("\n", "standup.jsonl")],
+    ("content", "told"), [("{}", "standup.jsonl:1: role"), ("\n", "standup.jsonl")]
 )
 def test_a_bad_session_is_refused_and_nothing_is_logged(graduate, tmp_path, content, told):
     (tmp_path / "standup.jsonl").write_text(content)

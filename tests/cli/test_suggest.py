@@ -59,31 +59,6 @@ def test_where_a_vault_has_few_links_it_is_said_whose_the_confidence_is(suggest,
     assert (said in ended.stderr, "RAG" in ended.stdout) == (False, True)
 
 
-def test_a_suggestion_is_korean_through_and_through_where_that_is_asked_for(suggest, monkeypatch):
-    def shown(*options):
-        return re.sub(r"\d\.\d\d", "N", suggest("--note", "gigamind", *options).stdout)
-
-    [_found, _empty, first, place, reason, scores] = shown("--lang", "ko").splitlines()
-    assert "[[RAG 아키텍처]]" in first
-    assert "projects/gigamind.md:4" in place
-    assert not re.search("[A-Za-z]", reason)
-    assert scores.count("N") == 3
-    [nothing] = suggest(
-        "--note", "gigamind", "--min-confidence", 1, "--lang", "ko"
-    ).stdout.splitlines()
-    assert not re.search("[A-Za-z]", nothing)
-    assert not re.search(
-        "[A-Za-z]{3,}",
-        re.sub(
-            "RAG|projects|gigamind|FILE|jsonl|out|md", "", suggest("--all", "--lang", "ko").stdout
-        ),
-    )
-    english = shown()
-    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
-    assert shown("--lang", "en") == english
-    assert shown() == shown("--lang", "ko")
-
-
 def test_a_target_is_shown_as_it_would_be_written(suggest, tmp_path):
     for name in ("other.md", "more.md"):
         (tmp_path / "v" / name).write_text("[RAG 시스템](RAG%20아키텍처.md)", encoding="utf-8")
@@ -142,11 +117,6 @@ def test_phrases_that_mean_a_note_are_suggested_unless_names_alone_are_asked_for
     features = next(one["features"] for one in found["suggestions"] if one["anchor"] == "휴가 정책")
     assert features.keys() == {field.name for field in fields(MeantFeatures)}
     assert features["passage"].startswith("연차 사용 규정")
-
-
-def test_an_unknown_embedder_is_invalid_input(suggest):
-    ended = suggest("--note", "gigamind", "--semantic", "--embedder", "no-such")
-    assert (ended.code, "no-such" in ended.stderr) == (1, True)
 
 
 def test_all_notes_are_summed_up(suggest, tmp_path):

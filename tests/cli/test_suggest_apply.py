@@ -13,13 +13,10 @@ from terminal import Terminal
 from gigamind.vault.walk import notes_hash
 
 NOTES = {
-    "gate.md": "---\naliases: [게이트]\n---\n# 게이트\n",
-    "limit.md": "---\ntitle: 임계값\n---\n",
-    "a.md": "\ufeff임계값은 게이트에서\r\n본다. 끝",
-    "b.md": "# 임계값\n\n게이트를 본다.\n",
-    "bold.md": "이 **게이트**를 본다.\n",
-    "seen.md": "[[gate|게이트]] [[limit|임계값]]",
-}
+    "gate.md": "---\naliases: [게이트]\n---\n# 게이트\n", "limit.md": "---\ntitle: 임계값\n---\n",
+    "a.md": "\ufeff임계값은 게이트에서\r\n본다. 끝", "b.md": "# 임계값\n\n게이트를 본다.\n",
+    "bold.md": "이 **게이트**를 본다.\n", "seen.md": "[[gate|게이트]] [[limit|임계값]]",
+}  # fmt: skip
 LINKED = {
     **NOTES,
     "a.md": "\ufeff[[limit|임계값]]은 [[gate|게이트]]에서\r\n본다. 끝",

@@ -147,14 +147,10 @@ def test_an_unanswerable_query_has_neither_notes_nor_spans():
 @pytest.mark.each(
     "start, end, message",
     [
-        (0, 19, "19"),
-        (19, 20, "19"),
-        (5, 4, "5 .* 4"),
-        (4, 6, "4 .* surrogate pair"),
-        (3, 4, "4 .* surrogate pair"),
-        (6, 6, "6"),
+        (0, 19, "19"), (19, 20, "19"), (5, 4, "5 .* 4"), (4, 6, "4 .* surrogate pair"),
+        (3, 4, "4 .* surrogate pair"), (6, 6, "6"),
     ],
-)
+)  # fmt: skip
 def test_a_span_that_is_none_is_an_error(start, end, message):
     result = checked(expecting("policies/approval.md", start, end))
 

@@ -192,12 +192,7 @@ def test_each_form_asks_by_the_words_of_the_note_and_labels_where_the_answer_sta
     assert row.expected_spans[0].start == start + 1
 
 
-@pytest.mark.each(
-    "form, text",
-    [
-        ("heading", "## Leave\nThe words of the title alone."),
-    ],
-)
+@pytest.mark.each("form, text", [("heading", "## Leave\nThe words of the title alone.")])
 def test_what_names_nothing_is_not_asked_about(form, text):
     note = f"---\ntitle: Leave\nlang: {'ko' if '없' in text else 'en'}\n---\n{text}\n"
     assert [d for d in drafts(note_of(note)) if d.form == form] == []

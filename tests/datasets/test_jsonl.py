@@ -104,11 +104,7 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
         ({"gains": {"a.md": "high"}}, "gains.a.md", '"high"'),
         ({"expected_all_of": [["a.md"], []]}, "expected_all_of[1]", "[]"),
         ({"expected_notes": ["a.md", None]}, "expected_notes[1]", "null"),
-        (
-            {"expected_spans": [SPAN, {**SPAN, "start": 1.0}]},
-            "expected_spans[1].start",
-            "1.0",
-        ),
+        ({"expected_spans": [SPAN, {**SPAN, "start": 1.0}]}, "expected_spans[1].start", "1.0"),
         ({"expected_spans": [{**SPAN, "start": True}]}, "expected_spans[0].start", "true"),
         ({"expected_spans": [{**SPAN, "end": "9"}]}, "expected_spans[0].end", '"9"'),
         ({"expected_spans": [{**SPAN, "start": -1}]}, "expected_spans[0].start", "-1"),
@@ -215,11 +211,7 @@ def test_unknown_fields_are_kept_and_reported_once_with_their_count(read_rows):
     assert guessed.values["field"] == "difficulty"
     assert [
         (one.values["field"], one.values["n"]) for one in (guessed.values["warning"], *others)
-    ] == [
-        ("dificulty", 1),
-        ("reviewer", 2),
-        ("expected_spans[].quote", 1),
-    ]
+    ] == [("dificulty", 1), ("reviewer", 2), ("expected_spans[].quote", 1)]
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,7 @@ def test_new_judgements_count_before_older_ones(labels):
     ("rows", "message"),
     [
         (["{"], "unjudged.jsonl:1: "),
-        (
-            [{"id": "a", "note": "n", "gain": "high"}],
-            "unjudged.jsonl:1: gain: ",
-        ),
+        ([{"id": "a", "note": "n", "gain": "high"}], "unjudged.jsonl:1: gain: "),
         ([{"id": "z", "note": "n", "gain": 1}], "unjudged.jsonl:1: "),
         (
             [{"id": "a", "note": "n", "gain": 1}, {"id": "a", "note": "n", "gain": 2}],

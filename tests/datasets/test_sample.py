@@ -7,8 +7,7 @@ from gigamind.errors import InputError
 
 
 @pytest.mark.each(
-    "text, size",
-    [("1", 1), ("50", 50), ("0.2", 0.2), ("1.0", 1.0), (".5", 0.5), ("1e-3", 0.001)],
+    "text, size", [("1", 1), ("50", 50), ("0.2", 0.2), ("1.0", 1.0), (".5", 0.5), ("1e-3", 0.001)]
 )
 def test_whole_numbers_are_counts_and_the_rest_ratios(text, size):
     assert sample_size(text) == size
@@ -38,16 +37,10 @@ def test_the_seed_decides():
 @pytest.mark.each(
     "size, of, count",
     [
-        (4, 5, 4),
-        (5, 5, 5),
-        (6, 5, 5),
-        (0.2, 10, 2),
-        (0.24, 10, 2),
-        (0.26, 10, 3),
-        (0.01, 10, 1),
+        (4, 5, 4), (5, 5, 5), (6, 5, 5), (0.2, 10, 2), (0.24, 10, 2), (0.26, 10, 3), (0.01, 10, 1),
         (1.0, 10, 10),
     ],
-)
+)  # fmt: skip
 def test_a_size_gives_so_many_items(size, of, count):
     assert len(sample(range(of), size, seed=42)) == count
 

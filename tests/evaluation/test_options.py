@@ -100,12 +100,7 @@ def test_defaults_are_those_of_the_specification():
         ("seed", 0, -1, "--seed -1: must be 0 or more"),
         ("warmup", 0, -1, "--warmup -1: must be 0 or more"),
         ("timeout_ms", 1, 0, "--timeout-ms 0: must be 1 or more"),
-        (
-            "timeout_ms",
-            86_400_000,
-            86_400_001,
-            "--timeout-ms 86400001: must be 86,400,000 or less",
-        ),
+        ("timeout_ms", 86_400_000, 86_400_001, "--timeout-ms 86400001: must be 86,400,000 or less"),
         ("max_concurrency", 1, 0, "--max-concurrency 0: must be 1 or more"),
         ("max_concurrency", 256, 257, "--max-concurrency 257: must be 256 or less"),
         (
@@ -114,18 +109,8 @@ def test_defaults_are_those_of_the_specification():
             "fuzzy",
             "--mode fuzzy: must be one of 'semantic', 'hybrid', 'keyword'",
         ),
-        (
-            "sample",
-            "1",
-            "0",
-            "--sample 0: ",
-        ),
-        (
-            "sample",
-            "1.0",
-            "1.01",
-            "--sample 1.01: ",
-        ),
+        ("sample", "1", "0", "--sample 0: "),
+        ("sample", "1.0", "1.01", "--sample 1.01: "),
         ("foo", None, 1, "--foo: there is no such option"),
     ],
 )

@@ -254,14 +254,9 @@ def test_proof_takes_no_longer_in_a_longer_note():
 @pytest.mark.each(
     "one, other",
     [
-        ("가 ", "나 "),
-        ("... 가 ", "나 가 "),
-        ("1", "1 "),
-        ("a'", "a' "),
-        ("<b ", "<b"),
-        ("(", "(a"),
+        ("가 ", "나 "), ("... 가 ", "나 가 "), ("1", "1 "), ("a'", "a' "), ("<b ", "<b"), ("(", "(a"),
     ],
-)
+)  # fmt: skip
 def test_hostile_quotes_take_linear_time(one, other):
     def prove(size):
         found = other * (size // len(other))

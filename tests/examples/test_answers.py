@@ -25,14 +25,9 @@ ANSWERS: list[dict[str, Any]] = [
     for line in (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 KINDS = {
-    "good": 10,
-    "partly-wrong": 8,
-    "hallucinated": 6,
-    "uncited": 4,
-    "abstains-rightly": 4,
-    "abstains-wrongly": 4,
-    "useless": 4,
-}
+    "good": 10, "partly-wrong": 8, "hallucinated": 6, "uncited": 4, "abstains-rightly": 4,
+    "abstains-wrongly": 4, "useless": 4,
+}  # fmt: skip
 each_answer = pytest.mark.each("row", ANSWERS)
 
 
@@ -70,7 +65,7 @@ def test_ids_and_questions_are_unique_and_in_order():
 def test_every_field_is_there_and_no_other():
     for row in ANSWERS:
         assert set(row) == {
-            *("id", "question", "answer", "language", "context_notes", "labels", "tags"),
+            *("id", "question", "answer", "language", "context_notes", "labels", "tags")
         }
         labels = {"correctness", "utility", "abstains", "claims"}
         assert set(row["labels"]) - {"facts"} == labels

@@ -105,21 +105,13 @@ def test_exactly_three_names_belong_to_two_notes():
 @pytest.mark.each(
     "form",
     [
-        "[[incident-severity]]",
-        "[[glossary.md]]",
-        "[[howto/rotate-secrets]]",
-        "[[onboarding-engineers|Onboarding for engineers]]",
-        "[[incident-severity#Levels]]",
-        "[[2025-01-18 gateway outage#Timeline#Recovery|",
-        "[[#언어]]",
-        "[[policies/on-call#^ack-times]]",
-        "![[glossary#Glossary]]",
-        "![[lock-v3.png|100x145]]",
-        "(howto/Deploy%20Guide.md)",
-        "[[policies/on-call\\|pager rules]] | ",
-        "[[결재 규정]]에 따라",
+        "[[incident-severity]]", "[[glossary.md]]", "[[howto/rotate-secrets]]",
+        "[[onboarding-engineers|Onboarding for engineers]]", "[[incident-severity#Levels]]",
+        "[[2025-01-18 gateway outage#Timeline#Recovery|", "[[#언어]]",
+        "[[policies/on-call#^ack-times]]", "![[glossary#Glossary]]", "![[lock-v3.png|100x145]]",
+        "(howto/Deploy%20Guide.md)", "[[policies/on-call\\|pager rules]] | ", "[[결재 규정]]에 따라",
     ],
-)
+)  # fmt: skip
 def test_every_form_of_a_link_is_written_somewhere(form):
     assert any(form in text for text in NOTES.values())
 
@@ -127,15 +119,11 @@ def test_every_form_of_a_link_is_written_somewhere(form):
 @pytest.mark.parametrize(
     "trap",
     [
-        "if [[ -f .hold ]]",
-        "`[[note#heading]]`",
-        "\n    [[들여쓴 코드]]",
-        "\\[[이렇게]]",
-        "%% Editors: the old landing page was [[Handbook 2022]];",
-        "f[[i]]",
+        "if [[ -f .hold ]]", "`[[note#heading]]`", "\n    [[들여쓴 코드]]", "\\[[이렇게]]",
+        "%% Editors: the old landing page was [[Handbook 2022]];", "f[[i]]",
         "See [[ops/raw-log-0118]] on the old share",
     ],
-)
+)  # fmt: skip
 def test_every_kind_of_false_link_is_written_somewhere(trap):
     assert any(trap in text for text in NOTES.values())
 

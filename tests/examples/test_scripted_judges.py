@@ -167,13 +167,7 @@ class Looks(BaseModel):
     looks: tuple[Look, ...]
 
 
-@pytest.mark.each(
-    "name, said",
-    [
-        ("pastes_one_line", [True, True]),
-        ("honest", [True, False]),
-    ],
-)
+@pytest.mark.each("name, said", [("pastes_one_line", [True, True]), ("honest", [True, False])])
 def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_people_say(
     name, said
 ):

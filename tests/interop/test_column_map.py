@@ -18,13 +18,9 @@ TURNS = [
 ]
 TALK = {"scenario": "s", "turns": TURNS, "context": ["c"], "name": "talk"}
 CASE = {
-    "name": "test_case_0",
-    "input": "q",
-    "actualOutput": "a",
-    "expectedOutput": "One. Two.",
-    "context": ["c"],
-    "retrievalContext": ["r1", "r2"],
-}
+    "name": "test_case_0", "input": "q", "actualOutput": "a", "expectedOutput": "One. Two.",
+    "context": ["c"], "retrievalContext": ["r1", "r2"],
+}  # fmt: skip
 SAID = [
     {"role": "user", "content": "u", "order": 0},
     {"role": "assistant", "content": "a", "order": 1, "retrievalContext": ["t"]},

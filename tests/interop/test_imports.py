@@ -179,20 +179,12 @@ def test_a_paragraph_that_stands_twice_is_one_note_and_a_wrong_start_is_mended(w
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"data":\n oops}', "s.json:2: "),
-        ("[1]", "s.json: "),
-        (squad({"qas": []}), '"context"'),
+        ('{"data":\n oops}', "s.json:2: "), ("[1]", "s.json: "), (squad({"qas": []}), '"context"'),
         (squad({"context": "one", "qas": [asked("a"), asked("a")]}), "question 2: "),
-        (
-            squad({"context": "one", "qas": [asked("a", None)]}),
-            '"text"',
-        ),
-        (
-            squad({"context": "one", "qas": [{"id": "a", "answers": []}]}),
-            'field "query"',
-        ),
+        (squad({"context": "one", "qas": [asked("a", None)]}), '"text"'),
+        (squad({"context": "one", "qas": [{"id": "a", "answers": []}]}), 'field "query"'),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_squad_that_cannot_be_used_is_told_with_its_place(write, content, message):
     assert message in refused(read_squad, write("s.json", content))
 

@@ -47,19 +47,13 @@ def test_a_score_that_is_no_number_is_kept_as_that():
 @pytest.mark.each(
     "told, message",
     [
-        (None, "answer"),
-        ({}, "answer"),
-        ({"answer": 7}, "answer .* int"),
-        (["only one"], "answer .* list"),
-        ("\n", "answer"),
-        (("Yes.", "Roses."), "contexts"),
-        (("Yes.", {"text": "Roses."}), "contexts"),
-        (("Yes.", 7), "contexts"),
-        (("Yes.", ["Roses.", 7]), "context 2"),
-        (("Yes.", [""]), "context 1"),
+        (None, "answer"), ({}, "answer"), ({"answer": 7}, "answer .* int"),
+        (["only one"], "answer .* list"), ("\n", "answer"), (("Yes.", "Roses."), "contexts"),
+        (("Yes.", {"text": "Roses."}), "contexts"), (("Yes.", 7), "contexts"),
+        (("Yes.", ["Roses.", 7]), "context 2"), (("Yes.", [""]), "context 1"),
         (("Yes.", [{"score": 1}]), "context 1"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_answer_is_refused_and_says_why(told, message):
     with pytest.raises(ValueError, match=message):
         parse_reply(told)

@@ -266,14 +266,14 @@ def held_back(query: CheckedQuery) -> bool:
 
 @pytest.fixture(scope="module", params=["hybrid", "keyword"])
 def judged(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, examples_cache: Path
 ) -> dict[str, tuple[list[Labelled], list[AnswerabilityVerdict], list[AnswerabilityVerdict]]]:
     """By language: rows of the held-back examples, their verdicts, and those on questions of elsewhere."""
     vault = read_vault(asset("examples") / "vault")
     identities = Identities(vault.notes)
     dataset = read_queries(asset("examples") / "queries.jsonl")
     queries = [q for q in check_queries(dataset, vault, identities).queries if held_back(q)]
-    settings = RetrievalSettings(mode=request.param, cache=tmp_path_factory.mktemp("cache"))
+    settings = RetrievalSettings(mode=request.param, cache=examples_cache)
     found = {}
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
         leg = retriever.semantic

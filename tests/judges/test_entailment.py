@@ -78,18 +78,14 @@ def test_labels_may_have_any_order_and_case(tmp_path, names, labels):
 @pytest.mark.parametrize(
     "id2label",
     [
-        {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"},
-        {"0": "entailment", "1": "neutral"},
+        {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "neutral"},
         {"0": "entailment", "1": "entailment", "2": "contradiction"},
         {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "neutral"},
         {"1": "entailment", "2": "neutral", "3": "contradiction"},
-        {"0": "positive", "1": "negative"},
-        {},
-        ["entailment", "neutral", "contradiction"],
-        {"a": "entailment", "1": "not_entailment"},
-        None,
+        {"0": "positive", "1": "negative"}, {}, ["entailment", "neutral", "contradiction"],
+        {"a": "entailment", "1": "not_entailment"}, None,
     ],
-)
+)  # fmt: skip
 def test_other_labels_are_refused(folder, id2label):
     (folder / "config.json").write_text(json.dumps({"id2label": id2label}), "utf-8")
     with pytest.raises(InputError, match=r"config\.json.*id2label"):

@@ -102,8 +102,7 @@ def test_the_same_rows_give_the_same_judge():
 
 
 @pytest.mark.parametrize(
-    ("answerable", "unanswerable", "kind"),
-    [(19, 30, "answerable"), (30, 19, "unanswerable")],
+    ("answerable", "unanswerable", "kind"), [(19, 30, "answerable"), (30, 19, "unanswerable")]
 )
 def test_fewer_than_twenty_of_a_kind_are_refused_with_the_number_needed(
     answerable: int, unanswerable: int, kind: str

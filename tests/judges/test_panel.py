@@ -124,14 +124,11 @@ def test_items_with_one_vote_have_no_part_in_the_agreement():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"panel": ("a", "b"), "repeats": 2}, "`panel` or `repeats`"),
-        ({"panel": ("a",)}, "panel"),
-        ({"panel": ("a", "a")}, "panel"),
-        ({"adaptive": True}, "adaptive"),
-        ({"repeats": 0}, "repeats"),
-        ({"near": 1.1}, "near"),
+        ({"panel": ("a", "b"), "repeats": 2}, "`panel` or `repeats`"), ({"panel": ("a",)}, "panel"),
+        ({"panel": ("a", "a")}, "panel"), ({"adaptive": True}, "adaptive"),
+        ({"repeats": 0}, "repeats"), ({"near": 1.1}, "near"),
     ],
-)
+)  # fmt: skip
 def test_a_panel_that_cannot_be_is_refused(fields, message):
     with pytest.raises(ValidationError, match=message):
         PanelJudgeFile(prompt="a/v1", **fields)

@@ -71,12 +71,7 @@ def test_without_a_statement_a_whole_line_of_two_letters_is_enough():
 
 @pytest.mark.parametrize(
     ("quote", "expected"),
-    [
-        ("[노트 1]", None),
-        ("노트 1", None),
-        ("[[규정]]", None),
-        ("노트", "quote_too_short"),
-    ],
+    [("[노트 1]", None), ("노트 1", None), ("[[규정]]", None), ("노트", "quote_too_short")],
 )
 def test_a_citation_in_brackets_is_whole_where_marks_count(quote, expected):
     answer = "휴가는 3일입니다 [노트 1]. 더 보려면 [[규정]]을 보세요."

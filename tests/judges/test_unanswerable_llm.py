@@ -6,10 +6,7 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import QuestionCase
-from gigamind.judges.unanswerable_llm import (
-    UnanswerableReply,
-    load_model_judge,
-)
+from gigamind.judges.unanswerable_llm import UnanswerableReply, load_model_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
 from gigamind.llm.settings import ModelSettings
@@ -185,24 +182,15 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n',
-            "modle",
-        ),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n', "modle"),
         ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind"),
         ('kind = "llm"\nprompt = "../secret"\n', "prompt"),
         ('kind = "llm"\nprompt = "unanswerable/v9"\n', "unanswerable"),
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n',
-            "max_tokens",
-        ),
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n',
-            "temperature",
-        ),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n', "max_tokens"),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n', "temperature"),
         ("kind", r"file\.txt"),
     ],
-)
+)  # fmt: skip
 def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place):
     with pytest.raises(InputError, match=place):
         load_model_judge(text_file(text), "en")

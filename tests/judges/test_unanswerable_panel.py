@@ -83,11 +83,7 @@ def test_the_panel_speaks_with_the_words_of_the_first_proven_seat_that_won(judge
         found.judgement.unanswerable,
         found.judgement.reported_unanswerable,
         found.judgement.verified,
-    ) == (
-        False,
-        False,
-        True,
-    )
+    ) == (False, False, True)
     assert found.judgement.answer == PROVEN[0]
     assert found.judgement.confidence is None
     assert found.panel.disagreement == pytest.approx(6 / 10)

@@ -5,14 +5,10 @@ from gigamind.vault.identity import Identities
 
 # "rate" is said by five notes: b and c link it to r, d links it to s, e and f do not link it.
 NOTES = {
-    "r.md": "---\ntitle: Interest rate\n---\n",
-    "s.md": "---\ntitle: Speed\n---\n",
-    "b.md": "The [[r|rate]] rose. The rate fell. The [[r|rate]] stood.",
-    "c.md": "A [[r|Rate]].",
-    "d.md": "A [[s|rate]].",
-    "e.md": "No rate, no rate.",
-    "f.md": "Rates are no rate.",
-}
+    "r.md": "---\ntitle: Interest rate\n---\n", "s.md": "---\ntitle: Speed\n---\n",
+    "b.md": "The [[r|rate]] rose. The rate fell. The [[r|rate]] stood.", "c.md": "A [[r|Rate]].",
+    "d.md": "A [[s|rate]].", "e.md": "No rate, no rate.", "f.md": "Rates are no rate.",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -120,19 +116,11 @@ def test_the_longest_name_wins_and_none_overlap(dictionary_of):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("lock", True),
-        ("Lock.", True),
-        ("(lock)", True),
-        ("lock을 건다", True),
-        ("lock과 열쇠", True),
-        ("unlock", False),
-        ("locks", False),
-        ("lock2", False),
-        ("lock.txt", False),
-        ("lock적인", False),
-        ("자물쇠lock", False),
+        ("lock", True), ("Lock.", True), ("(lock)", True), ("lock을 건다", True), ("lock과 열쇠", True),
+        ("unlock", False), ("locks", False), ("lock2", False), ("lock.txt", False),
+        ("lock적인", False), ("자물쇠lock", False),
     ],
-)
+)  # fmt: skip
 def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_of, text, found):
     dictionary = dictionary_of({"lock.md": "x", "t.md": f"a {text} b"})
     assert names(dictionary, "t.md") == (["lock"] if found else [])

@@ -238,15 +238,8 @@ def test_of_the_places_of_a_target_the_likeliest_counts_and_a_name_before_any_ph
 
 
 NAMES = (
-    "Gate",
-    "Threshold",
-    "Response time",
-    "Improvement",
-    "게이트",
-    "임계값",
-    "응답 시간",
-    "개선",
-)
+    "Gate", "Threshold", "Response time", "Improvement", "게이트", "임계값", "응답 시간", "개선",
+)  # fmt: skip
 
 
 def sure_of_a_name(vault_of, *, every: bool) -> tuple[float, float]:

@@ -67,29 +67,17 @@ def test_particles_stay_outside_of_markdown_links_too(linked_of):
 @pytest.mark.parametrize(
     "text",
     [
-        "# 게이트",
-        "게이트\n===\n",
-        "`게이트`",
-        "``a ` 게이트``",
-        "    게이트",
-        "```\n게이트\n```",
-        "~~~\n게이트",
-        "[[게이트]] [[other|게이트]] ![[게이트]]",
+        "# 게이트", "게이트\n===\n", "`게이트`", "``a ` 게이트``", "    게이트", "```\n게이트\n```",
+        "~~~\n게이트", "[[게이트]] [[other|게이트]] ![[게이트]]",
         "[게이트](other.md) [게이트][r]\n\n[r]: other.md",
-        "![게이트](p.png) <https://x.org/게이트>",
-        "---\naliases: [게이트]\n---\n",
-        "<div>\n게이트\n</div>",
-        "a <a href='x'>게이트</a> <code>게이트</code> <b>게이트",
-        "a <img alt='게이트'> <!-- 게이트 -->",
-        "$게이트$ $$게이트$$",
-        "$$\n게이트\n$$",
-        "a %%게이트%% b",
-        "%%\n\n게이트\n\n%%",
+        "![게이트](p.png) <https://x.org/게이트>", "---\naliases: [게이트]\n---\n",
+        "<div>\n게이트\n</div>", "a <a href='x'>게이트</a> <code>게이트</code> <b>게이트",
+        "a <img alt='게이트'> <!-- 게이트 -->", "$게이트$ $$게이트$$", "$$\n게이트\n$$",
+        "a %%게이트%% b", "%%\n\n게이트\n\n%%",
         "https://x.org/게이트 www.게이트 #게이트 #a/게이트 ^게이트 a@게이트 게이트@a 게이트://a",
-        "[^게이트]: a\n\nb[^게이트]",
-        "[게이트]: other.md",
+        "[^게이트]: a\n\nb[^게이트]", "[게이트]: other.md",
     ],
-)
+)  # fmt: skip
 def test_no_link_goes_where_text_is_no_running_text(linked_of, text):
     linked = linked_of(text)
     assert (linked.text, linked.insertions) == (text, ())
@@ -155,16 +143,10 @@ def test_a_name_that_is_moved_takes_no_place_of_another_link(vault_of):
 @pytest.mark.parametrize(
     "text",
     [
-        "[`게이트`, 게이트][agents.run.게이트]",
-        "[a][게이트]",
-        "[게이트][]",
-        "[게이트]",
-        "- [결재 게이트] 메뉴",
-        "[a]게이트",
-        "[a [b] *게이트*]",
-        "[a\n게이트]",
+        "[`게이트`, 게이트][agents.run.게이트]", "[a][게이트]", "[게이트][]", "[게이트]",
+        "- [결재 게이트] 메뉴", "[a]게이트", "[a [b] *게이트*]", "[a\n게이트]",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("style", ["", "[a](gate.md)"])
 def test_brackets_that_another_program_may_read_as_a_link_are_left_alone(linked_of, text, style):
     linked = linked_of(text, style=style)

@@ -10,18 +10,11 @@ WIKILINKS = "[[gate]] [[gate]] [text](gate.md)"
 MARKDOWN = "[[gate]] [text](gate.md) [text](on-call.md)"
 NOTES = {
     "gate.md": "x",
-    "on-call.md": "---\ntitle: On-call duty\naliases: [pager]\n---\n",
-    "한글 노트.md": "x",
-    "C#.md": "x",
-    "100% (yes): a|b.md": "x",
-    "namesake.md": "x",
-    "team/namesake.md": "x",
-    "deep/down/only.md": "x",
-    "deep/Duty.md": "x",
-    "x/dup.md": "---\ntitle: dup\n---\n",
-    "y/dup.md": "x",
-    "titled.md": "---\ntitle: Duty\n---\n",
-}
+    "on-call.md": "---\ntitle: On-call duty\naliases: [pager]\n---\n", "한글 노트.md": "x",
+    "C#.md": "x", "100% (yes): a|b.md": "x", "namesake.md": "x", "team/namesake.md": "x",
+    "deep/down/only.md": "x", "deep/Duty.md": "x", "x/dup.md": "---\ntitle: dup\n---\n",
+    "y/dup.md": "x", "titled.md": "---\ntitle: Duty\n---\n",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -8,12 +8,7 @@ import pytest
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions
-from gigamind.metrics.links import (
-    LinkedNote,
-    Suggested,
-    reliability,
-    summarise_links,
-)
+from gigamind.metrics.links import LinkedNote, Suggested, reliability, summarise_links
 from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER

@@ -14,14 +14,9 @@ SHARES, COSINES, LOG_ODDS = st.floats(0.001, 0.999), st.floats(-1, 1), st.floats
 COUNTS, FLAGS = st.integers(1, 50), st.booleans()
 # What speaks for a link, and what speaks against it.
 FOR = {
-    "chars": COUNTS,
-    "words": COUNTS,
-    "words_shared": SHARES,
-    "words_shared_by_notes": SHARES,
-    "neighbours": st.floats(0, 5),
-    "linked_back": FLAGS,
-    "centrality": SHARES,
-}
+    "chars": COUNTS, "words": COUNTS, "words_shared": SHARES, "words_shared_by_notes": SHARES,
+    "neighbours": st.floats(0, 5), "linked_back": FLAGS, "centrality": SHARES,
+}  # fmt: skip
 FOR_NAMES = {"link_probability": SHARES, "commonness": SHARES, "spelled_as_name": FLAGS}
 FOR_PHRASES = {
     "name_cosine": COSINES,
@@ -89,15 +84,11 @@ def test_each_feature_of_one_kind_counts_for_itself(features, name, changed, sco
 @pytest.mark.each(
     "kind, words, spelled, named, distinct",
     [
-        ("title", 1, True, 1, 1),
-        ("heading", 1, True, 1, 1),
-        ("title", 1, False, 1, 0),
-        ("alias", 1, True, 1, 0),
-        ("alias", 2, False, 1, 1),
-        ("text", 1, False, 0, 0),
+        ("title", 1, True, 1, 1), ("heading", 1, True, 1, 1), ("title", 1, False, 1, 0),
+        ("alias", 1, True, 1, 0), ("alias", 2, False, 1, 1), ("text", 1, False, 0, 0),
         ("text", 2, False, 1, 1),
     ],
-)
+)  # fmt: skip
 def test_one_common_word_tells_little(kind, words, spelled, named, distinct):
     found = terms(replace(PLAIN, kind=kind, words=words, spelled_as_name=spelled))
     assert (found["named"], found["distinct"]) == (named, distinct)
@@ -126,8 +117,7 @@ def test_weights_that_cannot_be_are_refused(changed):
 
 
 @pytest.mark.parametrize(
-    ("score", "probability"),
-    [(0.0, 0.5), (log(3), 0.75), (-log(3), 0.25), (1e6, 1.0), (-1e6, 0.0)],
+    ("score", "probability"), [(0.0, 0.5), (log(3), 0.75), (-log(3), 0.25), (1e6, 1.0), (-1e6, 0.0)]
 )
 def test_log_odds_become_a_probability_however_far_they_go(score, probability):
     assert logistic(score) == pytest.approx(probability)

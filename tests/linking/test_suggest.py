@@ -402,19 +402,9 @@ def test_names_alone_and_names_with_phrases_give_the_same_names(suggester_of):
 
 
 WORDS = (
-    "rain",
-    "wind",
-    "rain gauge",
-    "gauge station",
-    "the",
-    ",",
-    ".",
-    "\n\n",
-    "바람을",
-    "비",
-    "[[wind]]",
+    "rain", "wind", "rain gauge", "gauge station", "the", ",", ".", "\n\n", "바람을", "비", "[[wind]]",
     "storms",
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -250,14 +250,10 @@ def test_a_batch_that_is_refused_as_a_whole_costs_nothing_and_says_why(ask):
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
-        ("429", "rate_limited"),
-        ("500", "server_error"),
-        ("401", "auth_failed"),
-        ("quota", "quota_exhausted"),
-        ("400ctx", "context_too_long"),
-        ("refusal", "refused"),
+        ("429", "rate_limited"), ("500", "server_error"), ("401", "auth_failed"),
+        ("quota", "quota_exhausted"), ("400ctx", "context_too_long"), ("refusal", "refused"),
     ],
-)
+)  # fmt: skip
 def test_a_request_of_a_batch_fails_with_the_code_it_would_have_by_itself(
     ask, provider, fault, code
 ):

@@ -149,10 +149,7 @@ def ends_whole(limits, needs, *, most=0, cost=0):
     ],
 )
 def test_as_many_items_as_calls_allow_are_asked_all_that_they_need(limit, needs, whole):
-    assert ends_whole(Limits(calls=limit), needs) == (
-        whole,
-        sum(needs) if limit is None else limit,
-    )
+    assert ends_whole(Limits(calls=limit), needs) == (whole, sum(needs) if limit is None else limit)
 
 
 @pytest.mark.parametrize(

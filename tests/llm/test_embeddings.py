@@ -112,13 +112,7 @@ def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_s
 
 
 @pytest.mark.parametrize(
-    ("status", "mend"),
-    [
-        (401, "OPENAI_API_KEY"),
-        (403, "key"),
-        (404, "name"),
-        (400, "key"),
-    ],
+    ("status", "mend"), [(401, "OPENAI_API_KEY"), (403, "key"), (404, "name"), (400, "key")]
 )
 def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
     status, mend, embedder, embeddings_server, reply
@@ -136,10 +130,7 @@ def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"<html>a proxy's page</html>", b"[]", b"{}", b'{"data": null}'],
-)
+@pytest.mark.parametrize("body", [b"<html>a proxy's page</html>", b"[]", b"{}", b'{"data": null}'])
 def test_something_that_is_no_reply_is_an_embedding_error(body, embedder, embeddings_server, reply):
     embeddings_server.replies = [reply(200, body)]
 

@@ -24,14 +24,10 @@ def test_the_messages_are_the_blocks(text_file):
 @pytest.mark.parametrize(
     "text",
     [
-        "{{ secret }}",
-        "{% raw %}",
-        "{{ 7 * 7 }} {# x #} {% for %}",
-        "</note-1>",
-        "<b>&amp;</b>",
+        "{{ secret }}", "{% raw %}", "{{ 7 * 7 }} {# x #} {% for %}", "</note-1>", "<b>&amp;</b>",
         "\\n",
     ],
-)
+)  # fmt: skip
 def test_note_text_is_a_value_and_its_bytes_are_unchanged(text_file, text):
     prompt = load_prompt(text_file(GOOD), GIVEN)
     user = prompt.render(nonce="n", notes=text, question="q")[1]["content"]

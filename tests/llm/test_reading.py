@@ -58,25 +58,13 @@ def test_only_what_is_surely_the_models_own_is_read(text, own):
 @pytest.mark.each(
     "text, cut",
     [
-        ('{"a": tr', True),
-        ('{"a": "one', True),
-        ('{"a": 1', True),
-        ('{"a"', True),
-        ("{", True),
-        ('```json\n{"a": tr', True),
-        ("<think>so far", True),
-        ('<think>x</think>{"a"', True),
-        ('<think>x</think>{"a": 1}', False),
-        ('```json\n{"a": 1}\n```', False),
-        ('  {"a": [1, {"b": nul', True),
-        ('{"a": 1}', False),
-        ('{"a": NaN}', False),
-        ('{"a": bad}', False),
-        ('{"a": 1} and more', False),
-        ("Sure! {", False),
-        ("", False),
+        ('{"a": tr', True), ('{"a": "one', True), ('{"a": 1', True), ('{"a"', True), ("{", True),
+        ('```json\n{"a": tr', True), ("<think>so far", True), ('<think>x</think>{"a"', True),
+        ('<think>x</think>{"a": 1}', False), ('```json\n{"a": 1}\n```', False),
+        ('  {"a": [1, {"b": nul', True), ('{"a": 1}', False), ('{"a": NaN}', False),
+        ('{"a": bad}', False), ('{"a": 1} and more', False), ("Sure! {", False), ("", False),
         (None, False),
     ],
-)
+)  # fmt: skip
 def test_the_beginning_of_an_object_is_told_from_other_bad_answers(text, cut):
     assert cut_off(text) == cut

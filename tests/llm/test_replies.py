@@ -28,15 +28,9 @@ from gigamind.tasks.answers.answering import AnswerReply
 from gigamind.tasks.search.write_queries import WrittenQuestions
 
 EVERY = (
-    UnanswerableReply,
-    SearchQAReply,
-    ClaimsReply,
-    LooksReply,
-    ChecklistReply,
-    Statements,
-    WrittenQuestions,
-    AnswerReply,
-)
+    UnanswerableReply, SearchQAReply, ClaimsReply, LooksReply, ChecklistReply, Statements,
+    WrittenQuestions, AnswerReply,
+)  # fmt: skip
 
 
 class Row(ModelReply, frozen=True):
@@ -55,14 +49,9 @@ class Told(ModelReply, frozen=True):
 
 
 GOOD = {
-    "yes": True,
-    "rows": [{"number": 1, "mood": "angry"}],
-    "quote": "q",
-    "notes": ["n"],
-    "summary": "s",
-    "sure": "low",
-    "share": 0.5,
-}
+    "yes": True, "rows": [{"number": 1, "mood": "angry"}], "quote": "q", "notes": ["n"],
+    "summary": "s", "sure": "low", "share": 0.5,
+}  # fmt: skip
 
 
 def read(**changes):
@@ -117,15 +106,11 @@ def test_what_is_sent_is_what_strict_modes_take(model):
 @pytest.mark.parametrize(
     ("api_base", "told"),
     [
-        (None, False),
-        ("https://gateway.example.com/v1", False),
-        ("https://8.8.8.8/v1", False),
-        ("http://127.0.0.1:8080/v1", True),
-        ("http://192.168.1.7:8000/v1", True),
-        ("http://gpu-box:8000/v1", True),
-        ("http://models.internal/v1", True),
+        (None, False), ("https://gateway.example.com/v1", False), ("https://8.8.8.8/v1", False),
+        ("http://127.0.0.1:8080/v1", True), ("http://192.168.1.7:8000/v1", True),
+        ("http://gpu-box:8000/v1", True), ("http://models.internal/v1", True),
     ],
-)
+)  # fmt: skip
 def test_lengths_of_strings_are_told_to_servers_of_ones_own_as_far_as_grammars_go(api_base, told):
     strings = {
         "short": {"type": "string", "minLength": 1, "maxLength": 1_999},

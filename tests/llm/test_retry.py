@@ -38,22 +38,13 @@ def test_the_last_error_comes_out_after_the_last_attempt():
 @pytest.mark.each(
     "code, transient",
     [
-        ("rate_limited", True),
-        ("server_error", True),
-        ("timeout", True),
-        ("malformed_response", True),
-        ("quota_exhausted", False),
-        ("auth_failed", False),
-        ("bad_request", False),
-        ("context_too_long", False),
-        ("refused", False),
-        ("content_filtered", False),
-        ("truncated", False),
-        ("invalid_output", False),
-        ("budget_exceeded", False),
-        ("cassette_miss", False),
+        ("rate_limited", True), ("server_error", True), ("timeout", True),
+        ("malformed_response", True), ("quota_exhausted", False), ("auth_failed", False),
+        ("bad_request", False), ("context_too_long", False), ("refused", False),
+        ("content_filtered", False), ("truncated", False), ("invalid_output", False),
+        ("budget_exceeded", False), ("cassette_miss", False),
     ],
-)
+)  # fmt: skip
 def test_only_faults_of_the_transport_are_tried_again(code, transient):
     attempt, made = failing(1, code)
     if transient:

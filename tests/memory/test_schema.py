@@ -9,10 +9,7 @@ def entry(**changes):
 
 
 def test_a_session_is_its_messages_in_order():
-    lines = [
-        (1, '{"role": "user", "content": "가"}'),
-        (3, '{"role": "assistant", "content": ""}'),
-    ]
+    lines = [(1, '{"role": "user", "content": "가"}'), (3, '{"role": "assistant", "content": ""}')]
     session = parse_session("s", lines, "s.jsonl")
     assert [message.content for message in session.messages] == ["가", ""]
 

@@ -141,14 +141,11 @@ def test_supported_noise_hallucination_and_self_knowledge_account_for_every_clai
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [
-        ([(0, 0), (0.5, 0.5), (1, 1)], 1.0),
-        ([(0, 1), (0.5, 0.5), (1, 0)], -1.0),
-        ([(0, 0), (0.5, 1), (1, 0)], 0.0),
-        ([(0, 0), (1, 1)], None),
-        ([(0.1, 0), (0.1, 0.5), (0.1, 1)], None),
-        ([], None),
+        ([(0, 0), (0.5, 0.5), (1, 1)], 1.0), ([(0, 1), (0.5, 0.5), (1, 0)], -1.0),
+        ([(0, 0), (0.5, 1), (1, 0)], 0.0), ([(0, 0), (1, 1)], None),
+        ([(0.1, 0), (0.1, 0.5), (0.1, 1)], None), ([], None),
     ],
-)
+)  # fmt: skip
 def test_correlation(pairs, expected):
     assert correlation(pairs) == (expected if expected is None else pytest.approx(expected))
 

@@ -80,14 +80,10 @@ def test_an_empty_ranking_is_zero_everywhere():
 @pytest.mark.parametrize(
     ("topk", "cutoffs"),
     [
-        (1, [1]),
-        (2, [1, 2]),
-        (3, [1, 3]),
-        (9, [1, 3, 5, 9]),
-        (10, [1, 3, 5, 10]),
+        (1, [1]), (2, [1, 2]), (3, [1, 3]), (9, [1, 3, 5, 9]), (10, [1, 3, 5, 10]),
         (20, [1, 3, 5, 10, 20]),
     ],
-)
+)  # fmt: skip
 def test_no_cutoff_is_beyond_topk(topk, cutoffs):
     expected = ["mrr", *(f"{name}_at_{k}" for name in ("hit", "ndcg", "recall") for k in cutoffs)]
     assert sorted(measure_ranking(RANKING, {"a.md": 1}, topk)) == sorted(expected)

@@ -67,15 +67,12 @@ def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
 @pytest.mark.parametrize(
     ("error", "name"),
     [
-        (InputError("x"), "InvalidInput"),
-        (DatasetError("x"), "InvalidInput"),
-        (NotesError("x"), "NotesInaccessible"),
-        (IndexingError("x"), "NotesInaccessible"),
-        (EvaluationError("x"), "EvaluationFailed"),
-        (EmbeddingError("x"), "EvaluationFailed"),
+        (InputError("x"), "InvalidInput"), (DatasetError("x"), "InvalidInput"),
+        (NotesError("x"), "NotesInaccessible"), (IndexingError("x"), "NotesInaccessible"),
+        (EvaluationError("x"), "EvaluationFailed"), (EmbeddingError("x"), "EvaluationFailed"),
         (GigamindError("x"), "EvaluationFailed"),
     ],
-)
+)  # fmt: skip
 def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(
     error: GigamindError, name: str
 ):

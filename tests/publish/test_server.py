@@ -110,9 +110,7 @@ def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: i
     assert of_make.endswith("Error 3")
 
 
-def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(
-    configure: Configure,
-):
+def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(configure: Configure):
     configure(GIGAMIND_SERVER_WAIT_S="1.5")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/api"

@@ -5,9 +5,7 @@ from gate_policy import POLICY, policy_of
 from judge_cards import JUDGE, judge_card
 
 from gigamind.errors import InputError
-from gigamind.records.card import (
-    CardRequirements,
-)
+from gigamind.records.card import CardRequirements
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, Release, read_policy, rule_label

@@ -3,11 +3,7 @@ from dataclasses import replace
 import pytest
 from judge_cards import JUDGE, judge_card
 
-from gigamind.records.card import (
-    CardFigure,
-    CardRequirements,
-    CheckedCard,
-)
+from gigamind.records.card import CardFigure, CardRequirements, CheckedCard
 from gigamind.release.shortfall import card_rule
 
 POLICIES = [("require", "failed"), ("warn", "warned"), ("ignore", "skipped")]
@@ -39,20 +35,11 @@ def test_a_card_that_shows_enough_passes_under_any_policy(policy):
 @pytest.mark.parametrize(
     ("card", "judge", "why"),
     [
-        (None, {}, ()),
-        (
-            held(),
-            {"fingerprint": "f2"},
-            ("f1", "f2"),
-        ),
-        (
-            held(),
-            {"model": "openai/y"},
-            ("openai/x", "openai/y"),
-        ),
+        (None, {}, ()), (held(), {"fingerprint": "f2"}, ("f1", "f2")),
+        (held(), {"model": "openai/y"}, ("openai/x", "openai/y")),
     ],
     ids=["none", "another judge", "another model"],
-)
+)  # fmt: skip
 def test_without_a_valid_card_the_policy_decides(policy, status, card, judge, why):
     rule = card_rule(card, JUDGE.model_copy(update=judge), policy)
     assert rule.status == status

@@ -104,9 +104,6 @@ def test_the_page_shows_both_lists_of_suggestions(links):
     assert [
         [(line.text, line.value, line.mark) for line in side.lines] for side in example.sides
     ] == [
-        [
-            ("1. t0.md", Proportion(0.9), "expected"),
-            ("2. t1.md", Proportion(0.8), "expected"),
-        ],
+        [("1. t0.md", Proportion(0.9), "expected"), ("2. t1.md", Proportion(0.8), "expected")],
         [("1. t0.md", Proportion(0.9), "expected")],
     ]

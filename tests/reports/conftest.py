@@ -22,13 +22,9 @@ from gigamind.tasks.search.schema import (
 )
 
 SEARCH = {
-    "hit_at_1": 0.5,
-    "hit_at_10": 1.0,
-    "mrr": 0.75,
-    "ndcg_at_1": 0.5,
-    "ndcg_at_10": 0.8125,
+    "hit_at_1": 0.5, "hit_at_10": 1.0, "mrr": 0.75, "ndcg_at_1": 0.5, "ndcg_at_10": 0.8125,
     "recall_at_10": 1.0,
-}
+}  # fmt: skip
 UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false_refusals": 0.0}
 
 

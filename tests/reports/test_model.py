@@ -9,12 +9,7 @@ from gigamind.i18n import translator
 from gigamind.llm.speed import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, PanelReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
-from gigamind.reports.model import (
-    coverage_banner,
-    model_blocks,
-    role_text,
-    terminal_blocks,
-)
+from gigamind.reports.model import coverage_banner, model_blocks, role_text, terminal_blocks
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
 from gigamind.tasks.search.judging import ROLE as UNANSWERABLE

@@ -105,24 +105,16 @@ def test_hostile_text_stays_text_in_every_medium(block):
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (None, "–"),
-        (Proportion(0.5), "0.500"),
-        (Proportion(None), "–"),
-        (Interval(0.1, 0.25), "0.100 – 0.250"),
-        (Interval(None, None), "–"),
+        (None, "–"), (Proportion(0.5), "0.500"), (Proportion(None), "–"),
+        (Interval(0.1, 0.25), "0.100 – 0.250"), (Interval(None, None), "–"),
         (Difference(-0.104), "−10.4 pp"),
-        (Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"),
-        (Difference(None), "–"),
-        (Count(1234), "1,234"),
-        (Count(3, 1000), "3 of 1,000"),
-        (Time(12.34, 1), "12.3 ms"),
+        (Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"), (Difference(None), "–"),
+        (Count(1234), "1,234"), (Count(3, 1000), "3 of 1,000"), (Time(12.34, 1), "12.3 ms"),
         (Moment("2026-01-31T12:00:59+00:00"), "2026-01-31 12:00 UTC"),
         (Moment("2026-01-31T12:00:59+09:00"), "2026-01-31 12:00 +09:00"),
-        (Money(0.0123), "0.012300 USD"),
-        (Link("x", "u"), "x"),
-        (Result("passed"), "passed"),
+        (Money(0.0123), "0.012300 USD"), (Link("x", "u"), "x"), (Result("passed"), "passed"),
     ],
-)
+)  # fmt: skip
 def test_each_type_of_value_has_one_format(cell, text):
     assert cell_text(cell, SAY) == text
 

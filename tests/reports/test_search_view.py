@@ -141,12 +141,7 @@ def test_metrics_have_their_intervals_in_the_order_of_rank(make_record):
     rows = list(block(section(make_record(counts=NONE_LEFT), "metrics"), Table).rows)
     assert [row[:4] for row in rows] == [
         (label, Proportion(value), Interval(value, value), Count(2))
-        for label, value in (
-            ("hit@1", 0.5),
-            ("hit@10", 1.0),
-            ("MRR", 0.75),
-            ("nDCG@10", 0.8125),
-        )
+        for label, value in (("hit@1", 0.5), ("hit@10", 1.0), ("MRR", 0.75), ("nDCG@10", 0.8125))
     ]
 
 

@@ -36,11 +36,7 @@ def judged(make_record, make_item, tmp_path):
     def release(lost=0, n=40, won=0, run=None, names=("hit_at_1", "mrr")):
         def snapshot(found):
             items = [
-                make_item(
-                    id=f"q{i}",
-                    query=HOSTILE,
-                    metrics=dict.fromkeys(names, float(found(i))),
-                )
+                make_item(id=f"q{i}", query=HOSTILE, metrics=dict.fromkeys(names, float(found(i))))
                 for i in range(n)
             ]
             return SearchComparison().take_snapshot(make_record(items=items, run=run or {}))

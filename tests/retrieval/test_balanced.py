@@ -60,14 +60,9 @@ def test_words_add_up_their_idf_and_fade_where_the_vault_knows_few_of_them(balan
 @pytest.mark.parametrize(
     ("mass", "trust", "rate"),
     [
-        (10, 1, 0.07),
-        (34, 1, 0.7 / 34),
-        (36, 1, 0.02),
-        (10, 0.5, 0.035),
-        (10, 0, 0),
-        (0, 0, 0),
+        (10, 1, 0.07), (34, 1, 0.7 / 34), (36, 1, 0.02), (10, 0.5, 0.035), (10, 0, 0), (0, 0, 0),
     ],
-)
+)  # fmt: skip
 def test_a_query_found_whole_counts_the_same_however_short_it_is(mass, trust, rate):
     assert said(mass=mass, trust=trust).rate == pytest.approx(rate)
 

@@ -105,10 +105,7 @@ def test_a_fence_a_table_and_a_formula_stay_whole_however_long(whole):
     assert sum(whole.strip() in piece for piece in found) == 1
 
 
-@pytest.mark.parametrize(
-    "whole",
-    [FENCE, TABLE.strip()],
-)
+@pytest.mark.parametrize("whole", [FENCE, TABLE.strip()])
 @pytest.mark.parametrize(("first", "other"), [("- item\n\n  ", "  "), ("> quote\n>\n> ", "> ")])
 def test_a_fence_and_a_table_inside_a_list_or_a_quote_stay_whole_too(whole, first, other):
     inside = first + whole.replace("\n", f"\n{other}")

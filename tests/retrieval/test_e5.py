@@ -37,14 +37,10 @@ def test_what_follows_a_nul_is_read_too(e5):
 @pytest.mark.each(
     "question, answer, other",
     [
-        (
-            "배터리 교체 시간은 언제인가요?",
-            "배터리는 매일 밤 두 시에 바꾼다.",
-            "사무실은 성수동 4층에 있다.",
-        ),
+        ("배터리 교체 시간은 언제인가요?", "배터리는 매일 밤 두 시에 바꾼다.", "사무실은 성수동 4층에 있다."),
         ("Where do we work?", "The office is on the fourth floor.", "Batteries are made in Ulsan."),
     ],
-)
+)  # fmt: skip
 def test_a_question_is_nearer_to_its_answer_than_to_another_sentence(question, answer, other):
     e5 = load_embedder("e5-small")
     near, far = e5.embed_passages([answer, other]) @ e5.embed_query(question)

@@ -55,16 +55,10 @@ def test_the_default_is_loaded_by_name_and_once_a_process():
 @pytest.mark.each(
     "name",
     [
-        "",
-        "word2vec",
-        "fastembed:",
-        "litellm:",
-        "fastembed",
-        "use-multilingual:x",
-        "e5-small:x",
+        "", "word2vec", "fastembed:", "litellm:", "fastembed", "use-multilingual:x", "e5-small:x",
         ":x",
     ],
-)
+)  # fmt: skip
 def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):
     with pytest.raises(InputError, match="use-multilingual, e5-small") as caught:
         load_embedder(name)

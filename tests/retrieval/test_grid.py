@@ -12,36 +12,28 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 VAULT = Path(__file__).parents[2] / "examples" / "vault"
-QUERIES = [
-    "휴가는 며칠까지 쓸 수 있나요?",
-    "who approves a release",
-    "배포",
-    "porto",
-    "zebra",
-    "",
-]
+QUERIES = ["휴가는 며칠까지 쓸 수 있나요?", "who approves a release", "porto", "zebra", ""]
 
 
 @pytest.fixture(scope="module")
-def search(tmp_path_factory):
+def search(examples_cache):
     """Opens a retriever over the examples under some settings."""
     vault = read_vault(VAULT)
-    cache = tmp_path_factory.mktemp("cache")
 
     def opened(**settings):
-        chosen = RetrievalSettings(cache=cache, **settings)
+        chosen = RetrievalSettings(cache=examples_cache, **settings)
         return open_retriever(vault, Identities(vault.notes), chosen, quiet)
 
     return opened
 
 
-@pytest.mark.parametrize("topk", [1, 10, 200])
+@pytest.mark.parametrize("topk", [1, 200])
 def test_rankings_are_those_of_each_setting_by_itself(search, topk):
     joined = [
         {"mode": "keyword"},
         {"mode": "semantic"},
-        *({"alpha": alpha} for alpha in (0.0, 0.1, 0.5, 0.9, 1.0)),
-        *({"fusion": "balanced", "title_weight": weight} for weight in (0.0, 0.1, 1.0)),
+        *({"alpha": alpha} for alpha in (0.0, 0.5, 1.0)),
+        *({"fusion": "balanced", "title_weight": weight} for weight in (0.1, 1.0)),
     ]
     settings = [own | {"graph_rerank": moved} for own in joined for moved in (False, True)]
     with search(topk=topk) as retriever:

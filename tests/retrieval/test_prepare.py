@@ -253,12 +253,6 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path):
     assert run_without_network(code, tmp_path) == []
 
 
-def test_keyword_search_loads_no_encoder_and_no_engine(write_vault):
-    root = write_vault(NOTES).root
-
-    assert run_without_network(SEARCH.format(mode="keyword"), root) == []
-
-
 def test_the_default_search_needs_no_network_and_only_its_own_libraries(write_vault):
     root = write_vault(NOTES).root
     code = SEARCH.format(mode="hybrid").replace("print)", "lambda _d, _t: None)")

@@ -32,12 +32,7 @@ def vault():
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="session")
-def open_with(vault, cache):
+def open_with(vault, examples_cache):
     """Retrievers over the example vault by their settings; each is opened once, and closed at the end."""
     opened = {}
 
@@ -47,7 +42,7 @@ def open_with(vault, cache):
             opened[key] = open_retriever(
                 vault,
                 Identities(vault.notes),
-                RetrievalSettings(cache=cache, **settings),
+                RetrievalSettings(cache=examples_cache, **settings),
                 lambda _done, _total: None,
             )
         return replace(opened[key], fusion=replace(opened[key].fusion, topk=topk))

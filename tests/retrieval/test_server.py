@@ -190,8 +190,7 @@ def test_the_key_goes_to_the_server(http_server, monkeypatch):
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
-    ("status", "body"),
-    [(500, b"oops"), (200, b"<html>not Qdrant</html>"), (404, b"{}")],
+    ("status", "body"), [(500, b"oops"), (200, b"<html>not Qdrant</html>"), (404, b"{}")]
 )
 def test_something_else_at_the_address_is_an_indexing_error(http_server, status, body):
     http_server.status, http_server.body = status, body

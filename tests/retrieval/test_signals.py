@@ -21,14 +21,8 @@ from gigamind.vault.notes import Vault
 
 # Seven notes of one chunk: "apple" in one, "pear" in two, nothing else shared.
 TEXTS = (
-    "apple pie. a red pear",
-    "pear",
-    "cherry",
-    "plum",
-    "grape",
-    "lemon",
-    "배터리 교체",
-)
+    "apple pie. a red pear", "pear", "cherry", "plum", "grape", "lemon", "배터리 교체",
+)  # fmt: skip
 
 
 class CountingEmbedder:

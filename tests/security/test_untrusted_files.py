@@ -18,13 +18,9 @@ from gigamind.vault.notes import read_vault
 
 SECRET = "nobody outside this folder may see this"
 OUT_OF_THE_VAULT = (
-    "../outside.md",
-    "a/../../outside.md",
-    "..\\outside.md",
-    "/etc/passwd",
-    "C:\\Windows\\win.ini",
+    "../outside.md", "a/../../outside.md", "..\\outside.md", "/etc/passwd", "C:\\Windows\\win.ini",
     "//server/share/outside.md",
-)
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import contextlib
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,20 +65,25 @@ class Service:
             return events(answer.read().decode())
 
 
-@pytest.fixture
-def model() -> Iterator[FakeServer]:
+@contextlib.contextmanager
+def answering() -> Generator[FakeServer]:
     with running() as model:
         model.respond = reply_to
+        yield model
+
+
+@pytest.fixture
+def model() -> Iterator[FakeServer]:
+    with answering() as model:
         yield model
 
 
 Start = Callable[..., Service]
 
 
-@pytest.fixture
-def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
-    """Starts services over a vault of five notes; `chat` behind `openai/` tells how the model behaves."""
-    vault = tmp_path / "vault"
+@contextlib.contextmanager
+def starting(model: FakeServer, folder: Path) -> Generator[Start]:
+    vault = folder / "vault"
     vault.mkdir()
     for name, text in NOTES.items():
         (vault / name).write_text(text, encoding="utf-8")
@@ -91,7 +96,7 @@ def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
                 "judge_model": "openai/judge",
                 "api_base": model.url,
                 "mode": "keyword",
-                "cache_dir": tmp_path / "cache",
+                "cache_dir": folder / "cache",
                 **changes,
             }
             options = ServiceOptions.model_validate(given)
@@ -99,3 +104,17 @@ def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
             return Service(url, model, server)
 
         yield start
+
+
+@pytest.fixture
+def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
+    """Starts services over a vault of five notes; `chat` behind `openai/` tells how the model behaves."""
+    with starting(model, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One with the options that it has by itself, for tests that count and change nothing."""
+    with answering() as model, starting(model, tmp_path_factory.mktemp("service")) as start:
+        yield start(asks_per_minute=100_000)

@@ -51,8 +51,7 @@ def test_a_search_answer_streams_in_the_order_of_the_seed_and_is_evaluated(serve
     assert whole["claims"][0]["evidence"]["status"] == "aligned"
 
 
-def test_a_quote_stands_in_the_note_at_its_offsets(serve):
-    service = serve()
+def test_a_quote_stands_in_the_note_at_its_offsets(service):
     details = service.stream(QUESTION)[-1][1]["details"]
     evaluation = service.get(f"/{details}")[1]["evaluation"]
     claim, use = evaluation["claims"][0], evaluation["source_coverage"][0]
@@ -63,16 +62,15 @@ def test_a_quote_stands_in_the_note_at_its_offsets(serve):
     assert units[start:end].decode("utf-16-le") == "연차는 입사 첫해에 15일을 준다."
 
 
-def test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation(serve):
+def test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation(service):
     options = {"context_notes": ["반차는 0.5일이다."], "note_titles": ["휴가"]}
-    found = serve().stream("반차는 며칠?", options=options)
+    found = service.stream("반차는 며칠?", options=options)
     assert found[0][1]["matched_notes"] == [{"note_id": None, "title": "휴가", "score": None}]
     use = found[-1][1]["source_coverage"][0]
     assert (use["note_title"], use["note_id"]) == ("휴가", None)
 
 
-def test_insight_that_searches_is_evaluated_and_other_features_are_not(serve):
-    service = serve()
+def test_insight_that_searches_is_evaluated_and_other_features_are_not(service):
     insight = service.stream(QUESTION, feature="insight", options={"mode": "search"})
     assert names(insight) == ORDER
     assert insight[-1][1]["correctness"] == 1.0
@@ -85,8 +83,8 @@ def test_insight_that_searches_is_evaluated_and_other_features_are_not(serve):
         assert state["why"]["qa_evaluation"] == "not_search"
 
 
-def test_chat_holds_the_evaluation_within_the_quality(serve):
-    status, answer = serve().post("/api/ai/chat", {"content": QUESTION})
+def test_chat_holds_the_evaluation_within_the_quality(service):
+    status, answer = service.post("/api/ai/chat", {"content": QUESTION})
     assert status == 200
     assert answer["content"] == "연차는 입사 첫해에 15일을 준다 [노트 1]."
     assert answer["quality"]["qa_evaluation"]["correctness"] == 1.0
@@ -112,8 +110,7 @@ def test_one_answer_costs_one_evaluation_and_one_check_and_none_when_it_is_asked
     assert model.seen.total == 4
 
 
-def test_a_note_alone_answers_where_it_is_asked(serve):
-    service = serve()
+def test_a_note_alone_answers_where_it_is_asked(service):
     found = service.stream("roses", options={"note_id": "garden.md"})
     assert [note["note_id"] for note in found[0][1]["matched_notes"]] == ["garden.md"]
     status, told = service.post(
@@ -197,20 +194,16 @@ def test_a_reader_that_leaves_stops_the_model(serve, model):
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({}, 422),
-        ({"content": ""}, 422),
-        ({"content": "  \n"}, 422),
-        ({"content": "x" * 5_000}, 422),
-        ({"content": "x", "feature": "cooking"}, 422),
+        ({}, 422), ({"content": ""}, 422), ({"content": "  \n"}, 422),
+        ({"content": "x" * 5_000}, 422), ({"content": "x", "feature": "cooking"}, 422),
         ({"content": "x", "options": {"context_notes": ["가" * 200_001]}}, 400),
     ],
-)
-def test_bad_questions_are_refused_in_a_sentence(serve, body, status):
-    assert serve().post("/api/ai/stream", body)[0] == status
+)  # fmt: skip
+def test_bad_questions_are_refused_in_a_sentence(service, body, status):
+    assert service.post("/api/ai/stream", body)[0] == status
 
 
-def test_search_gives_the_notes_and_where(serve):
-    service = serve()
+def test_search_gives_the_notes_and_where(service):
     _, found = service.get("/api/search?q=roses&limit=2")
     assert found[0]["note_id"] == "garden.md"
     assert "roses" in found[0]["passage"]

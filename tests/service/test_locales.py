@@ -39,10 +39,9 @@ def test_the_page_has_a_sentence_for_each_code_of_the_service():
     assert codes_of("REASONS") == whys.union(get_args(LlmCode))
 
 
-def test_the_service_sends_the_messages_and_labels_of_each_language(serve):
+def test_the_service_sends_the_messages_and_labels_of_each_language(service):
     doubts = {name for part in get_args(Doubt) for name in get_args(part) or (part,)}
     labels = doubts.union(f"notice_{name}" for name in get_args(Notice))
-    service = serve()
     status, languages = service.get("/locales")
     assert (status, set(languages)) == (200, set(WORDS))
     for language in languages:

@@ -34,14 +34,11 @@ def alpha(ratings, level="nominal", seed=42):
 @pytest.mark.each(
     "ratings, level, expected",
     [
-        (FOUR_OBSERVERS, "nominal", 0.743),
-        (FOUR_OBSERVERS, "interval", 0.849),
-        (BINARY, "nominal", 0.095),
-        (FIVE_CATEGORIES, "nominal", 0.692),
-        (THREE_CODERS, "nominal", 0.691),
-        (THREE_CODERS, "interval", 0.811),
+        (FOUR_OBSERVERS, "nominal", 0.743), (FOUR_OBSERVERS, "interval", 0.849),
+        (BINARY, "nominal", 0.095), (FIVE_CATEGORIES, "nominal", 0.692),
+        (THREE_CODERS, "nominal", 0.691), (THREE_CODERS, "interval", 0.811),
     ],
-)
+)  # fmt: skip
 def test_the_published_examples(ratings, level, expected):
     assert alpha(ratings, level).value == pytest.approx(expected, abs=0.0005)
 

@@ -21,15 +21,10 @@ def approx(expected: float, close: float = 1e-10):
 @pytest.mark.parametrize(
     ("n", "close"),
     [
-        (1, 1e-12),
-        (2, 1e-12),
-        (60, 1e-12),
-        (200, 1e-12),
-        (201, 1e-11),
-        (50_000, 1e-9),
+        (1, 1e-12), (2, 1e-12), (60, 1e-12), (200, 1e-12), (201, 1e-11), (50_000, 1e-9),
         (10**6, 1e-8),
     ],
-)
+)  # fmt: skip
 def test_binomial_probabilities_are_those_of_scipy(n, close):
     for chance in CHANCES:
         mean, deviation = n * chance, math.sqrt(n * chance * (1 - chance))
@@ -74,15 +69,12 @@ def test_quantiles_of_students_t_are_those_of_scipy(degrees, close):
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: binomial_pmf(3, 2, 0.5),
-        lambda: binomial_pmf(1, 2, 1.5),
-        lambda: binomial_cdf(1, 3, -0.5),
-        lambda: beta_quantile(0.5, 0, 1),
-        lambda: beta_quantile(1.5, 1, 1),
-        lambda: student_quantile(0.4, 3),
+        lambda: binomial_pmf(3, 2, 0.5), lambda: binomial_pmf(1, 2, 1.5),
+        lambda: binomial_cdf(1, 3, -0.5), lambda: beta_quantile(0.5, 0, 1),
+        lambda: beta_quantile(1.5, 1, 1), lambda: student_quantile(0.4, 3),
         lambda: student_quantile(0.9, 0.5),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_probability_is_refused(wrong):
     with pytest.raises(ValueError, match="no "):
         wrong()

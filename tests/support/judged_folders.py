@@ -33,52 +33,23 @@ _RUN = {
     "warnings": [],
 }
 _QUERY = {
-    "difficulty": None,
-    "tags": [],
-    "cross_lingual": False,
-    "expected_notes": [],
-    "expected_spans": [],
-    "ranking": [],
-    "top_base_score": None,
-    "metrics": {},
-    "latency_ms": None,
-}
+    "difficulty": None, "tags": [], "cross_lingual": False, "expected_notes": [],
+    "expected_spans": [], "ranking": [], "top_base_score": None, "metrics": {}, "latency_ms": None,
+}  # fmt: skip
 _ANSWER = {
-    "answer": "",
-    "tags": [],
-    "notes": [],
-    "outcome": "scored",
-    "code": "",
-    "metrics": {},
-    "flipped": None,
-    "latency_ms": 1.0,
-}
+    "answer": "", "tags": [], "notes": [], "outcome": "scored", "code": "", "metrics": {},
+    "flipped": None, "latency_ms": 1.0,
+}  # fmt: skip
 _EVALUATION = {
-    "confidence": None,
-    "source_coverage": [],
-    "grounding_issues": [],
-    "summary": "",
-    "outcome": "judged",
-    "abstains": False,
-    "answerable": True,
-    "reported_answerable": None,
-    "reported_correctness": None,
-    "reported_utility": None,
-    "utility_reason": "",
-    "reported_issues": [],
-    "flagged": {},
-}
+    "confidence": None, "source_coverage": [], "grounding_issues": [], "summary": "",
+    "outcome": "judged", "abstains": False, "answerable": True, "reported_answerable": None,
+    "reported_correctness": None, "reported_utility": None, "utility_reason": "",
+    "reported_issues": [], "flagged": {},
+}  # fmt: skip
 _CLAIM = {
-    "start": 0,
-    "end": 0,
-    "utf16_start": 0,
-    "utf16_end": 0,
-    "cited": [],
-    "told": None,
-    "note": None,
-    "doubt": None,
-    "new_numbers": [],
-}
+    "start": 0, "end": 0, "utf16_start": 0, "utf16_end": 0, "cited": [], "told": None, "note": None,
+    "doubt": None, "new_numbers": [],
+}  # fmt: skip
 _LABELS = {"correctness": None, "utility": None, "abstains": None}
 
 

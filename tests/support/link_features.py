@@ -9,18 +9,10 @@ from gigamind.spans import Span
 from gigamind.vault.notes import Note
 
 _OF_BOTH = {
-    "chars": 5,
-    "words": 1,
-    "occurrence": 1,
-    "names_in_note": 1,
-    "words_shared": 0.0,
-    "words_shared_by_notes": 0.0,
-    "neighbours": 0.0,
-    "folders_between": 0,
-    "linked": False,
-    "linked_back": False,
-    "centrality": 1.0,
-}
+    "chars": 5, "words": 1, "occurrence": 1, "names_in_note": 1, "words_shared": 0.0,
+    "words_shared_by_notes": 0.0, "neighbours": 0.0, "folders_between": 0, "linked": False,
+    "linked_back": False, "centrality": 1.0,
+}  # fmt: skip
 PLAIN = NamedFeatures(
     **_OF_BOTH,
     link_probability=0.5,

@@ -142,12 +142,7 @@ def meilisearch(documents: dict[str, str]) -> Callable[[Asked], Reply]:
             for at, (n, s) in enumerate(found)
         ]
         told = {"query": asked.body["q"], "limit": asked.body["limit"], "offset": 0}
-        return 200, {
-            "hits": hits,
-            "processingTimeMs": 0,
-            "estimatedTotalHits": len(hits),
-            **told,
-        }
+        return 200, {"hits": hits, "processingTimeMs": 0, "estimatedTotalHits": len(hits), **told}
 
     return respond
 

@@ -11,13 +11,10 @@ from gigamind.llm.client import Answer, Request, Usage
 from gigamind.prompting.prompts import as_json
 
 SCENARIO = {
-    "id": "s",
-    "language": "en",
-    "question": "q",
-    "answerable": False,
+    "id": "s", "language": "en", "question": "q", "answerable": False,
     "notes": [{"title": "t", "text": "x"}],
     "answers": {"right": "a", "wrong": "b", "useless": "c"},
-}
+}  # fmt: skip
 
 
 def written(folder: Path, **files: Iterable[dict[str, Any]]) -> Path:

@@ -91,13 +91,7 @@ def test_one_that_hangs_is_killed_and_the_next_query_gets_its_own_answer(command
     assert ask(retriever, "pid") != ask(retriever, "roses")
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ("nonsense", "Expecting value"),
-        ("other", "q-9"),
-    ],
-)
+@pytest.mark.parametrize(("said", "message"), [("nonsense", "Expecting value"), ("other", "q-9")])
 def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message):
     with pytest.raises(SystemFailedError) as refusal:
         ask(command(), said)

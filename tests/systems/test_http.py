@@ -120,22 +120,14 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
 @pytest.mark.each(
     "reply, message",
     [
-        (
-            (200, "<html>Log in</html>"),
-            "HTML.*--system.*<html>Log in</html>",
-        ),
-        ((200, "{cut"), "application/json.*{cut"),
-        ((200, {"error": "x"}), '"hits" .*error'),
-        ((200, {"hits": [{"id": 3}]}), 'hit 1 .*"note" .*id'),
-        ((200, "[[]]"), "hit 1 "),
-        ((200, '"a.md"'), '"hits" .*str'),
-        ((200, ""), "status 200"),
-        ((204, ""), "status 204"),
-        ((404, {"no": 1}), 'status 404: {"no": 1}.*--system'),
-        ((302, ""), "status 302"),
+        ((200, "<html>Log in</html>"), "HTML.*--system.*<html>Log in</html>"),
+        ((200, "{cut"), "application/json.*{cut"), ((200, {"error": "x"}), '"hits" .*error'),
+        ((200, {"hits": [{"id": 3}]}), 'hit 1 .*"note" .*id'), ((200, "[[]]"), "hit 1 "),
+        ((200, '"a.md"'), '"hits" .*str'), ((200, ""), "status 200"), ((204, ""), "status 204"),
+        ((404, {"no": 1}), 'status 404: {"no": 1}.*--system'), ((302, ""), "status 302"),
         ((500, "down"), r"status 500: down .*2\)"),
     ],
-)
+)  # fmt: skip
 def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, message):
     preset = Preset(retries=1)
     with (
@@ -198,10 +190,7 @@ def test_a_server_that_takes_another_method_is_asked_once_and_the_preset_named(s
     with (
         search_server(lambda _: (status, "no")) as server,
         asking(server.url) as retriever,
-        pytest.raises(
-            SystemFailedError,
-            match=r'method = "GET" .*--system-config',
-        ),
+        pytest.raises(SystemFailedError, match=r'method = "GET" .*--system-config'),
     ):
         retriever.ask(QUERY)
     assert len(server.asked) == 1
@@ -347,15 +336,10 @@ def test_a_preset_of_a_search_is_none_of_answers(tmp_path):
         ("hitz = 'a'", "hits"),
         ('body = \'{"q": "{{ query }}"}\'', "{{ query | tojson }}"),
         ("body = '{{ qurey }}'", "'qurey' is undefined"),
-        (
-            "body = '{{ vector | tojson }}'",
-            "embedder",
-        ),
-        ("body = '{{ query'", "template"),
-        ("method = 'PUT'", "method: "),
-        ("[", "system file"),
+        ("body = '{{ vector | tojson }}'", "embedder"), ("body = '{{ query'", "template"),
+        ("method = 'PUT'", "method: "), ("[", "system file"),
     ],
-)
+)  # fmt: skip
 def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path, content, message):
     file = tmp_path / "ours.toml"
     file.write_text(content, "utf-8")
@@ -385,13 +369,7 @@ def test_an_unknown_preset_is_refused_with_those_that_there_are():
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [
-        ("", {"a": [{"b": 1}]}),
-        ("a.0.b", 1),
-        ("a.1.b", None),
-        ("a.b", None),
-        ("a.0.b.c", None),
-    ],
+    [("", {"a": [{"b": 1}]}), ("a.0.b", 1), ("a.1.b", None), ("a.b", None), ("a.0.b.c", None)],
 )
 def test_a_path_leads_through_objects_and_lists(path, value):
     assert at({"a": [{"b": 1}]}, path) == value

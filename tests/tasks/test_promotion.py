@@ -123,11 +123,7 @@ def never_compared(run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ended", "why"),
-    [
-        (sampled, r"\(10\)"),
-        (interrupted, "interrupted"),
-        (never_compared, "verdict"),
-    ],
+    [(sampled, r"\(10\)"), (interrupted, "interrupted"), (never_compared, "verdict")],
 )
 def test_the_last_run_that_is_no_whole_result_becomes_the_baseline_by_name_alone(
     home: Path, tmp_path: Path, ended: Callable[[Path], None], why: str

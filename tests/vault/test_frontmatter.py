@@ -16,14 +16,11 @@ def test_the_body_starts_after_the_closing_line():
 @pytest.mark.each(
     "text, body",
     [
-        ("---\r\ntitle: a\r\n---\r\nbody", "body"),
-        ("\ufeff---\ntitle: a\n---\nbody", "body"),
-        ("---\ntitle: a\n---", ""),
-        ("---\ntitle: a\n...\nbody", "body"),
-        ("--- \ntitle: a\n---\t\nbody", "body"),
-        ("---\n\ntitle: a\n\n---\n\nbody", "\nbody"),
+        ("---\r\ntitle: a\r\n---\r\nbody", "body"), ("\ufeff---\ntitle: a\n---\nbody", "body"),
+        ("---\ntitle: a\n---", ""), ("---\ntitle: a\n...\nbody", "body"),
+        ("--- \ntitle: a\n---\t\nbody", "body"), ("---\n\ntitle: a\n\n---\n\nbody", "\nbody"),
     ],
-)
+)  # fmt: skip
 def test_line_ends_marks_and_blanks_do_not_hide_the_block(text, body):
     front = split(text)
 
@@ -93,15 +90,10 @@ def test_what_is_no_mapping_is_a_warning(block):
 @pytest.mark.each(
     "block",
     [
-        "a: " + "[" * 100_000,
-        "- " * 100_000,
-        "a: &x [*x]",
-        "? [a]\n: b",
-        "a: *missing",
-        "a: \x07",
+        "a: " + "[" * 100_000, "- " * 100_000, "a: &x [*x]", "? [a]\n: b", "a: *missing", "a: \x07",
         "a: !!python/object:os.system x: y",
     ],
-)
+)  # fmt: skip
 def test_hostile_yaml_is_a_warning_and_no_crash(block):
     front = split(f"---\n{block}\n---\nbody")
 

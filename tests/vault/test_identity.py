@@ -94,28 +94,15 @@ def test_the_rules_come_in_order(identities):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("dir/note", "dir/note.md"),
-        ("dir/note.md", "dir/note.md"),
-        ("Dir/NOTE.md", "dir/note.md"),
-        ("dir\\note", "dir/note.md"),
-        ("./dir/note", "dir/note.md"),
-        ("/dir/note.md", "dir/note.md"),
-        ("note", "dir/note.md"),
-        ("note.md", "dir/note.md"),
-        (" note ", "dir/note.md"),
-        ("sub/deep", "dir/sub/deep.md"),
-        ("회의 록", "회의-록.md"),
-        (unicodedata.normalize("NFD", "회의-록.md"), "회의-록.md"),
-        ("A title", "dir/sub/deep.md"),
-        ("a-TITLE", "dir/sub/deep.md"),
-        ("TCP/IP", "net.md"),
-        ("ote", None),
-        ("other/note", None),
-        ("img.png", None),
-        ("", None),
-        ("/", None),
+        ("dir/note", "dir/note.md"), ("dir/note.md", "dir/note.md"), ("Dir/NOTE.md", "dir/note.md"),
+        ("dir\\note", "dir/note.md"), ("./dir/note", "dir/note.md"),
+        ("/dir/note.md", "dir/note.md"), ("note", "dir/note.md"), ("note.md", "dir/note.md"),
+        (" note ", "dir/note.md"), ("sub/deep", "dir/sub/deep.md"), ("회의 록", "회의-록.md"),
+        (unicodedata.normalize("NFD", "회의-록.md"), "회의-록.md"), ("A title", "dir/sub/deep.md"),
+        ("a-TITLE", "dir/sub/deep.md"), ("TCP/IP", "net.md"), ("ote", None), ("other/note", None),
+        ("img.png", None), ("", None), ("/", None),
     ],
-)
+)  # fmt: skip
 def test_a_name_leads_to_its_note(identities, name, expected):
     names = identities(
         {

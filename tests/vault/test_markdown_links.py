@@ -66,40 +66,16 @@ def test_each_form_of_a_link_is_read(text, expected):
 @pytest.mark.each(
     "text",
     [
-        "```\n[[note]]\n```",
-        "~~~md\n[[note]]",
-        "    [[note]]",
-        "`[[note]]`",
-        "``a ` [[note]]``",
-        "---\ntitle: [[note]]\n---\n",
-        "---\nup: '[[note]]'\n---\n",
-        "<div>\n[[note]]\n</div>",
-        "<!-- [[note]] -->",
-        "$[[note]]$",
-        "$$\n[[note]]\n$$",
-        "\\[[note]]",
-        "[\\[note]]",
-        "%%[[note]]%%",
-        "%%\n[[note]]\n%%",
-        "%%\n\npara [[note]]\n\n- [t](n.md)\n\n%%",
-        "a %% b [[note]] c %% d",
-        "[[]]",
-        "[[ ]]",
-        "[[|x]]",
-        "[[#]]",
-        "[[two\nlines]]",
-        TABLE + "| [[a|b]] | x |",
-        "[t](https://example.org/a.md)",
-        "[t](HTTP://example.org)",
-        "[t](mailto:a@example.org)",
-        "[t](obsidian://open?vault=x)",
-        "[t](//example.org/a.md)",
-        "[t]()",
-        "<https://example.org>",
-        "<a@example.org>",
-        "![alt](https://example.org/i.png)",
+        "```\n[[note]]\n```", "~~~md\n[[note]]", "    [[note]]", "`[[note]]`", "``a ` [[note]]``",
+        "---\ntitle: [[note]]\n---\n", "---\nup: '[[note]]'\n---\n", "<div>\n[[note]]\n</div>",
+        "<!-- [[note]] -->", "$[[note]]$", "$$\n[[note]]\n$$", "\\[[note]]", "[\\[note]]",
+        "%%[[note]]%%", "%%\n[[note]]\n%%", "%%\n\npara [[note]]\n\n- [t](n.md)\n\n%%",
+        "a %% b [[note]] c %% d", "[[]]", "[[ ]]", "[[|x]]", "[[#]]", "[[two\nlines]]",
+        TABLE + "| [[a|b]] | x |", "[t](https://example.org/a.md)", "[t](HTTP://example.org)",
+        "[t](mailto:a@example.org)", "[t](obsidian://open?vault=x)", "[t](//example.org/a.md)",
+        "[t]()", "<https://example.org>", "<a@example.org>", "![alt](https://example.org/i.png)",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_link_to_a_file_is_not_read(text):
     assert links(text) == []
 
@@ -142,16 +118,11 @@ def test_spans_count_code_points_of_the_whole_note():
 @pytest.mark.each(
     "text, under",
     [
-        ("[[ note | alias ]]", "alias"),
-        ("[[ note ]]", "note"),
-        ("![[img.png|cap|100]]", "cap"),
-        ("![[img.png|100]]", "img.png"),
-        ("![alt|100](i.png)", "alt"),
-        ("[a *b*](c.md)", "a *b*"),
-        ("[](c.md)", ""),
-        ("[[a|*b*]]", "*b*"),
+        ("[[ note | alias ]]", "alias"), ("[[ note ]]", "note"), ("![[img.png|cap|100]]", "cap"),
+        ("![[img.png|100]]", "img.png"), ("![alt|100](i.png)", "alt"), ("[a *b*](c.md)", "a *b*"),
+        ("[](c.md)", ""), ("[[a|*b*]]", "*b*"),
     ],
-)
+)  # fmt: skip
 def test_the_text_span_covers_what_is_shown_with_its_markers(text, under):
     assert only_link(text).text_span.slice(text) == under
 
@@ -173,14 +144,11 @@ def test_a_comment_in_front_of_text_does_not_make_code_of_it():
 @pytest.mark.each(
     "text",
     [
-        "100%% sure [[note]]",
-        "100%% sure\n\n[[note]]\n\n50%% sure",
-        "`%%` [[note]] `%%`",
-        "```\n%%\n```\n\n[[note]]\n\n```\n%%\n```",
-        "\\%% [[note]] \\%%",
+        "100%% sure [[note]]", "100%% sure\n\n[[note]]\n\n50%% sure", "`%%` [[note]] `%%`",
+        "```\n%%\n```\n\n[[note]]\n\n```\n%%\n```", "\\%% [[note]] \\%%",
         "%%\n\n[[note]] never closed",
     ],
-)
+)  # fmt: skip
 def test_percent_signs_that_are_no_comment_hide_nothing(text):
     assert links(text) == [("note", "", "note")]
 

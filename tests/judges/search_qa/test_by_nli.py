@@ -16,13 +16,9 @@ from gigamind.prompting.fences import Source
 
 # The logits of entailment, neutral and contradiction are the sums of the words of passage and claim.
 ROWS = {
-    "weekend": (4.0, 0.0, 0.0),
-    "roses": (4.0, 0.0, 0.0),
-    "장미가": (4.0, 0.0, 0.0),
-    "depot": (0.0, 0.0, 4.0),
-    "guess": (0.5, 0.0, 0.0),
-    "짐작": (0.5, 0.0, 0.0),
-}
+    "weekend": (4.0, 0.0, 0.0), "roses": (4.0, 0.0, 0.0), "장미가": (4.0, 0.0, 0.0),
+    "depot": (0.0, 0.0, 4.0), "guess": (0.5, 0.0, 0.0), "짐작": (0.5, 0.0, 0.0),
+}  # fmt: skip
 OFFICE = Source(
     "Office", "The office is closed on Saturdays and Sundays.\n\nCars stand behind the depot.\n"
 )

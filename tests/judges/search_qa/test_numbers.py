@@ -69,15 +69,11 @@ def test_a_number_that_is_not_there_is_shown_as_the_claim_has_it(claim, note, ex
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("삼만오천 원", [(35_000, "원")]),
-        ("만 원", [(10_000, "원")]),
-        ("이천이십육년", [(2_026, "년")]),
-        ("열두 명", [(12, "명")]),
-        ("보름", [(15, "일")]),
-        ("one of them", []),
+        ("삼만오천 원", [(35_000, "원")]), ("만 원", [(10_000, "원")]), ("이천이십육년", [(2_026, "년")]),
+        ("열두 명", [(12, "명")]), ("보름", [(15, "일")]), ("one of them", []),
         ("ninety minutes", [(90, "분")]),
     ],
-)
+)  # fmt: skip
 def test_amounts_in_words_are_read(text, expected):
     assert [(int(one.value), one.unit) for one in numbers_in_words(text)] == expected
 

@@ -58,14 +58,10 @@ def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(
 @pytest.mark.parametrize(
     ("correct", "useful", "expected"),
     [
-        (0.8, 0.7, "high"),
-        (0.8, 0.69, "medium"),
-        (0.79, 1.0, "medium"),
-        (0.5, 0.0, "medium"),
-        (0.49, 1.0, "low"),
-        (None, 1.0, None),
+        (0.8, 0.7, "high"), (0.8, 0.69, "medium"), (0.79, 1.0, "medium"), (0.5, 0.0, "medium"),
+        (0.49, 1.0, "low"), (None, 1.0, None),
     ],
-)
+)  # fmt: skip
 def test_confidence_boundaries(correct, useful, expected):
     assert confidence(correct, useful, 1.0) == expected
 

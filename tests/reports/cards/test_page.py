@@ -160,10 +160,7 @@ def test_a_report_with_enough_labels_and_measurements_has_no_warnings(card):
 )
 def test_few_labels_of_a_class_are_a_warning(card, scale, group, figure, yes, no, few):
     overall = group(
-        100,
-        yes,
-        sensitivity=figure(0.8, 0.7, 0.9, yes),
-        specificity=figure(0.8, 0.7, 0.9, no),
+        100, yes, sensitivity=figure(0.8, 0.7, 0.9, yes), specificity=figure(0.8, 0.7, 0.9, no)
     )
     assert [values["n"] for values in warnings(card(scale(overall=overall)))] == few
 

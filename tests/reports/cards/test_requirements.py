@@ -59,10 +59,7 @@ def test_a_language_that_was_judged_and_has_no_labels_is_not_certified(reasons, 
     assert reasons(english, min_labels_per_language=0) == []
 
 
-@pytest.mark.parametrize(
-    ("n", "lacking"),
-    [(5, []), (4, [("unknown", "agreement", 4, 5)])],
-)
+@pytest.mark.parametrize(("n", "lacking"), [(5, []), (4, [("unknown", "agreement", 4, 5)])])
 def test_labels_of_each_answer_from_both_sides(reasons, scale, group, figure, n, lacking):
     few = figure(1.0, 1.0, 1.0, n)
     assert reasons(scale(overall=group(100, 100 - n, specificity=few))) == lacking

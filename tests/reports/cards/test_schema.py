@@ -32,11 +32,7 @@ def test_a_card_is_valid_for_one_judge_and_one_model(card):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ('{"schema_version": "1.0"', "Invalid JSON"),
-        ("{}", "created_at: "),
-        ("[]", "object"),
-    ],
+    [('{"schema_version": "1.0"', "Invalid JSON"), ("{}", "created_at: "), ("[]", "object")],
 )
 def test_what_is_no_card_is_named(tmp_path, text, message):
     file = tmp_path / FILE

@@ -265,10 +265,7 @@ def test_claims_are_counted_by_verdict_and_by_why_quotes_do_not_prove_them(make_
         answer("a", "supported", "not_found", "not_found"), doubts={"little_in_common": 2}
     )
     verdicts, doubts = (b for b in sections(record)["claims"].blocks if isinstance(b, Table))
-    assert list(verdicts.rows) == [
-        (LABELS["not_found"], Count(2)),
-        (LABELS["supported"], Count(1)),
-    ]
+    assert list(verdicts.rows) == [(LABELS["not_found"], Count(2)), (LABELS["supported"], Count(1))]
     assert list(doubts.rows) == [(LABELS["little_in_common"], Count(2))]
 
 

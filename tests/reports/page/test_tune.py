@@ -8,13 +8,7 @@ from blocks import find, section
 
 from gigamind.i18n import translator
 from gigamind.release.comparison import Comparison, MetricChange, RunName
-from gigamind.reports.document import (
-    Bullets,
-    Difference,
-    Proportion,
-    Steps,
-    Table,
-)
+from gigamind.reports.document import Bullets, Difference, Proportion, Steps, Table
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.tune import (

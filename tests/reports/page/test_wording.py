@@ -10,13 +10,10 @@ from gigamind.reports.run import embedder_text
 from gigamind.retrieval.settings import IN_BATCHES
 
 OF_ONE_MEANING = {
-    "관문": "게이트 is a gate",
-    "문턱": "임계값 is a threshold",
-    "지연": "응답 시간 is latency",
-    "향상|나아": "개선 is what got better",
-    "낱말": "단어 is a word",
+    "관문": "게이트 is a gate", "문턱": "임계값 is a threshold", "지연": "응답 시간 is latency",
+    "향상|나아": "개선 is what got better", "낱말": "단어 is a word",
     "(?<!신뢰)구간": "신뢰구간 is an interval, 구절 a span",
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -54,26 +54,6 @@ def test_answering_needs_a_vault(options):
         evaluate(options(answer_model="openai/writer", notes=None))
 
 
-def test_an_answer_that_a_model_gives_is_asked_for_once_then_judged_and_checked(
-    options, server, replies, by_id
-):
-    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
-    server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, replies.good, replies.passing])
-    done = evaluate(
-        options(
-            items=[query],
-            answer_model="openai/writer",
-            mode="keyword",
-            context_notes=1,
-            checklist=True,
-            store_mode="off",
-        )
-    )
-    assert len(server.seen.bodies) == 3
-    line = by_id(done.out)["q1"]
-    assert (line["answer"], line["quality"]["passed"]) == ("연차는 15일이다 [노트 1].", True)
-
-
 def test_a_resumed_run_checks_the_very_answer_that_it_judged(options, server, replies, by_id):
     query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
     server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, replies.good, replies.passing])

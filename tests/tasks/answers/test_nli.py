@@ -142,8 +142,7 @@ def test_a_gate_asks_for_a_judge_report(by_nli, tmp_path):
     assert status(gates=policy) == "failed"
 
 
-@pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_reports_say_how_claims_are_judged(by_nli, lang):
-    page = (evaluate(by_nli(lang=lang)).out / "report.html").read_text("utf-8")
-    assert translator(lang)(LABELS["entailed"]) in page
-    assert translator(lang)(LABELS["not_entailed"]) in page
+def test_the_reports_say_how_claims_are_judged(by_nli):
+    page = (evaluate(by_nli(lang="ko")).out / "report.html").read_text("utf-8")
+    assert translator("ko")(LABELS["entailed"]) in page
+    assert translator("ko")(LABELS["not_entailed"]) in page

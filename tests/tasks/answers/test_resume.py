@@ -90,11 +90,3 @@ def test_a_run_without_the_checklist_is_not_resumed_with_it(options, server, rep
     evaluate(stopped)
     with pytest.raises(InputError, match="checklist"):
         evaluate(options(items=answers[:2], checklist=True, resume=stopped.out, out=None))
-
-
-def test_the_second_run_checks_from_the_store(options, server, replies, answers):
-    server.script.extend([replies.good, replies.passing])
-    first = evaluate(options(items=answers[:1], checklist=True))
-    second = evaluate(options(items=answers[:1], checklist=True))
-    assert len(server.seen.bodies) == 2
-    assert second.summary.quality == first.summary.quality

@@ -111,15 +111,6 @@ def test_costs_are_those_of_the_tokens_served(options, server, replies, lines, m
     assert list(done.summary.llm.by_role) == [f"judge: {model}"]
 
 
-def test_a_share_judged_again_tells_what_flips(
-    options, server, replies, reply, found, answers, by_id
-):
-    server.script.extend([replies.good, reply(found(1, "not_found"), utility=0.5)])
-    done = evaluate(options(items=answers[:1], fresh_fraction=1.0))
-    assert (done.summary.llm.flips.judged_again, done.summary.llm.flips.flipped) == (1, 1)
-    assert by_id(done.out)["good"]["evaluation"]["correctness"] == 1.0  # the first counts
-
-
 def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
     judging, looking = estimate_answers(prepare_answers(options(), Quiet()))
     assert judging.calls == 4  # "alone" has nothing to be judged by
@@ -128,16 +119,6 @@ def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
     assert "openai/judge" in looking.what
     assert 0 < judging.usd[0] < judging.usd[1]
     assert not server.seen.bodies
-
-
-def test_a_limit_a_minute_makes_the_foretold_run_longer(options):
-    free, looking = estimate_answers(prepare_answers(options(), Quiet()))
-    assert free.seconds == (4.0, 32.0)  # one request at a time, 1 to 8 s each
-    assert looking.seconds == (0.0, 32.0)  # maybe none
-    slow, _ = estimate_answers(prepare_answers(options(requests_per_minute=2), Quiet()))
-    assert slow.seconds == (120.0, 120.0)
-    few, _ = estimate_answers(prepare_answers(options(tokens_per_minute=60), Quiet()))
-    assert few.seconds == tuple(map(float, few.tokens))  # a token a second
 
 
 def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judged(options):
@@ -151,11 +132,6 @@ def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judge
         estimate_answers(limited)
     priced, _ = estimate_answers(prepare_answers(options(max_cost_usd=1.0), Quiet()))
     assert priced.usd is not None
-
-
-def test_judging_needs_a_model(options):
-    with pytest.raises(InputError, match="--model: "):
-        evaluate(options(model=None))
 
 
 def test_bad_rows_are_told_and_strict_stops_at_them(options, server, replies, answers, item, lines):

@@ -139,25 +139,17 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     assert mixed.verdict.comparison.metric("answers.utility") is None
 
 
-@pytest.mark.parametrize(
-    ("lang", "counts", "loose"),
-    [
-        ("en", "1 of 3 claims (33.3%) in 2 answers", "1 of 2 supported claims"),
-        ("ko", "답변 2건의 주장 3개 중 1개(33.3%)", "주장 2개 중 1개"),
-    ],
-)
-def test_the_result_counts_words_and_what_is_loosely_supported(
-    by_words, item, leave, lang, counts, loose
-):
+def test_the_result_counts_words_and_what_is_loosely_supported(by_words, item, leave):
     # The note does not say that the leave is paid (유급으로): the claim has one word more than its sentence.
     more = "연차는 입사 첫해에 유급으로 15일을 준다."
     items = [item("copied", f"{leave} 장미는 없다."), item("loose", more)]
-    run = evaluate(by_words(items=items, lang=lang))
+    run = evaluate(by_words(items=items))
     assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
-    assert translator(lang)(run.page.headline).startswith(counts)
+    assert re.findall(r"[\d.]+", str(run.page.headline))[:4] == ["1", "3", "33.3", "2"]
     for name in ("report.html", "summary.md"):
         text = (run.out / name).read_text("utf-8")
-        assert all(phrase in text.replace("\\", "") for phrase in (counts, loose))
+        assert "1 of 3 " in text
+        assert "1 of 2 " in text
 
 
 def test_a_comparison_says_once_what_words_cannot_see(by_words):
@@ -165,13 +157,6 @@ def test_a_comparison_says_once_what_words_cannot_see(by_words):
     after = evaluate(by_words(compare=before.out))
     for name in ("compare.md", "report.html", "summary.md"):
         assert (after.out / name).read_text("utf-8").count(WORDS_BLIND) == 1
-
-
-def test_a_comparison_of_runs_that_a_model_judged_says_nothing_of_words(options, server, replies):
-    server.script.extend(replies.every)
-    before = evaluate(options())
-    after = evaluate(options(compare=before.out))
-    assert "by words" not in (after.out / "compare.md").read_text("utf-8")
 
 
 def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(

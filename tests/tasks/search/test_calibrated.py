@@ -54,12 +54,6 @@ def test_keyword_mode_has_a_setting_and_a_fingerprint_of_its_own(make_options, t
     assert judges[0]["setting"] == judges[1]["setting"] == 0.5  # probabilities have one threshold
 
 
-@pytest.mark.parametrize(("lang", "words"), [("en", "minimum probability"), ("ko", "최소 확률")])
-def test_the_page_speaks_of_probabilities(make_options, lang, words):
-    done = evaluate(make_options(unanswerable_mode="calibrated", lang=lang))
-    assert words in (done.out / "report.html").read_text("utf-8")
-
-
 BATTERY = (
     "# Battery\n\nThe battery of the bike is replaced every two years by the workshop in Porto.\n"
 )
@@ -120,27 +114,15 @@ def test_without_an_answerable_query_no_false_refusals_are_reported(judged):
     assert "refused" not in result.values
 
 
-@pytest.mark.parametrize(
-    ("lang", "across", "near"),
-    [
-        ("en", "1 query is in another language", "1 of 1 unanswerable queries scores"),
-        ("ko", "질의 1건은 가장 가까운 노트와", "답이 없는 질의 1건 중 1건의 점수"),
-    ],
-)
-def test_weak_verdicts_are_counted_in_the_reports(judged, lang, across, near):
+def test_weak_verdicts_are_counted(judged):
     queries = {
         "점심 메뉴는 누가 정하나요?": ["0.md"],
         "Is the battery of the bike replaced by the workshop in Porto?": [],
     }
-    done, found = judged(queries, BATTERY, mode="hybrid", lang=lang)
+    done, found = judged(queries, BATTERY, mode="hybrid")
     assert [item["judged_across_languages"] for item in found.values()] == [True, False]
     weak = done.summary.weak_verdicts
     assert (weak.across_languages, weak.near_misses, weak.unanswerable) == (1, 1, 1)
-    page = (done.out / "report.html").read_text("utf-8")
-    assert across in page
-    assert near in page
-    summary = (done.out / "summary.md").read_text("utf-8")
-    assert across in summary
 
 
 def test_other_judges_say_nothing_of_weak_verdicts(make_options):

@@ -7,7 +7,7 @@ from blocks import section
 from message_values import values_of
 from run_files import RUN_FILES
 
-from gigamind.errors import EvaluationError, InputError
+from gigamind.errors import EvaluationError
 from gigamind.evaluation.run import out_folder
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.tasks import evaluate
@@ -32,15 +32,6 @@ def _rows():
         {"id": f"q{n}", "query": text, "answerable": True, "expected_notes": ["deploy"]}
         for n, text in enumerate(texts)
     ]
-
-
-@pytest.mark.parametrize(
-    ("output", "absent"),
-    [("json", {"summary.md", "report.html"}), ("md", {"summary.json"}), ("both", set())],
-)
-def test_the_format_chooses_the_summary(make_options, output, absent):
-    out = evaluate(make_options(format=output)).out
-    assert {file.name for file in out.iterdir()} == set(RUN_FILES) - absent
 
 
 def test_two_runs_differ_in_times_only_whatever_the_concurrency(make_options, tmp_path):
@@ -78,26 +69,6 @@ def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_opt
     assert [values_of(kind)[0] for kind in kinds.items] == [1]
     ((_place, messages),) = rows.rows
     assert len(messages.values["parts"]) == 3
-
-
-def test_a_sample_is_drawn_by_the_seed(make_options, tmp_path, lines):
-    def ids(name, seed):
-        out = tmp_path / name
-        summary, *_ = evaluate(make_options(sample="3", seed=seed, out=out))
-        assert (summary.counts.queries_total, summary.counts.rows_not_sampled) == (3, 3)
-        return [line["id"] for line in lines(out, "per_item.jsonl")]
-
-    assert ids("a", 1) == ids("b", 1) != ids("c", 2)
-
-
-def test_a_full_out_folder_is_refused_before_any_work(make_options, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "report.txt").write_text("mine", encoding="utf-8")
-    options = make_options().model_copy(update={"dataset": tmp_path / "never read.jsonl"})
-    with pytest.raises(InputError, match=str(out)):
-        evaluate(options)
-    assert [file.name for file in out.iterdir()] == ["report.txt"]
 
 
 def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_path, monkeypatch):

@@ -171,12 +171,6 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
     assert warning["values"] == {"count": 1, "labels": 1, "label": 5, "piece": 21}
 
 
-@pytest.mark.parametrize(("lang", "length"), [("en", "5 characters"), ("ko", "5자")])
-def test_the_page_says_so_in_its_language(make_options, tmp_path, lang, length):
-    out = evaluate(make_options([_garden(32, 37)], lang=lang, out=tmp_path / lang)).out
-    assert length in (out / "report.html").read_text("utf-8")
-
-
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_other_modes_run_end_to_end(make_options, mode, lines):
     summary, out, *_ = evaluate(make_options(mode=mode))

@@ -20,12 +20,7 @@ from gigamind.tasks.search.free_judges import (
     weakness,
 )
 from gigamind.tasks.search.prepare import choose_judge
-from gigamind.tasks.search.schema import (
-    ForecastReport,
-    JudgeForecast,
-    JudgeRates,
-    RateReport,
-)
+from gigamind.tasks.search.schema import ForecastReport, JudgeForecast, JudgeRates, RateReport
 from gigamind.vault.notes import read_vault
 
 FOLDERS = ("one", "two", "three", "four", "harbour")

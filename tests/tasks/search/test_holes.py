@@ -77,8 +77,7 @@ def test_rows_without_judgements_have_no_holes(run):
 
 def test_groups_of_notes_are_measured_over_the_rows_that_have_some(run):
     _, summary = run(
-        ROW | {"expected_notes": [], "expected_all_of": [["x", "q"], ["y"]]},
-        ROW | {"id": "b"},
+        ROW | {"expected_notes": [], "expected_all_of": [["x", "q"], ["y"]]}, ROW | {"id": "b"}
     )
     search = summary["overall"]["search"]
     assert (search["group_recall_at_1"], search["complete_at_1"]) == (0.5, 0.0)

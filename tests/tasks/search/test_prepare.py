@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.errors import DatasetError, InputError, NotesError
+from gigamind.errors import DatasetError, NotesError
 from gigamind.tasks.search.prepare import blunt_threshold, prepare
 from gigamind.tasks.search.task import SearchTask
 
@@ -85,14 +85,6 @@ def test_a_file_without_one_readable_row_is_not_taken_for_one_of_another_vault(m
     assert "JSON" in str(refusal.value)
 
 
-def test_strict_refuses_a_name_of_the_dataset_that_means_two_notes(make_options, notes):
-    collide(notes)
-    with pytest.raises(DatasetError) as refusal:
-        prepare(make_options([{**GOOD, "expected_notes": ["GARDEN"]}], strict=True))
-    assert "--strict" in str(refusal.value)
-    assert "  - Garden_.md (selected)\n  - garden.md (ignored)" in str(refusal.value)
-
-
 def test_strict_allows_notes_of_one_name_that_the_dataset_tells_apart(make_options, notes):
     collide(notes)
     assert len(prepare(make_options([GOOD], strict=True)).queries) == 1
@@ -124,11 +116,6 @@ def test_a_sample_has_the_asked_size_and_its_seeds_members(make_options):
 def test_what_the_sample_leaves_out_is_counted(make_options, size, left):
     found = prepare(make_options(sample=size))
     assert (len(found.queries), found.not_sampled) == (6 - left, left)
-
-
-def test_a_missing_dataset_is_the_callers_to_mend(make_options, tmp_path):
-    with pytest.raises(InputError, match=r"none\.jsonl"):
-        prepare(make_options().model_copy(update={"dataset": tmp_path / "none.jsonl"}))
 
 
 @pytest.mark.parametrize("place", ["none", "file", "empty"])

@@ -108,10 +108,7 @@ def test_the_first_queries_are_run_once_more_as_a_warm_up(make_options, warmup, 
 
 def test_a_warm_up_that_fails_altogether_ends_the_run(make_options):
     embedder = Scripted(refused=("deploy", "approval roses"))
-    with pytest.raises(
-        EvaluationError,
-        match=r"2 queries.*refused deploy",
-    ):
+    with pytest.raises(EvaluationError, match=r"2 queries.*refused deploy"):
         scripted_run(make_options(warmup=2), embedder)
 
 
