@@ -422,7 +422,7 @@ async def judged_by(
         except LlmError:
             judgements.append(None)
         else:
-            judgements.append(verdict.detail.judgement)
+            judgements.append(verdict.detail)
     return judgements
 
 

@@ -26,8 +26,6 @@ LlmCode = Literal[
     "budget_exceeded",
     "cassette_miss",
     "not_asked",
-    "panel_incomplete",
-    "panel_tied",
 ]
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 """Outcome of an item that needs a model."""

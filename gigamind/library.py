@@ -357,7 +357,7 @@ def evaluate_answers(
 ) -> "EvaluationResult[AnswerSummaryReport, AnswerItemReport]":
     """Judge answers claim by claim; a claim counts only with a quote that is in the notes.
 
-    The judge queries `model`, or the panel that the judge file names.  `out` keeps the replies: `resume=out` resumes a
+    The judge queries `model`.  `out` keeps the replies: `resume=out` resumes a
     stopped run and pays for the rest only.
 
     Args:

@@ -251,7 +251,6 @@ def certify(
         ),
         attacks=_read_attacks(attacks, first.judge),
         second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
-        short_panels=sum(run.short_panels for run in runs),
     )
 
 

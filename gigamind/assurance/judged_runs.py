@@ -61,7 +61,6 @@ class JudgedRun:
     failed: frozenset[str]  # ids in errors.jsonl, which have no verdict either
     stored: int  # replies taken from the store instead of requested
     second_looks: tuple[SecondLookReport, ...]  # models that checked claims a second time
-    short_panels: int = 0  # verdicts for which a panel member gave no vote
     units: tuple[LabelUnit, ...] = ()  # what people label, in the same order
 
     def verdicts(self, scale: str) -> dict[str, float]:
@@ -160,6 +159,5 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         failed=frozenset(error.id for error in errors if error.id) - items.keys(),
         stored=llm.cache_hits if llm else 0,
         second_looks=getattr(summary, "second_looks", ()),
-        short_panels=llm.panel.short if llm and llm.panel else 0,
         units=tuple(unit for line in lines for unit in kind.units(line)),
     )

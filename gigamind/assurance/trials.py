@@ -19,7 +19,7 @@ from gigamind.i18n import Language, Text, _, n_
 from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
-from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
+from gigamind.judges.search_qa.judgement import Judgement, correctness
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.llm.ask import LanguageModel
 from gigamind.loading import numbered_lines, parsed
@@ -31,7 +31,7 @@ from gigamind.vault.language import question_language
 JudgeKind = Literal["unanswerable", "search_qa"]
 # Failures that an attack can cause.
 _CAUSED_BY_ATTACKS: frozenset[LlmCode] = frozenset({
-    *OF_THE_REPLY, "context_too_long", "panel_tied",
+    *OF_THE_REPLY, "context_too_long",
 })  # fmt: skip
 
 
@@ -100,8 +100,6 @@ class OnTrial:
         if self.kind == "search_qa":
             question = AnswerCase(case.question, case.answer, case.notes, language)
         verdict = await self.tested.judge(question, Asking(self.models, case.id, self.fence_key))
-        if verdict.why:
-            raise why_unscored(verdict.errors, verdict.why)
         return _observed(verdict, case.counted_chars)
 
 
@@ -194,8 +192,7 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
     scores, reported_scores = verdict.scores, verdict.told
-    panel = verdict.detail
-    claims = panel.judgement.claims if isinstance(panel, PanelOfAnswer) and panel.judgement else ()
+    claims = verdict.detail.claims if isinstance(verdict.detail, Judgement) else ()
     if claims and counted_chars is not None:
         counted = [claim for claim in claims if claim.claim.span.end <= counted_chars]
         supported = [claim.reported_verdict == "supported" for claim in counted]
@@ -232,12 +229,6 @@ def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
             kinds=tuple(kinds),
         )
     return load_judge(name, language, kinds)
-
-
-def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
-    """Return why a panel gave no verdict: an error, first those that prevented a request, or else a tie."""
-    faults = sorted(errors, key=lambda error: error.code in _CAUSED_BY_ATTACKS)
-    return faults[0] if faults else LlmError(otherwise, "panel_tied")
 
 
 AnswerName = Literal["right", "wrong", "useless"]

@@ -451,10 +451,8 @@ def _expected_work(
     ]
     work = n_("judging {n} time", "judging {n:,} times", n=sum(len(own) for _judge, own in trials))
     return [
-        asking(
-            work, model, calls, ModelRunOptions(**named), (1, first.repeats), gates=printing_gates()
-        )
-        for model in first.voters(options)
+        asking(work, model, calls, ModelRunOptions(**named), gates=printing_gates())
+        for model in first.models(options)[:1]
     ]
 
 

@@ -31,7 +31,7 @@ from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.limiter import Gates
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_run, evaluate_all
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, check_run, evaluate_all
 
 Item = TypeVar("Item")
 _BEAT_S = 1.0
@@ -75,7 +75,7 @@ def ask_all(
     """Evaluate every item that has no final result yet.
 
     Args:
-        ask: returns JSON values or `Unscored` for an item, using the models of `connect`; raises LlmError on failure.
+        ask: returns JSON values for an item, using the models of `connect`; raises LlmError on failure.
         connect: opens the models with the ledger of the run.
         identity: what the run is of, by name; checked by `--resume`.
         allow_none: accept a run without any verdict, unless the model cannot be used at all.
@@ -290,9 +290,8 @@ class _Guarded:
             self._failed(error)
             raise
         else:
-            scored = not isinstance(value, Unscored)
-            self._succeeded |= scored
-            if self._succeeded and self._hopeless and self._hopeless.code == "not_asked":
+            scored = self._succeeded = True
+            if self._hopeless and self._hopeless.code == "not_asked":
                 self._hopeless = None  # this item was in flight when the others failed
             return value
         finally:

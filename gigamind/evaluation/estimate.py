@@ -39,7 +39,6 @@ def asking(
     model: str,
     calls: Sequence[PlannedCall],
     options: ModelRunOptions,
-    votes: tuple[int, int] = (1, 1),
     *,
     gates: Gates,
 ) -> Estimate:
@@ -47,7 +46,6 @@ def asking(
 
     Args:
         work: what the calls do, for the report.
-        votes: minimum and maximum number of times each call is made.
         gates: remember the speeds of servers for the next estimate.
 
     Raises:
@@ -59,8 +57,8 @@ def asking(
     if len(certain) < len(calls):
         certain_tokens = sum(tokens.likely(call.request) for call in certain)
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
-    low = (round(0.7 * votes[0] * certain_tokens), votes[0] * sum(call.least for call in certain))
-    high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
+    low = (round(0.7 * certain_tokens), sum(call.least for call in certain))
+    high = (round(most), sum(call.most for call in calls))
     own = read_prices(options.prices) if options.prices else {}
     price = price_of(model, own, api_base=options.api_base, batch=options.batch)
     if price is None and options.max_cost_usd is not None:
@@ -76,12 +74,12 @@ def asking(
 
     return Estimate(
         _("{work} with {model}", work=work, model=model),
-        len(calls) * votes[1],
+        len(calls),
         (sum(low), sum(high)),
         dollars_of(price, [low, high]),
         (
-            seconds(len(certain) * votes[0], low, _REPLY_S[0]),
-            seconds(len(calls) * votes[1], high, _REPLY_S[1]),
+            seconds(len(certain), low, _REPLY_S[0]),
+            seconds(len(calls), high, _REPLY_S[1]),
         ),
         _("model speed, measured with a few small requests: {speed}", speed=speed.describe())
         if speed

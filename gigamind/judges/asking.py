@@ -1,4 +1,4 @@
-"""The requests of a judge about one item, by the members of a panel, and the calls that it plans for an estimate."""
+"""The requests of a judge about one item, and the calls that it plans for an estimate."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 )
 """Codes of replies that are the model's own doing; the others are of network, budget or user."""
 
-_VOTES = 100  # more than a panel member has
+_ANSWERS = 100  # apart are the numbers of repeated requests, part of the keys of stored replies
 Key = TypeVar("Key")
 Row = TypeVar("Row")
 
@@ -29,21 +29,9 @@ def once(rows: Sequence[Row], key: Callable[[Row], Key]) -> dict[Key, Row]:
     return {key(row): row for row in rows if times[key(row)] == 1}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PanelMember:
-    """A member of a panel: a model and the number of its repetition, from 0."""
-
-    model: str
-    repeat: int = 0
-
-    @property
-    def name(self) -> str:
-        return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
-
-
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Access to the models for the judgement of one item; the first of `models` is the default.
+    """Access to the models for the judgement of one item; the first of `models` judges.
 
     Attributes:
         fence_key: secret key of the fences around third-party texts.
@@ -68,8 +56,8 @@ class Asking:
         return replace(self, fresh=True, unread=Counter())
 
     @property
-    def first(self) -> PanelMember:
-        return PanelMember(next(iter(self.models)))
+    def first(self) -> str:
+        return next(iter(self.models))
 
     async def ask(
         self,
@@ -77,18 +65,17 @@ class Asking:
         reply: type[Reply],
         *,
         fingerprint: str,
-        member: PanelMember | None = None,
+        model: str = "",
         max_tokens: int | None = None,
     ) -> Reply:
-        """Return a validated reply of a panel member, by default the first; raise LlmError without a usable one."""
-        voter = member or self.first
+        """Return a validated reply of a model, by default the first; raise LlmError without a usable one."""
         try:
-            answer = await self.models[voter.model].ask(
+            answer = await self.models[model or self.first].ask(
                 messages,
                 reply,
                 item_id=self.item_id,
                 fingerprint=fingerprint,
-                repeat=voter.repeat + _VOTES * (self.repeat - 1),
+                repeat=_ANSWERS * (self.repeat - 1),
                 fresh=self.fresh,
                 max_tokens=max_tokens,
             )
@@ -126,7 +113,7 @@ class PlannedCall:
 
     Attributes:
         least, most: tokens of the reply.
-        model: the model that receives it, if not those that vote.
+        model: the model that receives it, if not the one that judges.
         certain: whether it is always sent; otherwise it counts only for the upper end of an estimate.
     """
 

@@ -137,9 +137,9 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     async def _free_verdict(self, case: AnswerCase, asking: Asking, mark: str) -> Verdict[None]:
         async def make() -> Mapping[str, Any]:
-            return asdict(replace(self._checked_verdict(case, None), flags={}, errors=()))
+            return asdict(replace(self._checked_verdict(case, None), flags={}))
 
-        record = await asking.stored({"judge": mark, "case": asdict(case)}, make)
+        record = await asking.stored({"own_judge": mark, "case": asdict(case)}, make)
         proof = tuple(Proof(**own) for own in record["proof"])
         return replace(Verdict(**record), proof=proof, flags=case.flagged)
 

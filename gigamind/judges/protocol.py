@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from gigamind.errors import InputError, LlmError, text_of
+from gigamind.errors import InputError, text_of
 from gigamind.evidence.result import Aligned, Alignment
-from gigamind.i18n import Language, Text
+from gigamind.i18n import Language
 from gigamind.judges.asking import Asking, PlannedCall
-from gigamind.judges.panel import ByPanel, PanelJudgeFile, why_no_verdict
 from gigamind.judges.spec import (
     Chosen,
     LlmJudge,
@@ -87,7 +86,6 @@ class Proof:
 
 Case_contra = TypeVar("Case_contra", contravariant=True)
 Detail_co = TypeVar("Detail_co", covariant=True)
-AnyPanel = TypeVar("AnyPanel", bound=ByPanel[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,6 @@ class Verdict(Generic[Detail_co]):
         told: the scores that the model itself reported, if any.
         text: the model's text for readers.
         flags: suspicious passages to review: in the answer under 0, in notes under their numbers from 1.
-        errors: of panel members that gave no vote.
-        code: why there are no scores; "" if there are. `why` explains it in a sentence.
         detail: further content for the judge's own reports.
     """
 
@@ -110,16 +106,6 @@ class Verdict(Generic[Detail_co]):
     proof: tuple[Proof, ...] = ()
     text: str = ""
     flags: Mapping[int, tuple[Flag, ...]] = field(default_factory=dict[int, tuple[Flag, ...]])
-    errors: Sequence[LlmError] = ()
-    code: str = ""
-    why: Text = ""
-
-    @classmethod
-    def missing(cls, detail: "AnyPanel") -> "Verdict[AnyPanel]":
-        """Return the verdict of a panel that gave none, with the reason."""
-        code, why = detail.panel and detail.panel.code, why_no_verdict(detail.panel, detail.errors)
-        errors = tuple(detail.errors.values())
-        return Verdict({}, detail, errors=errors, code=code or "", why=why)
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
@@ -133,7 +119,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     metrics: ClassVar[tuple[Metric, ...]] = ()
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models that it uses; empty if it uses none. Raises InputError if none is given."""
+        """Return the models that it uses, first the one that judges; empty if none. InputError if none is given."""
         del options
         return ()
 
@@ -155,24 +141,14 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """All its prompts; a model that repeats their system messages leaks them."""
         return ()
 
-    @property
-    def repeats(self) -> int:
-        """The most votes of each model on a case."""
-        return 1
-
     def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
         """Yield the requests for a case, assuming that every first reply is usable."""
         del case
         return iter(())
 
-    def voters(self, options: ModelOptions) -> tuple[str, ...]:
-        """Return the models that receive each planned call, unless the call names one; raises as `models`."""
-        return self.models(options)
-
-    def calls(self, case: Case_contra, options: ModelOptions) -> int:
-        """Return the number of requests for a case, assuming that every first reply is usable; raises as `models`."""
-        votes = self.repeats * len(self.voters(options))
-        return votes * sum(1 for _ in self.planned(case))
+    def calls(self, case: Case_contra) -> int:
+        """Return the number of requests for a case, assuming that every first reply is usable."""
+        return sum(1 for _ in self.planned(case))
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
@@ -205,7 +181,6 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
 
 
 ByLanguage = TypeVar("ByLanguage", bound=LlmJudge[LlmJudgeFile])
-PanelByLanguage = TypeVar("PanelByLanguage", bound=LlmJudge[PanelJudgeFile])
 
 
 @dataclass(frozen=True)
@@ -222,6 +197,14 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
     def judge_in(self, language: str) -> ByLanguage:
         return self.by_language[self.language_in(language)]
 
+    @property
+    def file(self) -> LlmJudgeFile:
+        return self.judge_in("").file
+
+    def fingerprint(self, model: str) -> str:
+        marks = (judge.fingerprint for judge in self.by_language.values())
+        return fingerprint_of(self.file, model, *marks)
+
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)
 
@@ -235,28 +218,6 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         return tuple(prompt for judge in self.by_language.values() for prompt in judge.prompts)
-
-
-class PanelJudge(
-    LocalisedJudge[Case_contra, Detail_co, PanelByLanguage],
-    Generic[Case_contra, Detail_co, PanelByLanguage],
-):
-    """A judge that may use a panel of models."""
-
-    @property
-    def file(self) -> PanelJudgeFile:
-        return self.judge_in("").file
-
-    def models(self, options: ModelOptions) -> tuple[str, ...]:
-        return self.file.panel or super().models(options)
-
-    def fingerprint(self, model: str) -> str:
-        marks = (judge.fingerprint for judge in self.by_language.values())
-        return fingerprint_of(self.file, model, *marks)
-
-    @property
-    def repeats(self) -> int:
-        return self.file.repeats
 
 
 def named(models: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -57,11 +57,18 @@ class JudgeFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    also_hashed: ClassVar[Mapping[str, Any]] = {}
     tuned: Tuned | None = Field(default=None, exclude_if=lambda tuned: tuned is None)
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):
     kind: str
+
+
+NO_PANEL: Mapping[str, Any] = {
+    "panel": [], "repeats": 1, "adaptive": False, "near": 0.1, "tie": "unscored", "missing_seat": "unscored",
+}  # fmt: skip
+"""Removed fields with their defaults: part of fingerprints, so that these stay the same."""
 
 
 class LlmJudgeFile(JudgeFile):
@@ -130,7 +137,7 @@ def load_judge_prompt(name: str, language: Language, given: Collection[str]) -> 
 
 def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
     """Return the SHA-256, in hexadecimal, of a judge's file and of everything else that determines its verdicts."""
-    values: list[Any] = [file.model_dump(mode="json")]
+    values: list[Any] = [{**file.also_hashed, **file.model_dump(mode="json")}]
     values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 

@@ -1,10 +1,10 @@
-"""Judges with a model, or a panel of them, whether notes answer a question; "answerable" counts only with a quote.
+"""Judges with a model whether notes answer a question; "answerable" counts only with a quote.
 
 The model reports observations; the rule is code. Spans are computed, never taken from the model (seed 4.1, `llm`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -14,11 +14,10 @@ from pydantic.json_schema import SkipJsonSchema
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted
-from gigamind.judges.panel import ByPanel, PanelJudgeFile, Vote, collect_votes, decide_binary
-from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
+from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.protocol import LocalisedJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
-from gigamind.judges.spec import LANGUAGES, LlmJudge, load_llm_judge
+from gigamind.judges.spec import LANGUAGES, NO_PANEL, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.client import Message
 from gigamind.prompting.fences import Flag, Source, flags, with_notes
 from gigamind.prompting.prompts import as_json
@@ -38,8 +37,10 @@ RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
 
-class UnanswerableJudgeFile(PanelJudgeFile):
+class UnanswerableJudgeFile(LlmJudgeFile):
     """A judge file of kind `llm`."""
+
+    also_hashed = NO_PANEL
 
     kind: Literal["llm"]
     unverified: Literal["unanswerable", "as_told"] = "unanswerable"
@@ -132,17 +133,10 @@ def verdict_of(
     )
 
 
-class PanelJudgement(ByPanel[LlmVerdict, bool]):
-    """The verdicts of a panel on one question; the combined one has no confidence.
-
-    Its answer and quotes come from the first member that voted with the panel, preferably a proven one.
-    """
-
-
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
 
 
-class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJudgeFile]]):
+class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJudgeFile]]):
     """The judge of kind `llm`."""
 
     kind = "llm"
@@ -153,16 +147,13 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             request = counted(self._messages(case, b""), UnanswerableReply)
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
-    async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
-        """Judge a question by all panel members; without notes, it is unanswerable without a request."""
-        panel = await self._by_panel(case, asking)
-        verdict = panel.judgement
-        if verdict is None:
-            return Verdict.missing(panel)
+    async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[LlmVerdict]:
+        """Judge a question; without notes, it is unanswerable without a request."""
+        verdict = await self._verdict(case, asking)
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
-            panel,
+            verdict,
             told={"unanswerable": None if reported is None else float(reported)},
             proof=tuple(
                 Proof.of(place.quote.source_index + 1, place, proven=verdict.proves(number))
@@ -170,47 +161,18 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             ),
             text=verdict.answer,
             flags=verdict.flagged,
-            errors=tuple(panel.errors.values()),
         )
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
         prompt = self.judge_in(case.language).prompt
         return with_notes(prompt.render, case.notes, key, question=as_json(case.question))
 
-    async def _by_panel(self, case: QuestionCase, asking: Asking) -> PanelJudgement:
+    async def _verdict(self, case: QuestionCase, asking: Asking) -> LlmVerdict:
         if not case.notes:
-            nothing = LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-            return PanelJudgement(nothing, None)
-        verdicts: dict[PanelMember, LlmVerdict] = {}
-        messages = self._messages(case, asking.fence_key)
-        judge, first = self.judge_in(case.language), asking.first
-
-        async def ask(member: PanelMember) -> Vote[bool]:
-            reply = await asking.ask(
-                messages, UnanswerableReply, fingerprint=judge.fingerprint, member=member
-            )
-            verdict = verdicts[member] = verdict_of(reply, case.notes, judge.file)
-            return Vote(verdict.unanswerable, proven=verdict.conflict is None)
-
-        if not self.file.is_panel:
-            await ask(first)
-            return PanelJudgement(verdicts[first], None)
-        ballot = await collect_votes(self.file, first.model, ask)
-        panel = decide_binary(ballot.votes, ballot.members, self.file)
-        by_member = {name: verdicts[name] for name in ballot.members if name in ballot.votes}
-        voted = list(by_member.values())
-        reported = {
-            name: Vote(verdict.reported_unanswerable is not False)
-            for name, verdict in by_member.items()
-        }
-        agreeing = [verdict for verdict in voted if verdict.unanswerable == panel.value]
-        whole = panel.value is not None and replace(
-            max(agreeing, key=lambda verdict: verdict.verified),
-            reported_unanswerable=decide_binary(reported, ballot.members, self.file).value,
-            verified=2 * sum(verdict.verified for verdict in voted) > len(voted),
-            confidence=None,
-        )
-        return PanelJudgement(whole or None, panel, by_member, ballot.errors)
+            return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
+        messages, judge = self._messages(case, asking.fence_key), self.judge_in(case.language)
+        reply = await asking.ask(messages, UnanswerableReply, fingerprint=judge.fingerprint)
+        return verdict_of(reply, case.notes, judge.file)
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:

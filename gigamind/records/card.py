@@ -131,7 +131,6 @@ class JudgeCard(Report):
         runs: run_id of each run, the certified one first.
         attacks: null if the judge was not attacked.
         second_looks: accepted canaries, for each model that checks claims a second time.
-        short_panels: verdicts given although a panel member cast no vote (`missing_seat`).
     """
 
     schema_version: Literal["1.0"] = VERSION
@@ -147,7 +146,6 @@ class JudgeCard(Report):
     scales: tuple[CardScale, ...]
     attacks: CardAttacks | None = None
     second_looks: tuple[SecondLookReport, ...] = ()
-    short_panels: Count = 0
 
     def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
         """Return whether it is about this judge with this model."""

@@ -79,7 +79,7 @@ class JudgeReport(Report):
         file: the judge file; "judges/..." for one that comes with gigamind.
         fingerprint: changes with anything that may change a verdict on the same input, the model included.
         setting: score threshold below which an item fails; null for a judge without one.
-        model: null for a judge without a model; models of a panel are separated by commas.
+        model: null for a judge without a model; a second model, of second checks, follows a comma.
         languages: of its prompts; empty without prompts.
         scales, metrics: of a user-supplied judge: what it can be certified on, and its metrics.
         weak: of a free judge of search whose errors are beyond a bound, so that gates only report its verdicts.
@@ -130,36 +130,27 @@ class QuoteReport(Report):
     utf16_end: Count | None = None
 
 
-class SeatReport(Report):
-    """A vote of a panel member; `repeat` from 0 if a model votes several times, `code` if it did not vote."""
-
-    model: str
-    repeat: Count = 0
-    code: str = ""
-
-
-class EndedReport(Report):
-    """How an item ended: `scored`, or why there is no verdict; `code` is that of errors.jsonl."""
-
-    outcome: Outcome
-    code: str = ""
-
-
 Conflict = Literal["unproven", "quoted"]
 """A verdict that contradicts its quotes: "answerable" without evidence, or "unanswerable" despite a proving quote."""
 
 
-class AnswerabilityReport(Report):
-    """A model's or panel's verdict on whether notes answer a question.
+class JudgementReport(Report):
+    """A model's verdict on whether notes answer a question, in per_item.jsonl.
 
     Attributes:
+        outcome: `scored`, or why there is no verdict; `code` is that of errors.jsonl.
         unanswerable: by the rule of the judge file; null without a verdict.
-        told_unanswerable: verdict of the model, or of most panel members; null without one.
+        told_unanswerable: verdict of the model; null without one.
         verified: whether it says "answerable" and a quote found in its note proves it.
-        confidence: of the model; null for a panel, or if unreadable.
+        confidence: of the model; null if unreadable.
         conflict: contradiction between the verdict and its quotes; null if there is none.
+        flagged: notes that a person should check before trusting the verdict, and why.
+        flipped: whether a repeated judgement differs; null if none was requested.
+        unread: unreadable fields of the replies; absent if all could be read.
     """
 
+    outcome: Outcome
+    code: str = ""
     unanswerable: bool | None = None
     reported_unanswerable: Annotated[bool | None, Field(alias="told_unanswerable")] = None
     verified: bool = False
@@ -167,27 +158,8 @@ class AnswerabilityReport(Report):
     confidence: ReportedConfidence | None = None
     conflict: Conflict | None = None
     quotes: tuple[QuoteReport, ...] = ()
-
-
-class VoteReport(AnswerabilityReport, SeatReport):
-    """The vote of one panel member on an item."""
-
-
-class JudgementReport(AnswerabilityReport, EndedReport):
-    """A model's verdict on one item, in per_item.jsonl; for a panel, the combined verdict of the majority.
-
-    Attributes:
-        flagged: notes that a person should check before trusting the verdict, and why.
-        flipped: whether a repeated judgement differs; null if none was requested.
-        votes: of a panel, in the order of its members, including failed ones.
-        disagreement: mean difference of two votes, in [0, 1]; null with fewer than two.
-        unread: unreadable fields of the replies; absent if all could be read.
-    """
-
     flagged: dict[str, tuple[str, ...]] = {}
     flipped: bool | None = None
-    votes: tuple[VoteReport, ...] = ()
-    disagreement: Share | None = None
     unread: dict[str, Count] = Field(default={}, exclude_if=_is_empty)
 
 
@@ -226,36 +198,6 @@ class FlipReport(Report):
     high: Share | None
 
 
-class PanelReport(Report):
-    """Agreement of the members of a panel; intervals are 95 %.
-
-    Attributes:
-        seats: members that voted on any item.
-        items: items with two or more votes; for an adaptive panel only the hard ones.
-        split: items with different votes; `rate`, `low`, `high`: their share, with its Wilson interval.
-        alone: items with one vote because an adaptive panel was certain.
-        alpha: Krippendorff's alpha of correctness (else utility) for answers; null if all votes are equal, or with
-            `alone` items, as hard ones do not represent them.
-        incomplete: items without a verdict because a member cast no vote.
-        tied: items without a verdict because of a tie.
-        short: items with a verdict although a member cast no vote (`missing_seat`).
-    """
-
-    seats: Count
-    items: Count
-    split: Count
-    rate: Share | None
-    low: Share | None
-    high: Share | None
-    alpha: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
-    alpha_low: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
-    alpha_high: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
-    incomplete: Count
-    tied: Count
-    alone: Count = 0
-    short: Count = 0
-
-
 class CoverageReport(Report):
     """How the questions of one kind ended; see `LlmReport` for the run's questions."""
 
@@ -275,7 +217,6 @@ class LlmReport(UsageReport):
         items: items to judge; `coverage` is the share of them with a verdict.
         flips: null unless a share was judged a second time (`--fresh-fraction`).
         rates: metrics under other rules than the judge file's, by rule and name.
-        panel: null without a panel.
         flagged: items whose notes a person should check before trusting the verdict.
         flagged_quotes: quotes found in text that looks like a prompt injection, which prove nothing.
         checks: of the checklist, which the figures of items exclude; null without one.
@@ -289,7 +230,6 @@ class LlmReport(UsageReport):
     coverage: Share | None
     flips: FlipReport | None = None
     rates: dict[str, dict[str, Share | None]] = {}
-    panel: PanelReport | None = None
     flagged: Count = 0
     flagged_quotes: Count = 0
     checks: CoverageReport | None = None

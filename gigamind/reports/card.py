@@ -367,14 +367,6 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
             "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
             " the same judge to gigamind judge certify."
         )
-    if card.short_panels:
-        yield n_(
-            "{n} verdict was decided although a panel member gave no vote (missing_seat in the judge file). The"
-            " metrics include this verdict.",
-            "{n:,} verdicts were decided although a panel member gave no vote (missing_seat in the judge file)."
-            " The metrics include these verdicts.",
-            n=card.short_panels,
-        )
 
 
 def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]]:

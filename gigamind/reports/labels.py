@@ -23,7 +23,6 @@ LABELS: Mapping[str, Message] = {
     "contradicted": _("contradicted by a note"),
     "not_found": _("not in the notes"),
     "unverified": _("unverified"),
-    "no_claim": _("not a claim"),
     "no_such_note": _("the model named a note number that does not exist"),
     "no_quote": _("the model gave no quote"),
     "quote_not_in_note": _("the quote is not in the note"),

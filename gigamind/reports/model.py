@@ -1,15 +1,13 @@
 """What a model as judge did and cost: coverage, reliability and cost, as blocks of a document."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from gigamind.formats import percent, share
+from gigamind.formats import percent
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records.judged import (
     CoverageReport,
     FlipReport,
     LlmReport,
-    PanelReport,
-    SeatReport,
     UsageReport,
 )
 from gigamind.reports import document as doc
@@ -22,7 +20,6 @@ def model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     texts = (
         *_coverage(llm),
         joined(_flips(llm), " "),
-        joined(_panel(llm.panel), " ") if llm.panel else "",
         _flagged(llm) if llm.flagged else "",
         joined(_conflicts(llm), " "),
         unread_text(llm),
@@ -197,81 +194,4 @@ def _flip_values(flips: FlipReport) -> dict[str, object]:
         "rate": percent(flips.rate),
         "low": percent(flips.low),
         "high": percent(flips.high),
-    }
-
-
-def _panel(panel: PanelReport) -> Iterator[Message]:
-    if panel.alone:
-        yield n_(
-            "The first panel member was confident about {n} item and judged it alone.",
-            "The first panel member was confident about {n:,} items and judged them alone.",
-            n=panel.alone,
-        )
-    if panel.items:
-        yield _(
-            "The panel members disagree on {split} of the {items} items that at least two of {members} models"
-            " judged ({rate}; 95% CI {low} – {high}).",
-            split=panel.split,
-            items=panel.items,
-            rate=percent(panel.rate),
-            low=percent(panel.low),
-            high=percent(panel.high),
-            members=panel.seats,
-        )
-        yield _alpha(panel)
-    else:
-        yield _("No item was judged by two or more panel members, so their agreement is unknown.")
-    if items := panel.short:
-        yield _(
-            "Items judged by fewer panel members, because a member gave no vote: {items}.",
-            items=items,
-        )
-    if items := panel.incomplete:
-        yield _(
-            "Items without a verdict, because a panel member gave no vote: {items}.", items=items
-        )
-    if panel.tied:
-        yield _(
-            "Items without a verdict, because the votes of the panel are tied: {items}.",
-            items=panel.tied,
-        )
-
-
-def _alpha(panel: PanelReport) -> Message:
-    if panel.alone:
-        return _(
-            "The panel members are compared only on items that the first member doubted, so their agreement on"
-            " other items is unknown."
-        )
-    if panel.alpha is None:
-        return _(
-            "All votes of the panel are the same, so their agreement cannot be corrected for chance."
-        )
-    values = (panel.alpha, panel.alpha_low, panel.alpha_high)
-    alpha, low, high = (share(value).replace("-", "−") for value in values)
-    return _(
-        "Agreement of the panel members (Krippendorff's alpha): {alpha} (95% CI {low} – {high}; 1 is full"
-        " agreement, 0 is chance).",
-        alpha=alpha,
-        low=low,
-        high=high,
-    )
-
-
-PanelMember = tuple[str, int]
-"""A model, and the number of its repetition from 0."""
-
-
-def member_of(vote: SeatReport) -> PanelMember:
-    """Return the panel member that gave a vote."""
-    return vote.model, vote.repeat
-
-
-def member_names(votes: Iterable[SeatReport]) -> dict[PanelMember, str]:
-    """Return the name of each panel member in order: its model, numbered from 1 if models vote several times."""
-    members = dict.fromkeys(map(member_of, votes))
-    repeated = any(repeat for _model, repeat in members)
-    return {
-        (model, repeat): f"{model} #{repeat + 1}" if repeated else model
-        for model, repeat in members
     }

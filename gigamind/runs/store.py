@@ -161,9 +161,8 @@ class ItemResult:
     outcome: Outcome
     code: str = ""  # of the error; empty if scored
     message: Text = ""  # the error and how to fix it; empty if scored
-    value: Any = None  # JSON values; None without a verdict, unless intermediate values were kept
+    value: Any = None  # JSON values; None without a verdict
     latency_ms: float = 0.0  # wall time, including waiting
-    passing: bool = False  # whether the error may be temporary, regardless of the outcome
     part: str = ""  # see `ItemKey`
 
     @property
@@ -174,7 +173,7 @@ class ItemResult:
     @property
     def is_final(self) -> bool:
         """Return whether a resumed run would keep the result."""
-        return self.outcome in FINAL and not self.passing
+        return self.outcome in FINAL
 
     def dump(self) -> dict[str, Any]:
         """Return JSON values; `message_parts` keeps a message translatable."""
@@ -194,16 +193,6 @@ class ItemResult:
         if parts := fields.pop("message_parts", None):
             fields["message"] = from_json(parts)
         return cls(**fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Unscored:
-    """An item without a verdict whose intermediate values are worth keeping."""
-
-    code: str
-    message: Text
-    kept: Any  # JSON values
-    passing: bool = False  # whether another attempt may succeed
 
 
 class RunStore:
@@ -302,8 +291,6 @@ _OUTCOMES: dict[str, Outcome] = {
     "invalid_output": "unscored",
     "truncated": "unscored",
     "context_too_long": "unscored",
-    "panel_incomplete": "unscored",
-    "panel_tied": "unscored",
     "budget_exceeded": "skipped_budget",
 }
 
@@ -320,7 +307,7 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """Evaluate all items and return a result for each, in their order; `evaluate` returns JSON values or `Unscored`.
+    """Evaluate all items and return a result for each, in their order; `evaluate` returns JSON values.
 
     A known error ends its item, which a resumed run repeats if that may help. Any other error ends the run.
     """
@@ -364,8 +351,6 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ended(outcome_of(code), code, error.message)
-    if isinstance(value, Unscored):
-        return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)
 
 

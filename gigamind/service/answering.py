@@ -239,12 +239,9 @@ class Models:
         """
         asking = Asking(self._judging, _ITEM, self._fence_key, shorter=_SHORTER)
         verdict = await self._judge.judge(case, asking)
-        judgement = verdict.detail.judgement
-        if judgement is None:
-            raise LlmError(
-                verdict.why or _("The judge gave no verdict on the answer."), "invalid_output"
-            )
-        return evaluation_of(judgement, case, language).model_dump(mode="json")
+        if verdict.detail is None:
+            raise LlmError(_("The judge gave no verdict on the answer."), "invalid_output")
+        return evaluation_of(verdict.detail, case, language).model_dump(mode="json")
 
     async def close(self) -> None:
         for model in (self._answering, *self._judging.values(), *self._checking.values()):

@@ -9,9 +9,6 @@ from reached import reached
 
 from gigamind.records.card import read_card
 
-PANEL = (
-    'kind = "llm"\nprompt = "unanswerable/v1"\npanel = ["openai/a", "openai/b"]\ntie = "positive"\n'
-)
 FORGED = {
     "answer": "fooled",
     "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
@@ -53,11 +50,11 @@ def attack(gigamind, server, judge, *options):
     return ended
 
 
-def test_the_report_of_attacks_on_a_panel_stands_on_the_card(gigamind, judged, server, case):
-    (case / "panel.toml").write_text(PANEL, encoding="utf-8")
-    judged("one", "--judge", "panel.toml")
+def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case):
+    model = ("--model", "openai/judge")
+    judged("one", *model)
     server.script.extend([FORGED] * 200)
-    attack(gigamind, server, "panel.toml", "--out", "attacks.json")
+    attack(gigamind, server, "unanswerable_llm", "--out", "attacks.json", *model)
     ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
     assert ended.code == 0, ended.stderr
     told = json.loads((case / "attacks.json").read_text("utf-8"))

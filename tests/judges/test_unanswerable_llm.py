@@ -1,4 +1,6 @@
 import asyncio
+import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -6,7 +8,11 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import QuestionCase
-from gigamind.judges.unanswerable_llm import UnanswerableReply, load_model_judge
+from gigamind.judges.spec import fingerprint_of
+from gigamind.judges.unanswerable_llm import (
+    UnanswerableReply,
+    load_model_judge,
+)
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
 from gigamind.llm.settings import ModelSettings
@@ -48,7 +54,7 @@ def decide(client, *, file=FILE, language="ko", question="배포는 언제?", no
     judge = load_model_judge(file, language)
     asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
     case = QuestionCase(question, notes)
-    return asyncio.run(judge.judge(case, asking)).detail.judgement
+    return asyncio.run(judge.judge(case, asking)).detail
 
 
 def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():
@@ -182,15 +188,24 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ('kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n', "modle"),
+        (
+            'kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n',
+            "modle",
+        ),
         ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind"),
         ('kind = "llm"\nprompt = "../secret"\n', "prompt"),
         ('kind = "llm"\nprompt = "unanswerable/v9"\n', "unanswerable"),
-        ('kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n', "max_tokens"),
-        ('kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n', "temperature"),
+        (
+            'kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n',
+            "max_tokens",
+        ),
+        (
+            'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n',
+            "temperature",
+        ),
         ("kind", r"file\.txt"),
     ],
-)  # fmt: skip
+)
 def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place):
     with pytest.raises(InputError, match=place):
         load_model_judge(text_file(text), "en")
@@ -211,3 +226,20 @@ def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     settings = judge.settings(ModelSettings("m", timeout_s=7))
     assert (settings.temperature, settings.max_tokens, settings.timeout_s) == (0.5, 99, 7)
     assert "--judge" in settings.raised_by
+
+
+def test_removed_fields_are_part_of_the_fingerprint_with_their_defaults():
+    file = load_model_judge(FILE, "ko").file
+    before = {**file.model_dump(mode="json"), "panel": [], "repeats": 1, "adaptive": False}
+    before |= {"near": 0.1, "tie": "unscored", "missing_seat": "unscored"}
+    text = json.dumps([before, "m"], sort_keys=True)
+    assert fingerprint_of(file, "m") == sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "line", ['panel = ["openai/a", "openai/b"]', "[panel]", "repeats = 3", 'tie = "positive"']
+)
+def test_a_judge_file_of_a_panel_is_refused_by_the_name_of_its_field(text_file, line):
+    text = f'kind = "llm"\nprompt = "unanswerable/v1"\n{line}\n'
+    with pytest.raises(InputError, match=rf"\b{line.strip('[]').split()[0]}\b"):
+        load_model_judge(text_file(text), "ko")

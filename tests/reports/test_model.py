@@ -7,7 +7,7 @@ from llm_reports import llm_report
 
 from gigamind.i18n import translator
 from gigamind.llm.speed import PROBE
-from gigamind.records.judged import CoverageReport, FlipReport, PanelReport, UsageReport
+from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
 from gigamind.reports.model import coverage_banner, model_blocks, role_text, terminal_blocks
 from gigamind.tasks.answers.checklist import GATE_ROLE
@@ -83,43 +83,3 @@ def test_the_terminal_has_a_row_with_the_reported_and_the_reserved_cost(usd, res
     (row,) = table.rows
     assert (str(row[0]), row[1]) == ("judge: m", Count(5))
     assert [cell.usd for cell in row[-2:]] == [cost and pytest.approx(cost) for cost in costs]
-
-
-@pytest.fixture
-def panel():
-    """Return what a page says about a panel of three members that judged ten items and differ on two."""
-
-    def told(lang, **changes):
-        figures = {"seats": 3, "items": 10, "split": 2, "rate": 0.2, "low": 0.057, "high": 0.51}
-        figures |= {"alpha": 0.62, "alpha_low": 0.41, "alpha_high": 0.77}
-        report = PanelReport(**figures | {"incomplete": 0, "tied": 0} | changes)
-        return texts(lang, panel=report)[-1]
-
-    return told
-
-
-def test_a_panel_says_how_often_its_members_differ_and_how_far_they_agree(panel):
-    for lang in ("en", "ko"):
-        for figures in ("20.0%", "5.7% – 51.0%", "0.620", "0.410 – 0.770"):
-            assert figures in panel(lang)
-
-
-def test_an_alpha_below_zero_has_a_minus_and_one_that_is_zero_has_none(panel):
-    text = panel("en", alpha=-2e-16, alpha_low=-0.25, alpha_high=0.5)
-    assert "0.000 (95% CI −0.250 – 0.500;" in text
-
-
-@pytest.mark.parametrize(
-    ("lost", "end"), [({}, ""), ({"incomplete": 3}, "3."), ({"tied": 1}, "1.")]
-)
-def test_only_what_was_lost_is_shown(panel, lost, end):
-    text, without = panel("en", **lost), panel("en")
-    assert text.startswith(without)
-    assert text.removeprefix(without).rpartition(" ")[2] == end
-
-
-@pytest.mark.parametrize("changes", [{"alone": 34}, {"split": 0}])
-def test_without_agreement_by_chance_there_is_no_alpha(panel, changes):
-    text = panel("en", alpha=None, alpha_low=None, alpha_high=None, **changes)
-    assert "alpha:" not in text
-    assert all(str(count) in text for count in changes.values())

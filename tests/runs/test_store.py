@@ -4,7 +4,7 @@ import json
 import pytest
 
 from gigamind.errors import DatasetError, InputError, LlmError
-from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, evaluate_all, read_results
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, evaluate_all, read_results
 
 IDENTITY = {"dataset": "d1", "judge": "j1"}
 A = ItemKey("a")
@@ -194,25 +194,3 @@ def test_the_file_is_lines_of_json_with_what_the_run_is_of_first(tmp_path):
     lines = (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[0])["run"] == IDENTITY
     assert "한글" in lines[1]
-
-
-@pytest.mark.parametrize(("passing", "asked"), [(True, ["a", "a"]), (False, ["a"])])
-def test_what_is_kept_of_an_item_without_a_verdict_is_final_unless_it_may_pass(
-    tmp_path, passing, asked
-):
-    seen = []
-
-    async def evaluate(key, _item):
-        seen.append(key.item_id)
-        return Unscored("panel_incomplete", "a seat is missing", {"votes": [1]}, passing)
-
-    for resume in (False, True):
-        with RunStore(tmp_path, IDENTITY, resume=resume) as store:
-            (found,) = asyncio.run(evaluate_all({A: 0}, evaluate, store, max_in_flight=1))
-    assert (found.outcome, found.code, found.value) == (
-        "unscored",
-        "panel_incomplete",
-        {"votes": [1]},
-    )
-    assert seen == asked
-    assert read_results(tmp_path)[A].is_final is not passing

@@ -20,7 +20,7 @@ from gigamind.judges.entailment import EntailmentModel, Pair, Probabilities, loa
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
 from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
-from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, verdict_of
+from gigamind.judges.search_qa.judgement import Judgement, verdict_of
 from gigamind.judges.search_qa.question import completed
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
@@ -58,7 +58,7 @@ class NliJudgeFile(JudgeFile):
 
 
 @dataclass(frozen=True)
-class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
+class NliJudge(Judge[AnswerCase, Judgement | None]):
     """The judge of kind `nli`: whether passages of the notes entail every claim of an answer."""
 
     file: NliJudgeFile
@@ -72,10 +72,10 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
         rules = f"rules {RULES}, of words {RULES_OF_WORDS}, of nli {_RULES_OF_NLI}"
         return fingerprint_of(file, rules, model)
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None))
+            return Verdict({}, None)
         pieces = pieces_of(case.answer)
         refuse_too_many(pieces, self.file.max_claims)
         comparison = await asyncio.to_thread(_Comparison, self, case, pieces)
@@ -87,7 +87,7 @@ class NliJudge(Judge[AnswerCase, PanelOfAnswer]):
         request = {"model": self.model.fingerprint, "pairs": pairs}
         record = await (asking.stored(request, run) if pairs else run())
         judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
-        return verdict_of(PanelOfAnswer(judgement, None))
+        return verdict_of(judgement)
 
 
 def load_nli(path: Path, model: str = "") -> NliJudge:

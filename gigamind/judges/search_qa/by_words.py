@@ -17,7 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, judgement_of, verdict_of
+from gigamind.judges.search_qa.judgement import Judgement, judgement_of, verdict_of
 from gigamind.judges.search_qa.passage import Passage, is_row
 from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
 from gigamind.judges.search_qa.reading import Reading
@@ -53,7 +53,7 @@ class WordsJudgeFile(JudgeFile):
 
 
 @dataclass(frozen=True)
-class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
+class WordsJudge(Judge[AnswerCase, Judgement | None]):
     """The judge of kind `words`: whether the notes state every claim of an answer in the same words."""
 
     file: WordsJudgeFile
@@ -64,12 +64,12 @@ class WordsJudge(Judge[AnswerCase, PanelOfAnswer]):
     def fingerprint(self, model: str) -> str:
         return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
         del asking
         if not case.has_context:
-            return Verdict({}, PanelOfAnswer(None, None))
+            return Verdict({}, None)
         judgement = await asyncio.to_thread(judged_by_words, case, self.file)
-        return verdict_of(PanelOfAnswer(judgement, None))
+        return verdict_of(judgement)
 
 
 class Comparison:

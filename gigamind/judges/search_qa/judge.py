@@ -1,4 +1,4 @@
-"""Judges an answer with one model or a panel: from findings about its claims to verdicts and a `Judgement`.
+"""Judges an answer with a model: from findings about its claims to verdicts and a `Judgement`.
 
 The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
 """
@@ -6,25 +6,20 @@ The sentences of a long answer are split into batches. A sentence without exactl
 import asyncio
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.evidence.result import is_same_place
 from gigamind.i18n import _
-from gigamind.judges.asking import Asking, PanelMember, PlannedCall, counted, once
-from gigamind.judges.panel import PanelJudgeFile, Vote, collect_votes, decide_graded, is_near
-from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
+from gigamind.judges.asking import Asking, PlannedCall, counted, once
+from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import (
     Judgement,
-    PanelOfAnswer,
     judgement_of,
     silent,
     verdict_of,
@@ -45,11 +40,13 @@ from gigamind.judges.search_qa.second_look import (
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
-from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
+from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import (
     LANGUAGES,
+    NO_PANEL,
     Language,
     LlmJudge,
+    LlmJudgeFile,
     fingerprint_of,
     load_llm_judge,
 )
@@ -75,8 +72,10 @@ class LabelledExample(BaseModel, extra="forbid", frozen=True):
     reason: str = ""
 
 
-class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
+class SearchQAJudgeFile(LlmJudgeFile, ProofRules):
     """A judge file of kind `search_qa`; prompts from version 3 on use `examples` and `emphasis`."""
+
+    also_hashed = NO_PANEL
 
     kind: Literal["search_qa"]
     tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
@@ -153,15 +152,14 @@ class Questions:
         ]
         return json.dumps(shown, ensure_ascii=False)
 
-    async def _reply(self, asking: Asking, member: PanelMember) -> SearchQAReply:
-        """Return a member's reply about the whole answer, with one finding for each sentence in order."""
+    async def _reply(self, asking: Asking) -> SearchQAReply:
+        """Return the model's reply about the whole answer, with one finding for each sentence in order."""
 
         async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
             return await asking.ask(
                 self.messages(ids, part),
                 reply,
                 fingerprint=self._judge.fingerprint,
-                member=member,
                 max_tokens=self._judge.file.tokens_for(len(ids)),
             )
 
@@ -186,12 +184,12 @@ class Questions:
                 raise LlmError(text, "invalid_output")
         return whole.model_copy(update={"claims": tuple(findings[one.id] for one in self.claims)})
 
-    async def judgement(self, asking: Asking, member: PanelMember) -> Judgement:
-        """Return the judgement of one panel member; raises as `Asking.ask`."""
+    async def judgement(self, asking: Asking) -> Judgement:
+        """Return the judgement of the model; raises as `Asking.ask`."""
         case, second = self._case, self._judge.second
         if not case.answer.strip():
             return silent(case)
-        reply = await self._reply(asking, member)
+        reply = await self._reply(asking)
         verifier = Verifier(case.notes, case.question, self._judge.file)
         # Aligning quotes with a long note takes time; a thread lets other requests continue.
         judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
@@ -202,7 +200,7 @@ class Questions:
             if second and claim.passage
         }
         if second and statements:
-            trial, answers = await second.look(list(statements.values()), asking, member)
+            trial, answers = await second.look(list(statements.values()), asking)
             confirmed = dict(zip(statements, answers, strict=True))
         checked = verifier.with_second_look(judged, confirmed)
         found = await asyncio.to_thread(judgement_of, case, self._pieces, verifier, reply, checked)
@@ -221,104 +219,12 @@ def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
         raise LlmError(text, "context_too_long")
 
 
-# Correctness and utility at which the confidence of an answer changes.
-_CORRECTNESS = (0.5, 0.8)
-_UTILITY = 0.7
-
-
-async def judge_answer_by_panel(
-    judge: SearchQAJudge, case: AnswerCase, asking: Asking
-) -> PanelOfAnswer:
-    """Return the judgement of the panel in the judge file; raise LlmError with too many claims or without a reply."""
-    judgements: dict[PanelMember, Judgement] = {}
-    fields, first = judge.file, asking.first
-    if not case.has_context:
-        return PanelOfAnswer(None, None)
-    pieces = pieces_of(case.answer)
-    refuse_too_many(pieces, judge.file.max_claims)
-    questions = Questions(judge, case, pieces, asking.fence_key)
-
-    async def ask(member: PanelMember) -> Vote[float]:
-        judgement = judgements[member] = await questions.judgement(asking, member)
-        graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
-        # One vote is sufficient if no quote failed and the utility is not near its threshold.
-        doubted = any(claim.doubt is not None for claim in judgement.claims)
-        says_more = bool(judgement.reported_answerable) and not judgement.answerable
-        near = is_near(judgement.voted_utility, [_UTILITY], fields.near)
-        return Vote(graded, proven=not (doubted or (judgement.abstains and says_more) or near))
-
-    if not fields.is_panel:
-        await ask(first)
-        return PanelOfAnswer(judgements[first], None)
-    ballot = await collect_votes(fields, first.model, ask, thresholds=_CORRECTNESS)
-    votes = {
-        member: Vote(judgements[member].voted_utility)
-        for member in ballot.members
-        if member in ballot.votes
-    }
-    panel = decide_graded(votes, ballot.members, fields)
-    by_member = {member: judgements[member] for member in votes}
-    whole = None if panel.value is None else _together(list(by_member.values()))
-    return PanelOfAnswer(whole, panel, by_member, ballot.errors)
-
-
-def _together(judgements: Sequence[Judgement]) -> Judgement:
-    """Combine judgements on the same claims; ties go to the less favourable verdict."""
-
-    def majority(name: Literal["answers", "answerable", "reported_answerable"]) -> bool:
-        return 2 * sum(bool(getattr(own, name)) for own in judgements) >= len(judgements)
-
-    rows = zip(*(judgement.sentences for judgement in judgements), strict=True)
-    sentences = tuple(map(_majority, rows))
-    claims = [sentence for sentence in sentences if sentence.role == "claim"]
-    shares = (own.answers_question for own in judgements)
-    merged: dict[str, Any] = {
-        "sentences": sentences,
-        "coverage": agreed([judgement.coverage for judgement in judgements], claims),
-        "answers_question": max((one for one in shares if one is not None), default=None),
-        "answers": majority("answers"),
-        "answerable": majority("answerable"),
-        "reported_answerable": majority("reported_answerable"),
-    }
-    reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
-    whole = replace(judgements[0], **merged).scored(reported)
-
-    def distance(judgement: Judgement) -> tuple[float, float]:
-        own, correct = judgement.correctness, whole.correctness
-        apart = 0.0 if own is None or correct is None else abs(own - correct)
-        return apart, abs(judgement.voted_utility - whole.voted_utility)
-
-    speaker = min(judgements, key=distance)
-    proven = [[o for o in judgement.omissions if o.doubt is None] for judgement in judgements]
-
-    def is_agreed(omission: JudgedOmission) -> bool:
-        """Return whether more than half of the members prove an omission here; unproven ones are kept."""
-        alike = (any(is_same_place(o.evidence, omission.evidence) for o in own) for own in proven)
-        return omission.doubt is not None or 2 * sum(alike) > len(judgements)
-
-    omissions = tuple(filter(is_agreed, speaker.omissions))
-    return replace(speaker, omissions=omissions, **merged).scored(reported)
-
-
-def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
-    role, count = Counter(row.role for row in rows).most_common(1)[0]
-    if role != "claim" and 2 * count > len(rows):
-        return next(row for row in rows if row.role == role)
-    verdict, count = Counter(row.verdict for row in rows).most_common(1)[0]
-    row = next(
-        row
-        for row in rows
-        if (row.verdict == verdict if 2 * count > len(rows) else row.verdict != "supported")
-    )
-    return replace(row, role="claim")
-
-
 # Minimum tokens of a reply, and of each claim in it.
 _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
-class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
+class SearchQA(LocalisedJudge[AnswerCase, Judgement | None, SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
     kind = "search_qa"
@@ -335,12 +241,8 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         return SearchQA({language: replace(judge, second=None) for language, judge in judges})
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        voting = self.voters(options)
-        second = self.judge_in("").second
-        return tuple(dict.fromkeys((*voting, second.model))) if second and second.model else voting
-
-    def voters(self, options: ModelOptions) -> tuple[str, ...]:
-        return super().models(options)
+        own, second = super().models(options), self.judge_in("").second
+        return tuple(dict.fromkeys((*own, second.model))) if second and second.model else own
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if not case.answer.strip() or not case.has_context:
@@ -362,8 +264,13 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             for rows in judge.second.batches(doubtful):
                 yield judge.second.planned([row for row, _control in rows])
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
-        return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
+        """Judge an answer; raise LlmError with too many claims or without a usable reply."""
+        if not case.has_context:
+            return Verdict({}, None)
+        judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
+        refuse_too_many(pieces, judge.file.max_claims)
+        return verdict_of(await Questions(judge, case, pieces, asking.fence_key).judgement(asking))
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
-from gigamind.judges.panel import ByPanel
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
 from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
@@ -131,11 +130,6 @@ class Judgement:
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
         return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
-
-    @property
-    def voted_utility(self) -> float:
-        """The utility voted by a panel member, which always gives one."""
-        return self.utility or 0.0
 
     def scored(self, reported_utility: float) -> "Judgement":
         """Return it with the figures that follow from its sentences, omissions and the reported utility."""
@@ -287,15 +281,8 @@ def silent(case: AnswerCase) -> Judgement:
     return Judgement(notes, case.flagged, utility=0.0)
 
 
-class PanelOfAnswer(ByPanel[Judgement, float]):
-    """The judgement of a panel on an answer, and its votes on utility; None without a context note."""
-
-
-def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
+def verdict_of(judgement: Judgement) -> Verdict[Judgement]:
     """Return the verdict in the form that all judges share."""
-    judgement = panel.judgement
-    if judgement is None:
-        return Verdict.missing(panel)
     believed = [
         claim.reported_verdict == "supported"
         for claim in judgement.claims
@@ -307,7 +294,7 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
             "completeness": judgement.completeness,
             "utility": judgement.utility,
         },
-        panel,
+        judgement,
         told={
             "correctness": sum(believed) / len(believed) if believed else None,
             "utility": judgement.reported_utility,
@@ -319,5 +306,4 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
         ),
         text="\n".join((judgement.summary, judgement.utility_reason, *judgement.reported_issues)),
         flags=judgement.flagged,
-        errors=tuple(panel.errors.values()),
     )

@@ -17,7 +17,7 @@ from pydantic import Field
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
-from gigamind.judges.asking import OF_THE_REPLY, Asking, PanelMember, PlannedCall, counted, once
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, counted, once
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.question import sentences_of
@@ -199,20 +199,19 @@ class SecondLook:
             yield list(rows_of(statements[start : start + _STATEMENTS_A_CALL], self.language))
 
     async def look(
-        self, statements: Sequence[Statement], asking: Asking, member: PanelMember
+        self, statements: Sequence[Statement], asking: Asking
     ) -> tuple[Trial, Sequence[bool | None]]:
         """Return the trial of the model, and whether each text states its statement; None if not reliable.
 
         A statement that addresses the judge is not sent. A confirmation counts only if the model refuses the
         counterfactual of the statement and every canary of the answer. Raises LlmError without a usable reply.
         """
-        looker = replace(member, model=self.model) if self.model else member
         places = [at for at, one in enumerate(statements) if not looks_like_instructions(one.text)]
         confirmed: list[bool | None] = [None] * len(statements)
         canaries: list[bool] = []
         following = iter(places)
         for rows in self.batches([statements[at] for at in places]):
-            answers = await self._answers([row for row, _control in rows], asking, looker)
+            answers = await self._answers([row for row, _control in rows], asking)
             at = 0
             for (_row, control), answer in zip(rows, answers, strict=True):
                 if control is None:
@@ -222,18 +221,18 @@ class SecondLook:
                     canaries.append(answer is True)
                 elif confirmed[at] and answer is not False:
                     confirmed[at] = None if answer is None else False
-        trial = Trial(looker.model, self.language, (len(canaries), sum(canaries)))
+        trial = Trial(self.model or asking.first, self.language, (len(canaries), sum(canaries)))
         return trial, confirmed if trial.is_passed else [None] * len(statements)
 
     async def _answers(
-        self, statements: Sequence[Statement], asking: Asking, member: PanelMember
+        self, statements: Sequence[Statement], asking: Asking
     ) -> Sequence[bool | None]:
         try:
             reply = await asking.ask(
                 self.messages(statements),
                 LooksReply,
                 fingerprint=self.fingerprint,
-                member=member,
+                model=self.model,
                 max_tokens=_tokens_for(len(statements)),
             )
         except LlmError as error:

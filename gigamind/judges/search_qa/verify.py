@@ -282,7 +282,7 @@ class Coverage:
     Attributes:
         relevant: whether the model calls it relevant to the question; None if it does not say.
         marked: whether the answer names it, as in `[노트 1]`.
-        relevant_claim, shown: the words of the answer that use it, and those that the model proved to; "" if none.
+        relevant_claim: the words of the answer that use it, by a supported claim or proven by the model; "" if none.
     """
 
     note_index: int
@@ -291,7 +291,6 @@ class Coverage:
     relevant: bool | None
     marked: bool
     relevant_claim: str
-    shown: str = ""
 
 
 def coverage(
@@ -310,37 +309,15 @@ def coverage(
     for number, note in enumerate(notes, start=1):
         use = by_note.get(number)
         shown = _shown(use, answer, verifier) if use else ""
-        relevant, is_marked = use.relevant if use else None, number in marked
-        uncited = Coverage(number, note.title, False, relevant, is_marked, "", shown)  # noqa: FBT003
-        coverages.append(_cited(uncited, claims))
-    return tuple(coverages)
-
-
-def agreed(
-    by_member: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
-) -> tuple[Coverage, ...]:
-    """Return every note for a panel: cited if the panel's supported claims or more than half of the members use it."""
-    coverages: list[Coverage] = []
-    for rows in zip(*by_member, strict=True):
-        shown = [row.shown for row in rows if row.shown]
-        relevant = [row.relevant for row in rows if row.relevant is not None]
-        merged = replace(
-            rows[0],
-            relevant=2 * sum(relevant) > len(relevant) if relevant else None,
-            shown=shown[0] if 2 * len(shown) > len(rows) else "",
+        supported = (
+            claim.claim.text
+            for claim in claims
+            if claim.verdict == "supported" and claim.note == number
         )
-        coverages.append(_cited(merged, claims))
+        relevant, claim = use.relevant if use else None, next(supported, "") or shown
+        row = Coverage(number, note.title, bool(claim), relevant, number in marked, claim)
+        coverages.append(row)
     return tuple(coverages)
-
-
-def _cited(row: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
-    supported = (
-        claim.claim.text
-        for claim in claims
-        if claim.verdict == "supported" and claim.note == row.note_index
-    )
-    claim = next(supported, "") or row.shown
-    return replace(row, cited=bool(claim), relevant_claim=claim)
 
 
 def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:

@@ -38,8 +38,6 @@ export const REASONS = {
   budget_exceeded: _("The limit on the cost, number or time of model requests is reached."),
   cassette_miss: _("No model reply is stored for this request, and the service sends no new requests (--store-mode replay)."),
   not_asked: _("This request was not sent, because all earlier requests failed for the same reason."),
-  panel_incomplete: _("One of the models that evaluate the answer gave no verdict."),
-  panel_tied: _("The models that evaluate the answer are evenly divided, so there is no verdict."),
 };
 const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // thresholds of green and orange bars
 const percent = (value) => (value === null ? _("not measured") : _("{percent}%", { percent: (value * 100).toFixed(0) }));

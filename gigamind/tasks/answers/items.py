@@ -1,4 +1,4 @@
-"""Builds the lines of per_item.jsonl: evaluation, panel votes, checks and human labels of an answer."""
+"""Builds the lines of per_item.jsonl: evaluation, checks and human labels of an answer."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from gigamind.datasets.schema import AnswerLabels, LabelledFact
-from gigamind.evaluation.costs import panel_report, unread_fields
+from gigamind.evaluation.costs import unread_fields
 from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import record
@@ -17,7 +17,7 @@ from gigamind.i18n import Message, Text, _, translator
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.quotes import best_proof
-from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer, confidence, utility
+from gigamind.judges.search_qa.judgement import Judgement, confidence, utility
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.segments.claims import claims_of, comparable, pieces_of
 from gigamind.judges.search_qa.verify import JudgedClaim
@@ -29,7 +29,7 @@ from gigamind.metrics.grounding import (
     measure_claims,
     share_given,
 )
-from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
+from gigamind.records.judged import ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Span, Utf16
@@ -310,57 +310,19 @@ def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
     return dict(record(place, notes[index] if 0 <= index < len(notes) else Utf16("")))
 
 
-def votes_of(panel: PanelOfAnswer) -> tuple[schema.AnswerVoteReport, ...]:
-    """Return the votes of the panel members; those without a vote come last."""
-    claims = {claim.claim.id for claim in panel.judgement.claims} if panel.judgement else set[int]()
-    votes = [
-        schema.AnswerVoteReport.like(
-            member,
-            correctness=judgement.correctness,
-            utility=judgement.utility,
-            verdicts=tuple(
-                sentence.verdict if sentence.role == "claim" else "no_claim"
-                for sentence in judgement.sentences
-                if sentence.claim.id in claims
-            ),
-        )
-        for member, judgement in panel.by_member.items()
-    ]
-    failed = (
-        schema.AnswerVoteReport.like(member, code=error.code)
-        for member, error in panel.errors.items()
-    )
-    return (*votes, *failed)
-
-
-def answer_panel(items: Sequence[schema.AnswerItemReport], seed: int) -> PanelReport | None:
-    """Return a panel's agreement on correctness, or on utility without claims; None without votes."""
-    return panel_report(
-        ((item.votes, item.code, schema.question_id(item)) for item in items),
-        "interval",
-        lambda vote: (vote.utility if vote.correctness is None else vote.correctness) or 0.0,
-        lambda vote: (vote.verdicts, vote.utility),
-        seed=seed,
-    )
-
-
 def stored_verdict(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
     """Return the JSON values that a run stores of a verdict."""
-    panel = verdict.detail
-    if not isinstance(panel, PanelOfAnswer):
-        if not verdict.scores:
-            return {"verdict": None}
-        report = VerdictReport.like(
-            verdict,
-            proof=tuple(map(ProofReport.like, verdict.proof)),
-            flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
-        )
-        return {"verdict": report.model_dump(mode="json")}
-    evaluation = evaluation_of(panel.judgement, case, case.language) if panel.judgement else None
-    return {
-        "evaluation": evaluation.model_dump(mode="json") if evaluation else None,
-        "votes": [vote.model_dump(mode="json") for vote in votes_of(panel)],
-    }
+    if isinstance(verdict.detail, Judgement):
+        evaluation = evaluation_of(verdict.detail, case, case.language)
+        return {"evaluation": evaluation.model_dump(mode="json")}
+    if not verdict.scores:
+        return {"verdict": None}
+    report = VerdictReport.like(
+        verdict,
+        proof=tuple(map(ProofReport.like, verdict.proof)),
+        flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
+    )
+    return {"verdict": report.model_dump(mode="json")}
 
 
 def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.AnswerItemReport]:
@@ -512,7 +474,6 @@ def answer_item(
         flipped=value.get("flipped"),
         quality=_read(QualityReport, checked.get("quality")),
         quality_code=check.code if check else "",
-        votes=tuple(map(schema.AnswerVoteReport.model_validate, value.get("votes", ()))),
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,

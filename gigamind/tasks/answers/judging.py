@@ -24,7 +24,7 @@ from gigamind.llm.limiter import Gates
 from gigamind.llm.store import Store
 from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
-from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
+from gigamind.runs.store import FINAL, ItemKey, ItemResult, outcome_of, unless_final
 from gigamind.tasks.answers.answering import (
     AnswerReply,
     answer_from,
@@ -84,9 +84,6 @@ class _Asker:
             # The answer was paid for, so it is kept although its evaluation failed permanently.
             return {**value, "code": error.code, "message": str(error)}
         value |= stored_verdict(verdict, answered) | {"unread": dict(asking.unread)}
-        if verdict.why:
-            transient = all(outcome_of(error.code) not in FINAL for error in verdict.errors)
-            return Unscored(verdict.code, verdict.why, value, transient)
         if twice and verdict.scores:
             again = await unless_final(self.judge.judge(answered, asking.afresh()))
             # Without a second verdict, the first one counts.
@@ -185,12 +182,12 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
     """Return the calls of an item if none fails."""
-    options, judge, answering = prepared.options, prepared.judge.judge, 0
+    judge, answering = prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
-    elif options.answer_model and case.notes:
+    elif prepared.options.answer_model and case.notes:
         answering = 1
-    calls = judge.calls(case.typical(by_system=prepared.system is not None), options)
+    calls = judge.calls(case.typical(by_system=prepared.system is not None))
     return answering + (2 if case.id in fresh else 1) * calls
 
 
@@ -253,27 +250,20 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         what: Text,
         model: str,
         calls: Sequence[PlannedCall],
-        votes: int = 1,
         reached: ModelRunOptions = options,
     ) -> None:
         work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
-        works.append(asking(work, model, calls, reached, (votes, votes), gates=gates))
+        works.append(asking(work, model, calls, reached, gates=gates))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
         add(_("generating"), options.answer_model, calls, reached=options.for_answering())
-    voters = judge.voters(options)
+    models = judge.models(options)
     by_what: dict[str, list[PlannedCall]] = {}
     for call in _planned(prepared, judge):
         by_what.setdefault(call.what, []).append(call)
     for what, group in by_what.items():
-        calls, first = with_fresh(group, options), group[0]
-        if first.model:  # every panel member may call it
-            add(what, first.model, calls, judge.repeats * len(voters))
-            continue
-        # An adaptive panel may call fewer.
-        for model in voters:
-            add(what, model, calls, judge.repeats)
+        add(what, group[0].model or models[0], with_fresh(group, options))
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add(_("applying the checklist to"), options.settings().model, checks)

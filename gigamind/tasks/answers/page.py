@@ -4,7 +4,7 @@ templates/answer_item.js unpacks the arrays in the order in which this module bu
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.table import label
@@ -12,12 +12,10 @@ from gigamind.records.judged import VerdictReport
 from gigamind.release.comparison import Comparison, ItemChange
 from gigamind.reports.html import items_script
 from gigamind.reports.labels import LABELS
-from gigamind.reports.model import PanelMember, member_names, member_of
 from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
-    ClaimVerdict,
     EvaluatedClaim,
     NoteReport,
     SearchQAEvaluation,
@@ -25,8 +23,6 @@ from gigamind.tasks.answers.schema import (
     question_id,
 )
 
-_DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(ClaimVerdict), "no_claim"))}
-_DECIMALS = 3  # as many as the page shows
 _CONTEXT = 120  # code points of the line that are shown before and after a quote
 
 
@@ -40,14 +36,12 @@ def list_data(
     items, judge = record.items, record.run.judge
     scores = [metric.name for metric in judge.metrics] if judge else []
     tags = sorted({tag for item in items for tag in item.tags})
-    members = member_names(vote for item in items for vote in item.votes)
-    places = {member: place for place, member in enumerate(members)}
     changes = {change.id: change for change in comparison.changes} if comparison else {}
     before = {item.id: item for item in baseline.items} if comparison and baseline else {}
     names = scores or ["correctness", "utility"]
     rows = [
         [
-            *_item(item, say, [tags.index(tag) for tag in item.tags], places),
+            *_item(item, say, [tags.index(tag) for tag in item.tags]),
             _own_verdict(item, scores) if scores else None,
             *_change(changes.get(name := question_id(item)), before.get(name), names, say),
         ]
@@ -58,7 +52,6 @@ def list_data(
         rows,
         compared=comparison is not None,
         tags=tags,
-        seats=list(members.values()),
         labels={name: say(text) for name, text in LABELS.items()},
         way=-1 if judge and judge.metrics and judge.metrics[0].lower_is_better else 1,
         scores=[label(f"answers.{name}", say.language) for name in scores],
@@ -85,9 +78,7 @@ _NOT_EVALUATED = SearchQAEvaluation(
 )
 
 
-def _item(
-    item: AnswerItemReport, say: Translator, tags: list[int], places: Mapping[PanelMember, int]
-) -> list[object]:
+def _item(item: AnswerItemReport, say: Translator, tags: list[int]) -> list[object]:
     evaluation = item.evaluation or _NOT_EVALUATED
     outcome = item.evaluation.outcome if item.evaluation else item.outcome
     flagged = sorted(item.verdict.flagged if item.verdict else evaluation.flagged)
@@ -114,7 +105,6 @@ def _item(
         evaluation.abstains,
         [item.notes[number - 1].title if number else "answer" for number in flagged],
         _quality(item),
-        answer_votes(item, places),
         item.metrics.get("completeness"),
         [
             [omission.what, omission.doubt or "", *_source(omission.evidence, item)]
@@ -206,20 +196,6 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
             for x in report.items
         ],
     ]
-
-
-def answer_votes(item: AnswerItemReport, places: Mapping[PanelMember, int]) -> list[list[object]]:
-    """Return each panel member's number, error code, correctness, utility, and one digit per claim.
-
-    The digit is the index in `ClaimVerdict`; the last one marks no claim. Without a vote, the list ends with the code.
-    """
-    rows: list[list[object]] = []
-    for vote in item.votes:
-        rows.append([places[member_of(vote)], vote.code])
-        if not vote.code:
-            rounded = None if vote.correctness is None else round(vote.correctness, _DECIMALS)
-            rows[-1] += rounded, vote.utility, "".join(map(_DIGITS.__getitem__, vote.verdicts))
-    return rows
 
 
 def _own_verdict(item: AnswerItemReport, names: Sequence[str]) -> list[object]:

@@ -301,18 +301,6 @@ class LabelsReport(judged.Report):
     facts: tuple[LabelledFactReport, ...] = ()
 
 
-class AnswerVoteReport(judged.SeatReport):
-    """The vote of one panel member on an answer.
-
-    Attributes:
-        verdicts: On the panel's claims, in their order; `no_claim` if it is not a claim to the panel member.
-    """
-
-    correctness: judged.Share | None = None
-    utility: judged.Share | None = None
-    verdicts: tuple[str, ...] = ()
-
-
 class _Numbered(Protocol):
     @property
     def id(self) -> str: ...
@@ -337,7 +325,6 @@ class AnswerItemReport(judged.Report):
         metrics: By name, as in the summary; empty without an evaluation, null if undefined.
         flipped: Whether a second judgement has other scores; null without one.
         quality: Checklist result; null without a checklist, or if the check failed.
-        votes: Votes of the panel members; empty without a panel.
         quality_code: Why the check failed, as in errors.jsonl; empty otherwise.
         verdict: Verdict of a custom judge, instead of an evaluation.
         unread: Optional fields of replies that could not be read; absent if all could.
@@ -362,7 +349,6 @@ class AnswerItemReport(judged.Report):
     flipped: bool | None
     quality: QualityReport | None = None
     quality_code: str = ""
-    votes: tuple[AnswerVoteReport, ...] = ()
     verdict: judged.VerdictReport | None = Field(
         default=None, exclude_if=lambda verdict: verdict is None
     )

@@ -25,7 +25,6 @@ from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
 from gigamind.tasks.answers.items import (
     agreement,
     answer_items,
-    answer_panel,
     failures,
     second_looks,
 )
@@ -211,7 +210,6 @@ def _llm(
         replace(model_run, results=results),
         len(judged),
         flip_report((item.flipped, question_id(item)) for item in items),
-        panel=answer_panel(items, prepared.options.seed),
         checks=_checks(model_run, _answered(items)) if prepared.gate else None,
     )
 

@@ -1,4 +1,4 @@
-"""Lets a model, or a panel, judge whether the retrieved notes answer each query, and estimates what that costs."""
+"""Lets a model judge whether the retrieved notes answer each query, and estimates what that costs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +15,18 @@ from gigamind.evaluation.task import Estimate
 from gigamind.evidence.result import Aligned
 from gigamind.i18n import _
 from gigamind.judges.asking import Asking
-from gigamind.judges.panel import first_members
 from gigamind.judges.protocol import QuestionCase
-from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge, PanelJudgement
+from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge
 from gigamind.llm import tokens
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.prices import price_of
 from gigamind.prompting.fences import fence_key
-from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport, VoteReport
+from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
-from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of, unless_final
+from gigamind.runs.store import ItemKey, unless_final
 from gigamind.spans import Span
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import ItemReport
@@ -36,50 +35,19 @@ from gigamind.vault.language import question_language
 
 def judgement(
     prepared: Prepared,
-    detail: PanelJudgement,
+    verdict: LlmVerdict,
     context: Sequence[ContextNote],
     unread: Mapping[str, int],
 ) -> JudgementReport:
     """Return the judgement as JSON values. Quotes have offsets in the note's file, not in the part that was shown."""
-    panel, verdict = detail.panel, detail.judgement
-    fields: dict[str, Any] = {"outcome": "unscored", "code": (panel.code if panel else None) or ""}
-    if verdict is not None:
-        places = verdict.flagged.items()
-        flagged = {context[number - 1].path: tuple(flags) for number, flags in places}
-        fields = {"outcome": "scored", "flagged": flagged}
-        fields |= _verdict_fields(prepared, verdict, context)
-    return JudgementReport(
-        **fields,
-        votes=tuple(_votes(prepared, detail, context)),
-        disagreement=panel.disagreement if panel else None,
+    places = range(len(verdict.evidence))
+    return JudgementReport.like(
+        verdict,
+        outcome="scored",
+        quotes=tuple(_quote(prepared, verdict, place, context) for place in places),
+        flagged={context[n - 1].path: tuple(flags) for n, flags in verdict.flagged.items()},
         unread=dict(sorted(unread.items())),
     )
-
-
-def _votes(
-    prepared: Prepared, detail: PanelJudgement, context: Sequence[ContextNote]
-) -> list[VoteReport]:
-    votes = [
-        VoteReport.like(member, **_verdict_fields(prepared, verdict, context))
-        for member, verdict in detail.by_member.items()
-    ]
-    failed = (VoteReport.like(member, code=error.code) for member, error in detail.errors.items())
-    return [*votes, *failed]
-
-
-def _verdict_fields(
-    prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
-) -> dict[str, Any]:
-    places = range(len(verdict.evidence))
-    return {
-        "unanswerable": verdict.unanswerable,
-        "reported_unanswerable": verdict.reported_unanswerable,
-        "verified": verdict.verified,
-        "answer": verdict.answer,
-        "confidence": verdict.confidence,
-        "conflict": verdict.conflict,
-        "quotes": tuple(_quote(prepared, verdict, place, context) for place in places),
-    }
 
 
 def _quote(
@@ -119,8 +87,7 @@ class _Asker:
 
     def needs(self, key: ItemKey, item: ItemReport) -> int:
         case, _context = self._case(item)
-        calls = self.judge.calls(case, self.prepared.options)
-        return (2 if key.item_id in self.fresh else 1) * calls
+        return (2 if key.item_id in self.fresh else 1) * self.judge.calls(case)
 
     def _case(self, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
         context = context_of_item(self.prepared, item)
@@ -132,15 +99,10 @@ class _Asker:
         asking = Asking(models[ROLE], item.id, self.fence_key, shorter=SHORTER_CONTEXT)
         verdict = await self.judge.judge(case, asking)
         report = judgement(self.prepared, verdict.detail, context, asking.unread)
-        if not verdict.scores:
-            errors = verdict.errors
-            transient = all(outcome_of(error.code) not in FINAL for error in errors)
-            values = report.model_dump(mode="json")
-            return Unscored(report.code, verdict.why, values, bool(errors) and transient)
         flipped = None
         if key.item_id in self.fresh:
             again = await unless_final(self.judge.judge(case, asking.afresh()))
-            flipped = again.scores != verdict.scores if again and again.scores else None
+            flipped = again.scores != verdict.scores if again else None
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
 
@@ -236,9 +198,8 @@ def least_calls(prepared: Prepared) -> int:
     judge = prepared.judge.judge if prepared.judge else None
     if not isinstance(judge, ModelJudge):
         return 0
-    case, options = next(_cases(prepared)), prepared.options
     first = prepared.queries[0].item.id
-    return (2 if first in judged_twice(prepared) else 1) * judge.calls(case, options)
+    return (2 if first in judged_twice(prepared) else 1) * judge.calls(next(_cases(prepared)))
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
@@ -269,16 +230,11 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     )
 
 
-def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
+def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
-    calls = with_fresh(planned, prepared.options)
-    models, most = judge.models(prepared.options), judge.file.repeats
-    gates = Gates()
-    first = {member.model for member in first_members(judge.file, models[0])}
-    for model in models:
-        least = (1 if judge.file.adaptive else most) if model in first else 0
-        work = _("judging {count:,} queries", count=len(planned))
-        yield asking(work, model, calls, prepared.options, (least, most), gates=gates)
+    calls, (model,) = with_fresh(planned, prepared.options), judge.models(prepared.options)
+    work = _("judging {count:,} queries", count=len(planned))
+    return [asking(work, model, calls, prepared.options, gates=Gates())]
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:

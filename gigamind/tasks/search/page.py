@@ -12,7 +12,6 @@ from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports.html import items_script
-from gigamind.reports.model import member_names, member_of
 from gigamind.spans import Passage, Span
 from gigamind.tasks.search.schema import (
     HitReport,
@@ -108,7 +107,7 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
 
 
 def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
-    """Return a model's judgement with its quotes and votes."""
+    """Return a model's judgement with its quotes."""
     return [
         judgement.outcome,
         judgement.code,
@@ -121,23 +120,8 @@ def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
             for q in judgement.quotes
         ],
         [tables.notes[note] for note in judgement.flagged],
-        _votes(judgement),
         judgement.conflict,
         list(judgement.unread),
-    ]
-
-
-def _votes(judgement: JudgementReport) -> list[list[object]]:
-    """Return panel member, vote, whether a claimed answer is unproven, and the error code of a missing vote."""
-    names = member_names(judgement.votes)
-    return [
-        [
-            names[member_of(vote)],
-            vote.unanswerable,
-            vote.reported_unanswerable is False and not vote.verified,
-            vote.code,
-        ]
-        for vote in judgement.votes
     ]
 
 

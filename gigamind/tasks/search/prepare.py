@@ -90,8 +90,8 @@ def choose_judge(
         return Chosen(judge, _report(judge, path, judge.file.min_probability), judge.warnings)
     from gigamind.judges.protocol import chosen
 
-    cautions = _check_model(options, has_panel=bool(judge.file.panel))
-    return Chosen(judge, chosen(judge, path, options).report, cautions)
+    _check_model(options)
+    return Chosen(judge, chosen(judge, path, options).report)
 
 
 def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
@@ -104,22 +104,15 @@ def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
     )
 
 
-def _check_model(options: SearchEvalOptions, *, has_panel: bool) -> tuple[Text, ...]:
+def _check_model(options: SearchEvalOptions) -> None:
     require("litellm")
-    if has_panel is (options.model is None):
-        return ()
-    if not has_panel:
+    if options.model is None:
         raise InputError(
             _(
                 "--model: required, for example --model openai/gpt-4o-mini; or set model below [search] in"
                 " gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL"
             )
         )
-    caution = _(
-        "--model {model}: not used, because the judge file defines a panel with its own models.",
-        model=options.model,
-    )
-    return (caution,)
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:

@@ -123,7 +123,7 @@ def summarise(
         )
         if prepared.out_of_reach
         else None,
-        llm=_llm(items, run.model_run, prepared.options.seed) if run.model_run else None,
+        llm=_llm(items, run.model_run) if run.model_run else None,
         system=health(items, len(results)) if prepared.system else None,
         holes=measure_unjudged(items, overall.deepest),
     )
@@ -377,7 +377,7 @@ _RULES = ("as_told", "only_with_quotes")
 
 
 def _with_verdicts(results: Sequence[schema.ItemResult], run: ModelRun) -> list[schema.ItemResult]:
-    """Return the results with the verdicts of a model, or of a panel, added to their queries."""
+    """Return the results with the verdicts of a model added to their queries."""
     return [
         _with_verdict(result, run.results[key])
         if isinstance(result, schema.ItemReport) and (key := ItemKey(result.id)) in run.results
@@ -386,21 +386,14 @@ def _with_verdicts(results: Sequence[schema.ItemResult], run: ModelRun) -> list[
     ]
 
 
-def _llm(items: Sequence[schema.ItemReport], run: ModelRun, seed: int) -> LlmReport:
+def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
-    from gigamind.evaluation.costs import flip_report, llm_report, panel_report
+    from gigamind.evaluation.costs import flip_report, llm_report
 
     judged = [(item.judgement, item.id) for item in items if item.judgement]
     judgements = [judgement for judgement, _id in judged]
     flips = ((judgement.flipped, name) for judgement, name in judged)
-    panel = panel_report(
-        ((judgement.votes, judgement.code, name) for judgement, name in judged),
-        "nominal",
-        lambda vote: bool(vote.unanswerable),
-        lambda vote: vote.unanswerable,
-        seed=seed,
-    )
-    llm = llm_report(run, len(items), flip_report(flips), rates(items), panel=panel)
+    llm = llm_report(run, len(items), flip_report(flips), rates(items))
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
     conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
     counts = {
@@ -426,11 +419,7 @@ def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float
         for item in items
         if (judgement := item.judgement) and judgement.outcome == "scored"
     ]
-    # A panel may agree by the rule of its file although its raw votes are tied; ties are left out.
-    clear = [
-        (truth, j) for truth, j in judged if j.reported_unanswerable is not None or not j.votes
-    ]
-    believed = [(truth, j.reported_unanswerable is not False) for truth, j in clear]
+    believed = [(truth, j.reported_unanswerable is not False) for truth, j in judged]
     proven = [(truth, not j.verified) for truth, j in judged]
     counts = (confusion(pairs) for pairs in (believed, proven))
     return {

@@ -9,8 +9,6 @@ from llm_reports import llm_report
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
-from gigamind.records.judged import PanelReport
-from gigamind.reports.card import card_document
 
 ENGLISH = translator("en")
 
@@ -71,17 +69,6 @@ def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folde
         ("m", "en", (12, 1)),
     ]
     assert card_of(run_folder("three")).second_looks == ()
-
-
-def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of):
-    folders = [run_folder("one"), run_folder("two")]
-    for folder, short in zip(folders, (2, 1), strict=True):
-        told = dict.fromkeys(PanelReport.model_fields, 0) | {"short": short}
-        write_summary(folder, judged_summary(llm=llm_report(panel=told)))
-    found = card_of(*folders)
-    assert found.short_panels == 3
-    others = found.model_copy(update={"short_panels": 0})
-    assert card_document(found).blocks != card_document(others).blocks
 
 
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):

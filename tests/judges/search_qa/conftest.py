@@ -9,7 +9,7 @@ from answer_reply import aside
 
 from gigamind.judges.asking import Asking
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.judge import judge_answer_by_panel, load_search_qa_judge
+from gigamind.judges.search_qa.judge import SearchQA, load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
 from gigamind.llm.settings import ModelSettings
@@ -118,6 +118,6 @@ def judge_by():
         )
         case = AnswerCase(question, answer, notes)
         asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
-        return asyncio.run(judge_answer_by_panel(judge, case, asking)).judgement
+        return asyncio.run(SearchQA({language: judge}).judge(case, asking)).detail
 
     return judged

@@ -45,7 +45,7 @@ def judge(tmp_path):
 def judged(judge, answer, *notes, asking=None):
     case = AnswerCase("What about it?", answer, notes or (OFFICE, GARDEN))
     verdict = asyncio.run(judge.judge(case, asking or Asking({}, "q", b"")))
-    return verdict.detail.judgement
+    return verdict.detail
 
 
 def claim_of(judge, answer, *notes):

@@ -35,6 +35,7 @@ def test_the_judge_of_the_project_is_the_seeds():
         ({"claims_per_call": 0}, "claims_per_call"),
         ({"second_look": "maybe"}, "second_look: .*doubtful.*never"),
         ({"max_claim": 3}, "max_claim.*max_claims"),
+        ({"panel": ["a", "b"]}, "panel"),
     ],
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):

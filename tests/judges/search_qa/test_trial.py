@@ -1,31 +1,18 @@
 import asyncio
 
-import pytest
-
 from gigamind.assurance.trials import Case, OnTrial, load_on_trial
-from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 from gigamind.prompting.fences import Source
 
 NOTE = Source("휴가 규정", "연차는 입사 첫해에 15일을 준다.")
-CASE = Case("c", "며칠?", (NOTE,), answer="연차는 15일이다.")
-
-
-def panel_on_trial(path, language="ko", **clients):
-    judge = load_on_trial(str(path), language)
-    settings = [judge.settings(ModelSettings(name)) for name in clients]
-    models = {
-        one.model: LanguageModel(
-            one, client=clients[one.model], parameters={"max_tokens": one.max_tokens}
-        )
-        for one in settings
-    }
-    return OnTrial(judge, models, b"k" * 32)
 
 
 def on_trial(client, path, language="ko"):
-    return panel_on_trial(path, language, scripted=client)
+    judge = load_on_trial(str(path), language)
+    settings = judge.settings(ModelSettings("scripted"))
+    model = LanguageModel(settings, client=client, parameters={"max_tokens": settings.max_tokens})
+    return OnTrial(judge, {"scripted": model}, b"k" * 32)
 
 
 def test_a_verdict_on_trial_shows_what_counts_and_what_the_model_said(
@@ -71,28 +58,3 @@ def test_a_case_without_notes_has_no_verdict(scripted, reply_of, judge_file):
 def test_the_instructions_hold_nothing_of_a_case(scripted, reply_of, judge_file):
     judge = on_trial(scripted(reply_of()), judge_file(), "en")
     assert judge.instructions.startswith("You judge the quality of an answer")
-
-
-def test_a_panel_on_trial_decides_by_its_majority_and_bears_the_names_of_all(
-    scripted, reply_of, found, judge_file
-):
-    backed = reply_of(found(1, "supported", 1, "연차는 입사 첫해에 15일을 준다."))
-    refused = reply_of(found(1, "not_found"))
-    judge = panel_on_trial(
-        judge_file(panel=["a", "b", "c"]),
-        a=scripted(refused),
-        b=scripted(backed),
-        c=scripted(backed),
-    )
-    seen = asyncio.run(judge.judge(CASE))
-    assert (seen.verdict.correctness, seen.proven) == (1.0, frozenset({1}))
-    assert judge.model_name == "a, b, c"
-
-
-def test_a_panel_without_a_seat_gives_no_verdict_on_trial(scripted, reply_of, judge_file, found):
-    judge = panel_on_trial(
-        judge_file(panel=["a", "b"]), a=scripted(reply_of(found(1, "not_found"))), b=scripted(None)
-    )
-    with pytest.raises(LlmError) as told:
-        asyncio.run(judge.judge(CASE))
-    assert told.value.code == "refused"

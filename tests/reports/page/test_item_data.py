@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.i18n import translator
-from gigamind.records.judged import JudgementReport, VoteReport
 from gigamind.records.schema import PassageReport
 from gigamind.reports.html import items_script
 from gigamind.tasks.search.page import items_json
@@ -112,22 +111,3 @@ def test_no_text_ends_the_script_element_and_every_text_comes_back(text):
     written = items_script(EN, [text])
     assert not set("<>&") & set(written)
     assert json.loads(written)["items"] == [text]
-
-
-def _votes(item_of, *votes):
-    told = JudgementReport(outcome="scored", unanswerable=False, votes=votes)
-    return _data(item_of(1, judgement=told))["items"][0][12][8]
-
-
-def test_votes_of_a_panel_are_told_by_model_and_those_of_repetitions_by_number(make_item):
-    answer = {"unanswerable": False, "told_unanswerable": False, "verified": True}
-    forged = {"unanswerable": True, "told_unanswerable": False}
-    assert _votes(
-        make_item,
-        VoteReport(model="a", **answer),
-        VoteReport(model="b", **forged),
-        VoteReport(model="c", code="refused"),
-    ) == [["a", False, False, ""], ["b", True, True, ""], ["c", None, False, "refused"]]
-    repeated = _votes(make_item, VoteReport(model="a"), VoteReport(model="a", repeat=1))
-    assert [seat for seat, *_ in repeated] == ["a #1", "a #2"]
-    assert _votes(make_item) == []

@@ -1,6 +1,11 @@
 """A share of the answers is judged and checked again."""
 
+import pytest
+
+from gigamind.evaluation.progress import Quiet
 from gigamind.tasks import evaluate
+from gigamind.tasks.answers.judging import least_calls
+from gigamind.tasks.answers.prepare import prepare_answers
 
 
 def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apart(
@@ -72,3 +77,21 @@ def test_a_blank_answer_is_not_asked_about_again(options, server, replies, item,
     done = evaluate(options(items=[blank], checklist=True, fresh_fraction=1.0))
     assert by_id(done.out)["blank"]["quality"]["flipped"] is None
     assert done.summary.llm.checks.flips is None
+
+
+@pytest.mark.parametrize(("calls", "whole"), [(3, 1), (4, 2), (5, 2)])
+def test_a_small_budget_judges_as_many_answers_twice_as_it_can(
+    options, server, item, replies, answers, calls, whole
+):
+    rows = [item(f"q{n}", answers[0]["answer"], question=f"{n}년 차는?") for n in range(4)]
+    server.script.extend([replies.good] * 8)
+    given = {"fresh_fraction": 1.0, "max_calls": calls, "max_in_flight": 4, "allow_partial": True}
+    done = evaluate(options(items=rows, **given))
+    assert done.summary.llm.outcomes == {"scored": whole, "skipped_budget": 4 - whole}
+
+
+def test_the_smallest_budget_counts_the_second_judging_of_the_first_answer(options, answers):
+    def least(**changes):
+        return least_calls(prepare_answers(options(items=answers[:1], **changes), Quiet()))
+
+    assert (least(), least(fresh_fraction=1.0)) == (2, 4)  # each with a second check

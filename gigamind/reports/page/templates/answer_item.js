@@ -1,13 +1,12 @@
 
 // One judged answer, and the search, filters and sorting of the list of answers.
 const FIELDS = ["id", "question", "language", "tags", "correctness", "utility", "confidence", "outcome", "pieces", "claims",
-  "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes", "completeness", "omissions",
+  "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "completeness", "omissions",
   "facts", "contexts", "odd", "notices", "own", "change", "what", "before"];
 const CLAIM_FIELDS = ["id", "text", "verdict", "why", "note", "quote", "passage", "labelled", "inexact", "doors", "veto", "untold", "score", "refused"];
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
 const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
-const VERDICTS = ["supported", "contradicted", "not_found", "unverified", "no_claim"];
-const VOTE_FIELDS = ["member", "code", "correctness", "utility", "verdicts"]; // a digit for each claim: its index in VERDICTS
+const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
 const BEFORE_FIELDS = ["scores", "unsupported", "leftOut", "passed"]; // of the baseline
 const LABELS = data.labels; // of verdicts, grades, outcomes, doubts, checks, roles and vetoes; see labels.py
 // The scores of a team's own judge, which replace correctness and utility.
@@ -25,8 +24,6 @@ const leftOut = (item) => (item.facts.some((fact) => fact[2])
   : item.omissions.filter(([, doubt]) => !doubt).map(([what]) => what));
 const complaint = ({ text, why }) => `“${text.length > CUT ? `${text.slice(0, CUT)}…` : text}” → ${why.join("; ")}`;
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
-// Votes are split if a verdict or the utility differs; correctness follows from the verdicts.
-const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   ...(SCORES.length ? {} : {
@@ -36,7 +33,6 @@ const FILTERS = {
   }),
   unjudged: [_("not evaluated"), (item) => !["judged", "abstained", "no_claims"].includes(item.outcome)],
   ...(SCORES.length ? {} : { unlike: [_("Verdict differs from the human verdict"), (item) => unlike(item) > 0] }),
-  ...(data.seats.length ? { split: [_("panel votes differ"), split] } : {}),
   ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
 };
 const LIST = {
@@ -90,7 +86,6 @@ function detail(item) {
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${utility}: ${item.reason}` }));
   const proof = _("A quote proves only that its words are in the note. A separate check compares the claim with the sentence around the quote.");
   if (item.claims.length) parts.push(make("h3", { text: _("Claims") }), make("p", { className: "small faint", text: proof }), claimTable(item));
-  if (item.votes.length) parts.push(make("h3", { text: _("Panel votes") }), votes(item));
   if (item.contexts.length || item.odd.length) parts.push(make("h3", { text: _("Context passages that the system reported") }), ...contexts(item));
   if (item.coverage.length) parts.push(make("h3", { text: _("Use of the source notes") }), coverage(item));
   if (item.claims.length) parts.push(...issuesOf(item));
@@ -131,7 +126,7 @@ function answerText(item) {
 }
 
 function claimTable(item) {
-  return make("table", { className: "ranking claims" }, make("tbody", {}, ...claimsOf(item).map((claim, at) => {
+  return make("table", { className: "ranking claims" }, make("tbody", {}, ...claimsOf(item).map((claim) => {
     const doors = make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
         make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: LABELS[name] })),
       ...scored(claim), ...claim.why.filter((text) => !claim.doors.some(([name]) => LABELS[name] === text)).map((text) => make("li", { className: "why", text })));
@@ -139,7 +134,7 @@ function claimTable(item) {
     const vetoed = _("The model gave this sentence the role “{role}”, but gigamind counts it as a claim: {why}", { role, why: reason });
     const verdict = LABELS[claim.labelled];
     const human = _("human verdict: {verdict}", { verdict });
-    const result = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
+    const result = make("td", {}, sign(claim.verdict),
       claim.veto ? make("div", { className: "meta", text: vetoed }) : null,
       claim.untold ? make("div", { className: "meta", text: _("this sentence also says that the notes do not contain the answer") }) : null,
       claim.labelled ? make("div", { className: "meta", text: human }) : null);
@@ -259,47 +254,4 @@ function checklist([passed, items]) {
         make("span", { className: yes ? "tick" : "faint", text: yes ? _("yes") : claimed ? _("“yes” without proof") : _("no") }),
         quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: readable(quote) }),
           note ? make("span", { text: ` (${note})` }) : null) : null))));
-}
-
-// The votes of the panel members; `verdicts` is null for a member without a vote.
-const votesOf = (item) => item.votes.map((values) => {
-  const vote = named(VOTE_FIELDS, values);
-  return { ...vote, verdicts: vote.code ? null : [...vote.verdicts].map((digit) => VERDICTS[digit]) };
-});
-
-// How many panel members agree with the panel's verdict on a claim, if not all do.
-function alike(item, verdict, at) {
-  const verdicts = votesOf(item).filter((vote) => vote.verdicts).map((vote) => vote.verdicts[at]);
-  const [n, all] = [verdicts.filter((other) => other === verdict).length, verdicts.length];
-  const text = n_("{n} of {all} panel members give this verdict", "{n} of {all} panel members give this verdict", { n, all });
-  return n < all ? make("div", { className: "meta alike", text }) : null;
-}
-
-// The votes of a panel, its result first.
-function votes(item) {
-  const members = votesOf(item);
-  const whole = { ...item, verdicts: item.utility === null ? null : item.claims.map((claim) => claim[2]) };
-  const used = new Set([whole, ...members].flatMap((vote) => vote.verdicts ?? []));
-  const head = [["seat", _("panel member")], ["number", _("Correctness")], ["number", _("Utility")], ...(used.size ? [["marks", _("Claims")]] : [])];
-  const rows = members.map((vote) => {
-    const reason = why(vote.code);
-    return voteRow(data.seats[vote.member], vote, _("no vote: {why}", { why: reason }));
-  });
-  return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": _("Panel votes") } },
-    make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, voteRow(_("whole panel"), whole, _("no result: a panel member gave no vote"), "whole"), ...rows)), legendOf(used));
-}
-
-function voteRow(name, vote, reason, className = "") {
-  const member = make("th", { className: "seat", text: name, attributes: { scope: "row" } });
-  if (!vote.verdicts) return make("tr", { className }, member, make("td", { className: "none", colSpan: 3, text: reason }));
-  return make("tr", { className }, member, make("td", { className: "number", text: figure(vote.correctness) }),
-    make("td", { className: "number", text: figure(vote.utility) }),
-    vote.verdicts.length ? make("td", { className: "marks" }, ...vote.verdicts.map(voteMark)) : null);
-}
-
-// A claim's number with the sign of its verdict: colour and shape, and a word for screen readers.
-function voteMark(verdict, at) {
-  return make("mark", { className: `sign ${verdict}`, title: LABELS[verdict] }, make("span", { text: at + 1 }),
-    make("span", { className: "hidden", text: ` ${LABELS[verdict]}` }));
 }

@@ -21,8 +21,6 @@ const why = (code) => ({
   budget_exceeded: _("budget exceeded"),
   cassette_miss: _("the recording has no reply to this request"),
   not_asked: _("the model was not called because earlier requests failed for the same reason"),
-  panel_incomplete: _("a panel member gave no vote"),
-  panel_tied: _("the panel votes are tied"),
 })[code] ?? code;
 const figure = (value) => (value === null ? "–" : value.toFixed(3));
 

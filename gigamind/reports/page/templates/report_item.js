@@ -2,7 +2,7 @@
 // One query, and the search, filters and sorting of the list of queries.
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, improved: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
-const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes", "conflict", "unread"];
+const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "conflict", "unread"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "match", "words"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
@@ -77,13 +77,9 @@ function detail(item) {
 
 // The verdict of a model: its answer, and whether each quote is in its note.
 function judgement(reply) {
-  const votes = panelVotes(reply.votes);
   const reason = why(reply.code);
-  if (reply.outcome !== "scored") return [make("p", { className: "wrongly", text: _("No verdict: {why}", { why: reason }) }), ...votes];
-  if (reply.unanswerable === null) {
-    return votes.length ? [make("p", { text: _("The votes of the panel are tied, so the rule in the judge file decides") }), ...votes]
-      : [make("p", { text: _("The search found nothing, so the model was not called.") })];
-  }
+  if (reply.outcome !== "scored") return [make("p", { className: "wrongly", text: _("No verdict: {why}", { why: reason }) })];
+  if (reply.unanswerable === null) return [make("p", { text: _("The search found nothing, so the model was not called.") })];
   const value = { low: _("low"), medium: _("medium"), high: _("high") }[reply.confidence];
   const confidence = value === undefined ? "" : _("confidence of the model: {value}", { value });
   const verdict = {
@@ -103,19 +99,7 @@ function judgement(reply) {
   }
   const names = reply.unread.join(", ");
   if (names) parts.push(make("p", { className: "faint", text: _("Fields of the model's reply that could not be read: {names}", { names }) }));
-  return [...parts, ...votes];
-}
-
-// The votes of a panel; nothing if one model judged alone.
-function panelVotes(votes) {
-  if (!votes.length) return [];
-  return [make("h3", { text: _("Panel votes") }), make("ul", {}, ...votes.map(([member, unanswerable, unproven, code]) => {
-    const reason = why(code);
-    const verdict = unanswerable ? _("unanswerable") : _("answerable");
-    const vote = code ? _("no vote ({why})", { why: reason }) : verdict;
-    const unquoted = _("none of this member's quotes is in the notes");
-    return make("li", {}, make("span", { text: `${member}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${unquoted})` }) : null);
-  }))];
+  return parts;
 }
 
 // Whether a quote is in its note, and why it proves nothing.

@@ -6,30 +6,11 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gigamind.records.judged import JudgementReport, VoteReport
 from gigamind.records.schema import ErrorReport
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
-
-
-def test_votes_of_a_panel_stand_with_the_query(show, record):
-    votes = (
-        VoteReport(model="openai/a", unanswerable=False, told_unanswerable=False, verified=True),
-        VoteReport(model=HOSTILE, unanswerable=True, told_unanswerable=False),
-        VoteReport(model="openai/c", code="refused"),
-    )
-    told = JudgementReport(outcome="unscored", code="panel_incomplete", votes=votes)
-    item = record.items[0].model_copy(update={"judgement": told})
-    browser = show(replace(record, items=[item]))
-    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
-    shown = browser.find_element(By.CSS_SELECTOR, ".detail").text
-    assert "a panel member gave no vote" in shown
-    assert "openai/a: answerable\n" in shown
-    assert "openai/c: no vote (the model refused the request)" in shown
-    assert f"{HOSTILE}: unanswerable (" in shown
-    assert browser.execute_script("return window.pwned") is None
 
 
 def test_text_of_others_runs_nothing(show, record):
