@@ -5,8 +5,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -58,20 +56,18 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
 
 def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
     (tmp_path / "note.md").write_text("Cars stand behind the depot.", encoding="utf-8")
+    port = free_port()
     served = ("serve", "--notes", tmp_path, "--model", "openai/chat", "--mode", "keyword")
-    # a shell that has no jobs to control starts `command &` so
-    started = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "gigamind"]
-    nobody = ("--api-base", "http://127.0.0.1:9/v1", "--port", "0")
-    started += [*map(str, served), *nobody, "--cache-dir", str(tmp_path / "cache")]
-    with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            line = process.stderr.readline()
-            assert re.search(rf"{tmp_path} .*http://127\.0\.0\.1:\d+$", line.strip())
-            process.send_signal(signal.SIGTERM)
-            assert len(process.communicate(timeout=60)[1].strip().splitlines()) == 1
-            assert process.returncode == 143
-        finally:
-            process.kill()
+    nobody = ("--api-base", "http://127.0.0.1:9/v1", "--port", port)
+    process = command(tmp_path, *served, *nobody, "--cache-dir", tmp_path / "cache", ignoring=True)
+    try:
+        until_ready(f"http://127.0.0.1:{port}")
+        process.send_signal(signal.SIGTERM)
+        line, _ended = process.communicate(timeout=60)[1].strip().splitlines()
+        assert re.search(rf"{tmp_path} .*http://127\.0\.0\.1:{port}$", line)
+        assert process.returncode == 143
+    finally:
+        process.kill()
 
 
 def test_missing_notes_end_the_service_without_an_address(tmp_path):
