@@ -20,7 +20,6 @@ from gigamind.assurance.label_file import (
     read_plan,
     read_rows,
 )
-from gigamind.assurance.label_plan import strata
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
@@ -308,10 +307,9 @@ def _from_session(
         )
     values = labels_by_scale(choices.agreed, run.units)
     sha256 = hashlib.sha256(read_bytes(path, _("the file of labels"))).hexdigest()
-    numbers = strata([unit.stratum for unit in run.units])
     drawn = {
-        name: number
-        for unit, number in zip(run.units, numbers, strict=True)
+        name: plan.strata.get(unit.id, -1)
+        for unit in run.units
         for name in (unit.id, *(task.id for task in unit.tasks))
     }
     return *_labelled(run, values, "file", path.name, sha256), None if plan.random else drawn

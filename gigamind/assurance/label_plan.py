@@ -22,6 +22,7 @@ class LabelPlan(BaseModel):
         runs: Run ids; with two, each unit is labelled in both and the figure is their difference.
         budget: Units to label.
         floor: Value that the figure must not fall below, decided at the looks; None if nothing is decided.
+        strata: Stratum by unit id.  Other judges of the same items need it, as their verdicts give other strata.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +34,7 @@ class LabelPlan(BaseModel):
     seed: int
     random: bool = False
     floor: float | None = None
+    strata: dict[str, int]
 
     @property
     def looks(self) -> tuple[int, ...]:

@@ -145,6 +145,13 @@ class Labelling:
             seed=options.seed,
             random=options.random,
             floor=options.floor,
+            strata=dict(
+                zip(
+                    (drawable.id for drawable in self.drawables),
+                    strata([drawable.stratum for drawable in self.drawables]),
+                    strict=True,
+                )
+            ),
         )
         self.file = LabelFile(options.labels, plan)
         self._state: _State | None = None
@@ -163,9 +170,8 @@ class Labelling:
 
     @cached_property
     def strata(self) -> list[int]:
-        if self.plan.random:
-            return [0] * len(self.drawables)
-        return strata([drawable.stratum for drawable in self.drawables])
+        known = {} if self.plan.random else self.plan.strata
+        return [known.get(drawable.id, 0) for drawable in self.drawables]
 
     @cached_property
     def _known(self) -> dict[Decided, tuple[Drawable, LabelUnit, LabelTask]]:

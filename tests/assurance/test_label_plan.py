@@ -10,6 +10,7 @@ from gigamind.assurance.label_plan import LabelPlan, drawn, looks_passed, merge_
 
 def plan(**changes):
     fields = {"task": "answers", "dataset_hash": "d", "runs": ("r",), "budget": 40, "seed": 1}
+    fields["strata"] = {}
     return LabelPlan.model_validate(fields | changes)
 
 

@@ -113,6 +113,36 @@ def test_the_figure_of_two_runs_is_their_difference(run, tmp_path):
     assert labelling.figure().value == pytest.approx(0.0, abs=1e-6)
 
 
+def test_labels_certify_another_judge_of_the_same_answers_by_the_strata_they_were_drawn_from(
+    run, tmp_path, gigamind
+):
+    labelling = session(run, count=20)
+    label_all(labelling)
+    other = shutil.copytree(run, tmp_path / "other")
+    lines = [
+        json.loads(line) for line in (other / "per_item.jsonl").read_text("utf-8").splitlines()
+    ]
+    for line in lines:
+        for claim in (line["evaluation"] or {}).get("claims", ()):
+            claim["verdict"] = "supported"
+        if line["evaluation"] and line["evaluation"]["claims"]:
+            line["evaluation"]["correctness"] = 1.0
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (other / "per_item.jsonl").write_text(text, encoding="utf-8")
+    cards = {}
+    for name, folder in {"own": run, "other": other}.items():
+        place = tmp_path / name / "card"
+        ended = gigamind(
+            "judge", "certify", folder, "--labels", labelling.file.path, "--out", place
+        )
+        assert ended.code == 0, ended.stderr
+        scales = {scale.name: scale for scale in read_card(place).scales}
+        cards[name] = scales["correctness"].headline
+    # The other judge accepts all: the labels correct it to about what they say of the first one.
+    assert cards["other"].judged == 1
+    assert cards["other"].corrected.value == pytest.approx(cards["own"].corrected.value, abs=0.15)
+
+
 def test_labelled_hits_become_grades_of_the_dataset(case, gigamind):
     queries, vault = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
     inputs = ("--dataset", queries, "--notes", vault, "--mode", "keyword", "--sample", 4)

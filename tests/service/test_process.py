@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -63,7 +65,8 @@ def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
     try:
         until_ready(f"http://127.0.0.1:{port}")
         process.send_signal(signal.SIGTERM)
-        line, _ended = process.communicate(timeout=60)[1].strip().splitlines()
+        line, _, rest = process.communicate(timeout=60)[1].partition("\n")
+        assert len(rest.strip().splitlines()) == 1
         assert re.search(rf"{tmp_path} .*http://127\.0\.0\.1:{port}$", line)
         assert process.returncode == 143
     finally:
