@@ -401,7 +401,7 @@ class Labelling:
         ratings = np.array(
             [[numbers.get(given.get(name, ""), np.nan) for name in names] for given in several]
         ).reshape(len(several), len(names))
-        alpha = krippendorff_alpha(ratings, "nominal", seed=0, label="labels").value
+        alpha = krippendorff_alpha(ratings)
         again = self.state.choices.again
         return {
             "tasks": len(several),

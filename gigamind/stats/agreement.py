@@ -8,7 +8,6 @@ figures (a sensitivity without a positive label, a kappa of constant columns) ar
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, hypot
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -273,60 +272,23 @@ def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
     return fsum(gaps) / sum(confidence_bin.outcome.n for confidence_bin in bins) if gaps else None
 
 
-Level = Literal["nominal", "interval"]
-_NO_SPREAD = 1e-12  # relative to the sum of squares: rounding error of a constant column
-
-
-def krippendorff_alpha(
-    ratings: Matrix, level: Level, *, seed: int, label: str, clusters: Clusters | None = None
-) -> Estimate:
+def krippendorff_alpha(ratings: Matrix) -> float | None:
     """Return the chance-corrected agreement of any number of raters; None if no two values pair, or all are equal.
 
-    alpha = 1 - observed / expected disagreement over all pairs of values within items; 1 is perfect, 0 is chance
-    (Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011).
+    alpha = 1 - observed / expected disagreement over all pairs of values within items, for nominal values; 1 is
+    perfect, 0 is chance (Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011).
 
     Args:
         ratings: n items x m raters; NaN for a missing rating.  Items with fewer than two values do not count.
-        level: "nominal", or interval by squared differences.
     """
-    known = (~np.isnan(ratings)).sum(axis=1) > 1
-    pairable, groups = ratings[known], numbered(clusters, len(ratings))[known]
-    if not len(pairable):
-        return Estimate(None, None, 0, 0)
-    rows, figure = (_nominal if level == "nominal" else _interval)(pairable)
-    everything = np.ones(len(pairable), dtype=np.bool_)
-    figures = {"alpha": (figure, everything)}
-    return estimates(rows, figures, seed=seed, label=label, clusters=groups)["alpha"]
-
-
-def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:
-    levels = np.unique(ratings[~np.isnan(ratings)])
-    counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
-    values = counts.sum(axis=1)
-    agreeing = (counts * (counts - 1)).sum(axis=1) / (values - 1)
-
-    def alpha(sums: Matrix) -> Matrix:
-        n, agreed, marginals = sums[:, 0], sums[:, 1], sums[:, 2:]
-        expected = n * n - (marginals * marginals).sum(axis=1)
-        return 1 - ratio((n - agreed) * (n - 1), expected)
-
-    return np.column_stack([values, agreeing, counts]), alpha
-
-
-def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
-    centred = ratings - np.nanmean(ratings)  # cancels; keeps the squares small
-    values = (~np.isnan(ratings)).sum(axis=1).astype(np.float64)
-    total, squares = np.nansum(centred, axis=1), np.nansum(centred**2, axis=1)
-    apart = 2 * (values * squares - total * total) / (values - 1)
-    apart[np.nanmin(ratings, axis=1) == np.nanmax(ratings, axis=1)] = 0.0
-
-    def alpha(sums: Matrix) -> Matrix:
-        n, observed, first, second = sums.T
-        expected = 2 * (n * second - first * first)
-        expected = np.where(expected <= _NO_SPREAD * n * second, 0.0, expected)
-        return 1 - ratio(observed * (n - 1), expected)
-
-    return np.column_stack([values, apart, total, squares]), alpha
+    pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
+    levels = np.unique(pairable[~np.isnan(pairable)])
+    counts = np.array([(pairable == value).sum(axis=1) for value in levels], dtype=np.float64)
+    n, expected = counts.sum(), counts.sum() ** 2 - (counts.sum(axis=-1) ** 2).sum()
+    if len(levels) <= 1:
+        return None
+    agreed = ((counts * (counts - 1)).sum(axis=0) / (counts.sum(axis=0) - 1)).sum()
+    return float(1 - (n - agreed) * (n - 1) / expected)
 
 
 _LEAST = 2  # clusters, as a variance needs two
