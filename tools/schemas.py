@@ -26,7 +26,6 @@ from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.reports.history import Histories
 from gigamind.reports.tune import Tuning
 from gigamind.tasks import KINDS
-from gigamind.tasks.search.schema import UnjudgedHit
 
 _ENDING = ".schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -60,7 +59,6 @@ def described() -> dict[str, Described]:
         "run": (RunReport, "run.json"),
         "errors": (ErrorReport, "errors.jsonl"),
         "attempts": (Attempt, "attempts.jsonl"),
-        "unjudged": (UnjudgedHit, "unjudged.jsonl, with or without `gain`"),
         "compare": (documents.CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
         "tune": (Tuning, "tune.json"),

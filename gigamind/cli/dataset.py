@@ -151,7 +151,7 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
     "--labels",
     type=_path,
     required=True,
-    help='file of `gigamind label`, or unjudged.jsonl of a run, in which a person has filled in "gain"',
+    help="file of `gigamind label` for a search run over the dataset",
 )
 @click.option(
     "--out",
@@ -161,10 +161,10 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
 )
 @prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
-    """Add human relevance judgments to a dataset of queries; lines of --labels without a "gain" are skipped."""
-    from gigamind.assurance.label_file import gains_of, is_label_file
+    """Add labels of search results by people to a dataset of queries, as relevance grades."""
+    from gigamind.assurance.label_file import gains_of
     from gigamind.datasets.jsonl import read_queries
-    from gigamind.datasets.label import labelled, read_gains
+    from gigamind.datasets.label import labelled
     from gigamind.datasets.write import refuse_existing_file, write_rows
 
     refuse_existing_file("--out", out)
@@ -172,8 +172,7 @@ def label(path: Path, labels: Path, out: Path) -> None:
     if queries.errors:
         problems = (error.describe(path) for error in queries.errors[:_MAX_PROBLEMS])
         raise DatasetError(joined(problems, "\n"))
-    known = {item.id for item in queries.items}
-    gains = gains_of(labels, known) if is_label_file(labels) else read_gains(labels, known)
+    gains = gains_of(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
     counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
     line = _("added {judgements:,} judgments for {queries:,} queries: {file}", **counts, file=out)

@@ -215,7 +215,6 @@ def _write(
             address = served_at(out)
             link = Step(_("Open the report"), url=f"{address}{HTML_FILE}")
             page = page.linked(link) if address else page
-    files |= task.view.files(record)
     write_run(out, record, options.format, files, replace=_resumes(options))
     if refused is None and bounds and bounds.failed and options.fail_on_regression:
         refused = BrokenBoundError(

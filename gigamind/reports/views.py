@@ -82,11 +82,6 @@ Baseline = TypeVar("Baseline", bound=EvalSnapshot[Any, Any])
 class View(ABC, Generic[Summary, Line, Baseline]):
     """One task."""
 
-    def files(self, record: Record[Summary, Line]) -> dict[str, str]:
-        """Return further files for the out folder: texts by name."""
-        del record
-        return {}
-
     def figures(self, summary: Summary) -> list[Figure]:
         """Return all metrics of a run, measured or not, in the order of the metric table."""
         part: Any = summary

@@ -32,7 +32,7 @@ from gigamind.reports.labels import LABELS as VERDICT_LABELS
 from gigamind.runs.folders import private_folder
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event, Figures, Models
 from gigamind.service.asking import Ask, open_desk
-from gigamind.service.guard import Guard, GuardOptions, preferred_language, refused
+from gigamind.service.guard import Guard, preferred_language, refused
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 
@@ -177,7 +177,7 @@ def create_app(
     app = FastAPI(
         title="gigamind", version=__version__, lifespan=lifespan, redoc_url=None, docs_url=None
     )
-    guard(app, options)
+    guard(app, options.host, token=options.token, asks_per_minute=options.asks_per_minute)
     _add_health(app, figures)
     _add_asking(app, options, figures, heartbeat_s)
     _add_notes(app, options, figures)
@@ -188,9 +188,11 @@ def create_app(
     return app
 
 
-def guard(app: FastAPI, options: GuardOptions) -> None:
+def guard(
+    app: FastAPI, host: str, *, token: str | None = None, asks_per_minute: int = 100_000
+) -> None:
     """Add to an app what each page of this machine has: the guard, errors for people, and messages in each language."""
-    app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
+    app.add_middleware(Guard, host=host, token=token, asks_per_minute=asks_per_minute)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
     app.add_exception_handler(GigamindError, _failed)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -5,7 +5,6 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -51,24 +50,12 @@ class Pace:
         return 0.0 if allowed else (1 - left) / self._rate
 
 
-class GuardOptions(Protocol):
-    """What the guard needs of a service's options."""
-
-    @property
-    def host(self) -> str: ...
-    @property
-    def token(self) -> str | None: ...
-    @property
-    def asks_per_minute(self) -> int: ...
-
-
 class Guard:
     """Middleware that refuses unknown clients, other sites, long bodies and too many questions."""
 
-    def __init__(self, app: ASGIApp, options: GuardOptions) -> None:
-        self._app = app
-        self._options = options
-        self._pace = Pace(options.asks_per_minute)
+    def __init__(self, app: ASGIApp, host: str, token: str | None, asks_per_minute: int) -> None:
+        self._app, self._host, self._token = app, host, token
+        self._pace = Pace(asks_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -89,7 +76,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers, path = Headers(scope=scope), scope["path"]
         host = _host(headers.get("host", ""))
-        if is_loopback(self._options.host) and not is_loopback(host):
+        if is_loopback(self._host) and not is_loopback(host):
             return refused(
                 headers,
                 421,
@@ -127,7 +114,7 @@ class Guard:
         return None
 
     def _knows(self, headers: Headers) -> bool:
-        token = self._options.token
+        token = self._token
         if token is None:
             return True
         given = headers.get("authorization", "").removeprefix("Bearer ")

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,13 +24,6 @@ _SCRIPTS = ("messages.js", "words.js", "dom.js", "label.js")  # each after those
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Loopback:
-    host: str = "127.0.0.1"
-    token: str | None = None
-    asks_per_minute: int = 100_000
-
-
 class Decision(BaseModel):
     """One key press."""
 
@@ -50,7 +42,7 @@ class Decision(BaseModel):
 def create_label_app(session: Labelling, annotator: str, language: Language) -> FastAPI:
     """Return the app of a session.  Requests are handled one after another."""
     app = FastAPI(title="gigamind label", version=__version__, docs_url=None, redoc_url=None)
-    guard(app, _Loopback())
+    guard(app, "127.0.0.1")
     lock = threading.Lock()
 
     def next_unit(name: str) -> dict[str, Any]:

@@ -12,6 +12,10 @@ from answer_reply import answer_reply, supported
 from foreign_files import write_foreign_files
 from reached import reached
 
+from gigamind.assurance.labelling import Labelling
+from gigamind.assurance.options import LabelOptions
+from gigamind.tasks import TASKS
+
 DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
 LEAVE = "휴가는 팀장에게 신청한다."
 
@@ -27,12 +31,20 @@ def rows(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
+def label_hits(run, labels):
+    """Label each unjudged result as partly relevant."""
+    labelling = Labelling(LabelOptions(run=run, labels=labels), TASKS)
+    while following := labelling.next("jin"):
+        for decided, (_unit, task) in following[0].tasks.items():
+            choice = "partly" if task.kind == "hit" else "answerable"
+            labelling.label("jin", decided, choice, again=following[1])
+
+
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory, gigamind, model_server):
     """The folder in which all commands of the page ran, and how they ended."""
     folder = tmp_path_factory.mktemp("formats")
     write_foreign_files(folder)
-    labels = folder / "runs" / "trec" / "unjudged.jsonl"
     model_server.script.clear()
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(folder)
@@ -50,7 +62,7 @@ def documented(tmp_path_factory, gigamind, model_server):
                 more = ["--speed-passes", "0"]
                 more += [] if "--system" in command else ["--mode", "keyword"]
             elif command[:2] == ["dataset", "label"]:
-                labels.write_text(labels.read_text("utf-8").replace('"gain":null', '"gain":1', 1))
+                label_hits(folder / "runs" / "trec", folder / "hits.jsonl")
             ended.append((command, gigamind(*command, *more)))
     return folder, ended
 

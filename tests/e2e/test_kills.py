@@ -249,7 +249,8 @@ def test_a_wrong_key_and_a_folder_that_cannot_be_written_end_in_one_sentence(rig
         assert (first["type"], first["name"]) == ("FAILED", code), first
         assert "sk-secret" not in first["message"]
         assert "\n" not in first["message"]
-        file.unlink(missing_ok=True)
+        if file.is_file():
+            file.unlink()
         last = ended(rig, rig.start(out, **given))["state"]
         assert last["type"] == "COMPLETED", last
         assert len(rig.results(out)) == 1

@@ -300,12 +300,11 @@ class OutOfReachReport(Report):
 
 
 class UnjudgedHit(Report):
-    """An unjudged hit as a row to label: a line of unjudged.jsonl.
+    """An unjudged hit.
 
     Attributes:
         ndcg_change: Change of nDCG at the reports' cut-off if it had the highest gain of its query.
         text: The sentence that best matches the query; empty without the note's text.
-        gain: To be filled in by a human; 0 is irrelevant.
     """
 
     id: str
@@ -314,7 +313,6 @@ class UnjudgedHit(Report):
     rank: Count
     ndcg_change: Finite
     text: str
-    gain: int | None = None
 
 
 class UnjudgedReport(Report):
@@ -322,7 +320,7 @@ class UnjudgedReport(Report):
 
     Attributes:
         hits: All hits among the first `k` of answerable queries with judgements.
-        worst: The unjudged hits with the largest possible effect; the first lines of unjudged.jsonl.
+        worst: The unjudged hits with the largest possible effect.
     """
 
     k: Count

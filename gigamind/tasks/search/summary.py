@@ -15,7 +15,6 @@ from gigamind.interop.ranking import Oddity
 from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
 from gigamind.metrics.answerability import confusion, measure_verdicts, near_misses, verdict_terms
 from gigamind.metrics.ranking import RankedQuery, ndcg_changes
-from gigamind.records.folder import as_json
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
 from gigamind.records.schema import (
     ErrorReport,
@@ -428,9 +427,7 @@ def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float
     }
 
 
-UNJUDGED_FILE = "unjudged.jsonl"
 _SHOWN = 10
-_LISTED = 1000  # more than anyone labels at a time
 
 
 def measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.UnjudgedReport | None:
@@ -443,17 +440,6 @@ def measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.Unjud
     return schema.UnjudgedReport(
         k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN])
     )
-
-
-def unjudged_files(
-    summary: schema.SummaryReport, items: Sequence[schema.ItemReport]
-) -> dict[str, str]:
-    """Return unjudged.jsonl, if there is something to label."""
-    report = summary.holes
-    if report is None or not report.unjudged:
-        return {}
-    rows = _unjudged_hits(_judged(items), report.k)[:_LISTED]
-    return {UNJUDGED_FILE: "".join(as_json(row) + "\n" for row in rows)}
 
 
 def _unjudged_hits(judged: Sequence[schema.ItemReport], k: int) -> list[schema.UnjudgedHit]:

@@ -156,7 +156,10 @@ def label_unit(item: ItemReport) -> "LabelUnit":
     """Return the query: whether the notes answer it, and how relevant its unjudged hits are."""
     from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
 
-    passages = [(hit, hit.chunk.text if hit.chunk else hit.text) for hit in item.ranking]
+    passages = [
+        (hit, (hit.chunk.text if hit.chunk else hit.text) or hit.title or hit.note)
+        for hit in item.ranking
+    ]
     sources = tuple(LabelSource(hit.title or hit.note, hit.note, text) for hit, text in passages)
     judged, (item_of_run,) = item.judged_unanswerable, search_items(item)
     confidence = item_of_run.confidence
@@ -165,7 +168,7 @@ def label_unit(item: ItemReport) -> "LabelUnit":
     hits = (
         LabelTask(item.id, "hit", text, (source,), None, note=hit.note)
         for (hit, text), source in zip(passages, sources, strict=True)
-        if hit.note not in known and text
+        if hit.note not in known
     )
     doubt = 0.5 if confidence is None else 1 - confidence
     question = LabelTask(item.id, "question", item.query, sources, verdict, doubt)

@@ -19,7 +19,6 @@ from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
 from gigamind.tasks.search.free_judges import advice, is_usable, none_tells, usable
 from gigamind.tasks.search.page import failed_items, failure_text, items_json
-from gigamind.tasks.search.summary import unjudged_files
 
 _TAGS = 15
 _FAILURES = 10  # of seed 6: summary.md lists the ten worst
@@ -48,9 +47,6 @@ class Judging:
 
 class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnapshot]):
     """Describes search runs."""
-
-    def files(self, record: schema.RunRecord) -> dict[str, str]:
-        return unjudged_files(record.summary, record.items)
 
     def result(self, record: schema.RunRecord) -> Text:
         part = record.summary.overall
@@ -324,8 +320,8 @@ def _unjudged(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     yield doc.Prose(
         _(
             "{unjudged:,} of {hits:,} results in the top {k} have no relevance label and count as irrelevant. If some"
-            " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). To label"
-            ' the most important results, fill in "gain" in unjudged.jsonl and run `gigamind dataset label`.',
+            " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). Label"
+            " them with `gigamind label`.",
             unjudged=report.unjudged,
             hits=report.hits,
             k=report.k,

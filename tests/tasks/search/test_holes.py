@@ -34,7 +34,8 @@ def test_the_hits_that_would_matter_most_come_first_as_rows_to_label(run):
         ROW | {"id": "b", "gains": {"r": 2, "y": 0}},
         {"id": "n", "query": "n?", "answerable": False, "expected_notes": [], "gains": {"z": 0}},
     )
-    lines = [json.loads(line) for line in (out / "unjudged.jsonl").read_text("utf-8").splitlines()]
+    holes = summary["holes"]
+    lines = holes["worst"]
     now, ideal = 1 / math.log2(3), 1 + 1 / math.log2(3)
     assert [(line["id"], line["note"], line["rank"]) for line in lines] == [
         ("a", "x", 1),
@@ -43,10 +44,7 @@ def test_the_hits_that_would_matter_most_come_first_as_rows_to_label(run):
     assert [line["ndcg_change"] for line in lines] == pytest.approx(
         [1 - now, (now + 1 / 2) / ideal - now]
     )
-    assert {line["gain"] for line in lines} == {None}
-    holes = summary["holes"]
     assert (holes["k"], holes["hits"], holes["unjudged"]) == (5, 5, 2)
-    assert holes["worst"] == lines
     assert read_run(out, KINDS).summary.holes.unjudged == 2
 
 
@@ -62,10 +60,8 @@ def test_the_report_says_what_the_holes_leave_open(run):
 
 
 def test_where_all_was_judged_there_is_nothing_to_label(run):
-    out, summary = run(ROW | {"gains": {"r": 1, "x": 0, "y": 0}})
-    assert not (out / "unjudged.jsonl").exists()
+    _out, summary = run(ROW | {"gains": {"r": 1, "x": 0, "y": 0}})
     assert summary["holes"]["unjudged"] == 0
-    assert "unjudged.jsonl" not in (out / "summary.md").read_text("utf-8")
 
 
 def test_rows_without_judgements_have_no_holes(run):
