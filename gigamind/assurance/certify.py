@@ -312,7 +312,9 @@ def _from_session(
         for unit in run.units
         for name in (unit.id, *(task.id for task in unit.tasks))
     }
-    return *_labelled(run, values, "file", path.name, sha256), None if plan.random else drawn
+    _values, source = _labelled(run, values, "file", path.name, sha256)
+    given = sum(own.keys() != {"correctness"} for own in values.values())  # the rest is computed
+    return values, source.model_copy(update={"count": given}), None if plan.random else drawn
 
 
 def _from_dataset(run: JudgedRun) -> tuple[_Labels, cards.CardLabels]:

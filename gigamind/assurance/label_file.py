@@ -175,9 +175,10 @@ def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit] | None) -> C
     known = {(row.key, row.content) for row in rows}
     if units is not None:
         known = {decided for unit in units for decided in unit.contents.items()}
-    found, settled = Choices(), dict[Decided, str]()
+    found, settled, kinds = Choices(), dict[Decided, str](), dict[Decided, str]()
     for row in _kept(rows):
         task = row.key, row.content
+        kinds[task] = row.kind
         given = found.first.setdefault(task, {})
         if task not in known:
             found.changed.add(row.key)
@@ -192,7 +193,8 @@ def choices_of(rows: Iterable[LabelRow], units: Iterable[LabelUnit] | None) -> C
             given.setdefault(row.annotator, row.choice)
     found.first = {task: given for task, given in found.first.items() if given}
     for task, given in found.first.items():
-        if task in settled or len(set(given.values())) == 1:
+        values = [CHOICES[kinds[task]][choice] for choice in given.values()]  # pyright: ignore[reportArgumentType]
+        if task in settled or all(value == values[0] for value in values):
             found.agreed[task] = settled.get(task) or next(iter(given.values()))
     found.changed -= {key for key, _content in found.first}
     return found

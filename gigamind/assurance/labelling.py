@@ -282,6 +282,7 @@ class Labelling:
         after = self.figure()
         return {
             "verdict": task.verdict,
+            "counts": not (seen and not again and not settled),
             "before": before and before.value,
             "after": after and after.value,
             "progress": self.progress(annotator),
@@ -311,14 +312,15 @@ class Labelling:
         return self._task(decided)[0]
 
     def all_units(self, annotator: str) -> list[dict[str, Any]]:
-        """Return all units to label, in their order and in proportion to the strata, with the judge's verdicts."""
-        done = dict.fromkeys(range(len(self.drawables)))
+        """Return what is left for an annotator, in proportion to the strata, with the judge's verdicts."""
+        done, mine = dict.fromkeys(range(len(self.drawables))), self._done_by(annotator)
         return [
             {
                 **self.unit(drawable, annotator),
                 "verdicts": {key: task.verdict for (key, _c), (_u, task) in drawable.tasks.items()},
             }
-            for drawable in (self.drawables[at] for at in drawn(self.plan, self.strata, done))
+            for at in drawn(self.plan, self.strata, done)
+            if at not in mine and (drawable := self.drawables[at])
         ]
 
     def _task(self, decided: Decided) -> tuple[Drawable, LabelUnit, LabelTask]:

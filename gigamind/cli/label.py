@@ -8,7 +8,7 @@ import click
 
 from gigamind.assurance.options import LabelOptions
 from gigamind.cli.command import command
-from gigamind.cli.errors import print_line
+from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.options import options_of
 from gigamind.evaluation.options import validated
 from gigamind.i18n import _, language_of, n_
@@ -42,6 +42,27 @@ def label(**values: Any) -> None:  # noqa: ANN401  checked by the options model
         )
         print_line(line, err=True)
         return
+    if changed := len(session.state.choices.changed):
+        print_warning(
+            n_(
+                "{file}: {n} label belongs to another run or to an item that has changed; it is not used",
+                "{file}: {n:,} labels belong to another run or to items that have changed; they are not used",
+                n=changed,
+                file=options.labels,
+            )
+        )
+    fixed = session.plan
+    if (fixed.floor, fixed.random) != (options.floor, options.random) or (
+        fixed.budget != min(options.count, len(session.drawables))
+    ):
+        print_warning(
+            _(
+                "{file} goes on as it was begun: --count {count}, --floor {floor}",
+                file=options.labels,
+                count=fixed.budget,
+                floor=_("none") if fixed.floor is None else f"{fixed.floor:g}",
+            )
+        )
     name = options.annotator or getpass.getuser()
     if options.offline:
         from gigamind.service.label_app import write_offline_page
@@ -53,7 +74,8 @@ def label(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     from gigamind.service.label_app import create_label_app
 
     with listening("127.0.0.1", options.port) as (place, url):
-        line = _("Label {run} at {url} (Ctrl-C ends)", run=options.run, url=url)
+        values = {"run": options.run, "url": url, "count": session.plan.budget}
+        line = _("Label {count:,} items of {run} at {url} (Ctrl-C ends)", **values)
         app = create_label_app(session, name, language)
         app.router.on_startup.append(lambda: print_line(line, err=True))
         serve_app(app, place)

@@ -437,9 +437,9 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
     ]
     columns = doc.table((_("mean"), *_heads(figures)), ()).columns
     text = _(
-        "The corrected mean estimates the result if people had labelled every item. It is valid if the labelled items"
-        " are a random sample of all items, or all items of randomly chosen answers. Weight of the verdicts (0:"
-        " labels only): {weights}.",
+        "The corrected mean estimates the result if people had labelled every item. It is valid for labels of"
+        " `gigamind label`, because it accounts for how items are drawn, and for a random sample of items or of whole"
+        " answers. Weight of the verdicts (0: labels only): {weights}.",
         weights=[
             _("{name} {value}", name=scale_name(scale.name), value=f"{mean.weight:.2f}")
             for scale, mean in known

@@ -82,7 +82,10 @@ def run_document(
         verdicts.TASKS[run.task],
         _subject(record, comparison),
         verdict=verdict,
-        warnings=_warnings(view, record, outcome, verdict),
+        warnings=[
+            *filter(None, [corrected_text(record.card)]),
+            *_warnings(view, record, outcome, verdict),
+        ],
         steps=()
         if isinstance(verdict, doc.Banner)
         or outcome.out is None
@@ -101,7 +104,7 @@ def run_document(
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
-        noise=noise_text(release) if release else corrected_text(record.card),
+        noise=noise_text(release) if release else "",
         sections=(
             _trend(outcome, say),
             *view.sections(record, say),

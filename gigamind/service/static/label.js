@@ -151,10 +151,10 @@ function take({ unit, progress: now, undone }) {
   showTask();
 }
 
-function received(body, { verdict, before, after, progress: now }) {
+function received(body, { verdict, counts, before, after, progress: now }) {
   progress = now;
   const task = items.find((one) => keyOf(one) === keyOf(body) && one.choice);
-  if (task) Object.assign(task, { verdict, revealed: true, ...(!body.again && { before, after }) });
+  if (task) Object.assign(task, { verdict, revealed: true, unused: counts === false, ...(!body.again && { before, after }) });
   showProgress();
   showChoices();
   if (!task || task !== items[at]) return;
@@ -318,6 +318,7 @@ function showChoices() {
   byId("reveal").className = `reveal ${verdict && verdict !== task.choice ? "differs" : ""}`;
   byId("reveal").replaceChildren(...(isShown ? [
     make("strong", { word: verdictOf(task) }),
+    task.unused ? make("span", { word: _("This label is not used, because you had seen the verdict.") }) : null,
     after === null || after === undefined || before === after ? null : make("span", { word: () => before === null ? `${figureName()}: ${shown(after)}` : `${figureName()}: ${shown(before)} → ${shown(after)}` }),
     make("button", { type: "button", class: "primary", word: _("Next (Enter)"), on: { click: () => move(1) } }),
   ].filter(Boolean) : []));
@@ -346,7 +347,7 @@ function showProgress() {
     again > 0 && _("Repeated labels: {same} of {again} equal.", { same, again }),
   ];
   const warnings = [
-    tasks > 0 && alpha !== null && alpha < LEAST_ALPHA && _("The annotators agree too little (alpha {alpha}, below 0.60). Agree on rules and settle the disputed items before you use the figure.", { alpha: alpha.toFixed(2) }),
+    tasks > 0 && alpha !== null && alpha < LEAST_ALPHA && disputed > 0 && _("The annotators agree too little (alpha {alpha}, below 0.60). Agree on rules and settle the disputed items before you use the figure.", { alpha: alpha.toFixed(2) }),
     changed > 0 && n_("{n} label belongs to an item that has changed; it is not used.", "{n} labels belong to items that have changed; they are not used.", { n: changed }),
   ];
   const written = (all, kind) => all.filter(Boolean).map((word) => make("p", { class: kind, word }));
@@ -386,7 +387,10 @@ async function start() {
     other.textContent = new Intl.DisplayNames([other.lang], { type: "language" }).of(other.lang);
   };
   await use(keptLanguage([boot.language, ...boot.languages]));
-  other.addEventListener("click", () => use(other.lang));
+  other.addEventListener("click", () => {
+    use(other.lang);
+    other.blur(); // Enter goes on
+  });
   byId("annotator").value = annotator;
   byId("annotator").addEventListener("change", ({ target }) => {
     annotator = target.value.trim() || boot.annotator;
