@@ -117,9 +117,10 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
 
 def add_card(run: Path, card: JudgeCard) -> None:
     """Write the pages of a run again, with what a judge report says about its judge and its corrected figures."""
-    files = _pages(run, read_verdict(run), card)
-    files.pop("lang")
-    rewrite_texts(run, files)
+    if (run / "report.html").is_file():
+        files = _pages(run, read_verdict(run), card)
+        files.pop("lang")
+        rewrite_texts(run, files)
 
 
 def _pages(run: Path, verdict: Release | None, card: JudgeCard | None = None) -> dict[str, str]:

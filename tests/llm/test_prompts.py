@@ -79,6 +79,8 @@ def test_a_question_cannot_leave_its_quotes():
 
 
 OF_ALL_ITEMS = {
+    "emphasis",
+    "examples",
     "items",
     "part",
     "task",

@@ -51,7 +51,7 @@ SECTIONS = (
                     "cli/test_generate.py::test_a_report_over_generated_queries_says_that_they_are_easier"
                 ),
                 Test(
-                    "service/test_guard.py::test_feedback_becomes_labels_and_rows_that_evaluations_read"
+                    "service/test_guard.py::test_feedback_becomes_rows_that_evaluations_read_and_no_labels"
                 ),
             ),
             row(28, "`eval-benchmark-plan.md`에 정의합니다", Repeats("000", 601)),
