@@ -223,7 +223,7 @@ def gains_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, int]]:
     Raises:
         InputError: The file cannot be read, or has no hit of the queries on which annotators agree.
     """
-    rows = read_rows(path)
+    rows = read_rows(path) if is_label_file(path) else []
     gains: dict[str, dict[str, int]] = {}
     agreed = choices_of(rows, None).agreed
     for row in rows:

@@ -22,7 +22,7 @@ import struct
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,7 +195,7 @@ class FakeServer(MockServer):
         self.seen = Seen()
         self.script: deque[Json] = deque()
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self.respond = _nothing
+        self.respond: Callable[[Json], Json | None] = _nothing
 
     def application(self) -> web.Application:
         """Return the routes."""
