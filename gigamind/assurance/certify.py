@@ -305,14 +305,14 @@ def _from_session(
             file=path,
             run=run.folder,
         )
-    values = labels_by_scale(choices.agreed, run.units)
     sha256 = hashlib.sha256(read_bytes(path, _("the file of labels"))).hexdigest()
     drawn = {
         name: plan.strata.get(unit.id, -1)
         for unit in run.units
         for name in (unit.id, *(task.id for task in unit.tasks))
     }
-    _values, source = _labelled(run, values, "file", path.name, sha256)
+    found = labels_by_scale(choices.agreed, run.units)
+    values, source = _labelled(run, found, "file", path.name, sha256)
     given = sum(own.keys() != {"correctness"} for own in values.values())  # the rest is computed
     return values, source.model_copy(update={"count": given}), None if plan.random else drawn
 

@@ -165,3 +165,28 @@ def test_labelled_hits_become_grades_of_the_dataset(case, gigamind):
         "dataset", "label", "--dataset", queries, "--labels", labels, "--out", "new.jsonl"
     )
     assert again.code == 1
+
+
+def test_labels_that_the_judge_learned_from_certify_nothing(run, gigamind):
+    labelling = session(run)
+    label_all(labelling)
+    claimed = [one.id for one in labelling.drawables if one.value is not None]
+    labelled = [
+        name
+        for name in claimed
+        if labelling.state.labels.get(claimed_at(labelling, name)) is not None
+    ]
+    learned = labelled[::2]
+    told = json.loads((run / "run.json").read_text("utf-8"))
+    told["judge"]["learned_from"] = learned
+    (run / "run.json").write_text(json.dumps(told), encoding="utf-8")
+    ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
+    assert ended.code == 0, ended.stderr
+    card = read_card(run.parent / "card")
+    scales = {scale.name: scale for scale in card.scales}
+    assert scales["correctness"].overall.items == len(labelled) - len(learned)
+    assert card.labels.learned > 0
+
+
+def claimed_at(labelling, name):
+    return next(at for at, one in enumerate(labelling.drawables) if one.id == name)
