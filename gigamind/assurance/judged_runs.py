@@ -18,7 +18,7 @@ from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
-_MISSING = _("this file is missing; pass the output folder of a finished run")
+MISSING = _("this file is missing; pass the output folder of a finished run")
 _REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
@@ -73,7 +73,7 @@ def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -
     """Read runs of one judge over one dataset; raise InputError unless they repeat the first."""
     known: dict[str, Path] = {}
     for folder in folders:  # a run given twice never flips compared with itself
-        run = read_written(folder / "run.json", _MISSING)
+        run = read_written(folder / "run.json", MISSING)
         if run in known:
             raise InputError(
                 "{folder}: this is the same run as {other}, not a repetition. Run the evaluation again with"
@@ -118,7 +118,7 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
 
 
 def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
-    run = read_report(folder / "run.json", RunReport, _MISSING)
+    run = read_report(folder / "run.json", RunReport, MISSING)
     kind = kinds.get(run.task)
     if kind is None:
         raise InputError(
@@ -135,7 +135,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         )
     if run.judge.scales:  # a custom judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
-    lines = read_reports(folder / "per_item.jsonl", kind.compared.line, _MISSING)
+    lines = read_reports(folder / "per_item.jsonl", kind.compared.line, MISSING)
     items: dict[str, RunItem] = {}
     for item in (item for line in lines for item in kind.items(line)):
         if item.id in items:
@@ -146,9 +146,9 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
                 item=item.id,
             )
         items[item.id] = item
-    errors = read_reports(folder / "errors.jsonl", ErrorReport, _MISSING)
+    errors = read_reports(folder / "errors.jsonl", ErrorReport, MISSING)
     file = folder / "summary.json"
-    summary = read_report(file, kind.compared.summary, _MISSING) if file.exists() else None
+    summary = read_report(file, kind.compared.summary, MISSING) if file.exists() else None
     llm: LlmReport | None = getattr(summary, "llm", None)
     return JudgedRun(
         folder=folder,

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gigamind.assurance.judged_runs import MISSING
 from gigamind.assurance.label_file import Choices, LabelFile, choices_of
 from gigamind.assurance.label_items import CHOICES, Decided, LabelTask, LabelUnit, passage
 from gigamind.assurance.label_plan import LOOKS, LabelPlan, drawn, looks_passed, strata
 from gigamind.assurance.options import LabelOptions
 from gigamind.datasets.labels import LabelRow
 from gigamind.errors import InputError
-from gigamind.i18n import _
 from gigamind.records.folder import read_report, read_reports
 from gigamind.records.schema import RunReport
 from gigamind.release.model import ComparedTask
@@ -29,7 +29,6 @@ from gigamind.stats.stratified import StratifiedMean, stratified_mean
 SECOND_SHARE = 5  # each fifth unit is labelled by a second annotator too
 AGAIN_EVERY = 10  # after each ten units, an annotator labels one of the first ten again
 _VERDICTS = 3  # numbers of strata by verdict, to combine two runs
-_MISSING = _("this file is missing; pass the output folder of a finished run")
 
 
 class Labelled(Protocol):
@@ -102,9 +101,9 @@ def read_units(folder: Path, tasks: Mapping[str, Labelled]) -> tuple[RunReport, 
     Raises:
         InputError: The folder is no finished run.
     """
-    run = read_report(folder / "run.json", RunReport, _MISSING)
+    run = read_report(folder / "run.json", RunReport, MISSING)
     task = tasks[run.task]
-    lines = read_reports(folder / "per_item.jsonl", task.compared.line, _MISSING)
+    lines = read_reports(folder / "per_item.jsonl", task.compared.line, MISSING)
     return run, [unit for line in lines for unit in task.units(line)]
 
 
@@ -269,6 +268,7 @@ class Labelling:
             and (row.annotator, row.key, row.content) == (annotator, *decided)
             for row in self.file.rows
         )
+        later = seen and not again and not settled
         self._save(
             annotator,
             decided,
@@ -277,19 +277,18 @@ class Labelling:
             seconds=seconds,
             again=again,
             settled=settled,
-            later=seen and not again and not settled,
+            later=later,
         )
-        after = self.figure()
+        progress = self.progress(annotator)
         return {
             "verdict": task.verdict,
-            "counts": not (seen and not again and not settled),
+            "counts": not later,
             "before": before and before.value,
-            "after": after and after.value,
-            "progress": self.progress(annotator),
+            "after": progress["figure"] and progress["figure"]["value"],
+            "progress": progress,
         }
 
     def skip(self, annotator: str, decided: Decided) -> None:
-        self._task(decided)
         self._save(annotator, decided, skipped=True)
 
     def undo(self, annotator: str) -> Decided | None:
@@ -395,19 +394,19 @@ class Labelling:
         decision = "above" if low >= floor else "below" if high < floor else "open"
         return {"at": look, "low": low, "high": high, "floor": floor, "decision": decision}
 
-    def _agreement(self) -> dict[str, Any] | None:
+    def _agreement(self) -> dict[str, Any]:
         """Return the share of equal repeated labels, and Krippendorff's alpha between annotators, with their counts."""
         several = [given for given in self.state.choices.first.values() if len(given) > 1]
         names = sorted({name for given in several for name in given})
-        numbers = {choice: float(at) for at, choice in enumerate(_all_choices())}
+        every = (choice for choices in CHOICES.values() for choice in choices)
+        numbers = {choice: float(at) for at, choice in enumerate(every)}
         ratings = np.array(
             [[numbers.get(given.get(name, ""), np.nan) for name in names] for given in several]
         ).reshape(len(several), len(names))
-        alpha = krippendorff_alpha(ratings)
         again = self.state.choices.again
         return {
             "tasks": len(several),
-            "alpha": alpha,
+            "alpha": krippendorff_alpha(ratings),
             "again": len(again),
             "same": sum(one == other for one, other in again),
         }
@@ -466,10 +465,6 @@ class Labelling:
             "note": task.note,
             "sources": sources,
         }
-
-
-def _all_choices() -> list[str]:
-    return [choice for choices in CHOICES.values() for choice in choices]
 
 
 def _utf16(text: str, span: Span) -> list[int]:

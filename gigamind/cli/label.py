@@ -74,8 +74,12 @@ def label(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     from gigamind.service.label_app import create_label_app
 
     with listening("127.0.0.1", options.port) as (place, url):
-        values = {"run": options.run, "url": url, "count": session.plan.budget}
-        line = _("Label {count:,} items of {run} at {url} (Ctrl-C ends)", **values)
+        line = _(
+            "Label {count:,} items of {run} at {url} (Ctrl-C ends)",
+            run=options.run,
+            url=url,
+            count=fixed.budget,
+        )
         app = create_label_app(session, name, language)
         app.router.on_startup.append(lambda: print_line(line, err=True))
         serve_app(app, place)
