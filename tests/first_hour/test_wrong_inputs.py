@@ -144,8 +144,16 @@ CASES = [
     Case("import ragas set.json --out out", 1, ("set.json", "JSON")),
     Case("import squad set.json --out out", 1, ("set.json", "SQuAD")),
     Case("import beir vault --out out", 1, ("vault/qrels/test.tsv", "corpus.jsonl, queries.jsonl")),
-    Case("dataset label --dataset queries.jsonl --labels labels.txt --out out.jsonl", 1, ("labels.txt", "gigamind label")),
-    Case("dataset label --dataset queries.jsonl --labels labels.jsonl --out out.jsonl", 1, ("labels.jsonl", "gigamind label")),
+    Case(
+        "dataset label --dataset queries.jsonl --labels labels.txt --out out.jsonl",
+        1,
+        ("labels.txt", "gigamind label"),
+    ),
+    Case(
+        "dataset label --dataset queries.jsonl --labels labels.jsonl --out out.jsonl",
+        1,
+        ("labels.jsonl", "gigamind label"),
+    ),
     Case("align --source vault/deploy.md --quotes quotes.jsonl", 1, ("quotes.jsonl:1", "quote, source_index")),
     Case("align --source vault --quotes quotes.jsonl", 1, ("vault",)),
     Case("export trec links-run --out out", 1, ("links-run", "search")),

@@ -226,7 +226,9 @@ _ROWS = (
     row(
         639,
         "사용자 피드백 기반 온라인 메트릭(accept rate) 자동 수집",
-        Test("service/test_guard.py::test_feedback_becomes_rows_that_evaluations_read_and_no_labels"),
+        Test(
+            "service/test_guard.py::test_feedback_becomes_rows_that_evaluations_read_and_no_labels"
+        ),
     ),
     row(
         (640, 641),
