@@ -11,7 +11,7 @@ DOCS := .venv-docs
 REDIS := .venv/.redis
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance generated schemas reference figures docs dist server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance size generated schemas reference figures docs dist server deploy worker run lock clean
 
 help:
 	@echo "Try it:"
@@ -44,6 +44,7 @@ help:
 	@echo "  make dist             build the wheel and the sdist in dist/"
 	@echo "  make reference        docs/generated/, docs/metrics.md and docs/glossary*.md from the code, and digests"
 	@echo "  make schemas          schemas/ from the models in the code, and digests"
+	@echo "  make size             lower the limits of the code's size to what it is"
 	@echo "  make conformance      docs/conformance.md from tests/conformance/demands"
 	@echo "  make figures          the pictures of the READMEs (Chromium)"
 	@echo "  make lock             constraints files and lists of packages from pyproject.toml (needs uv)"
@@ -159,6 +160,10 @@ lint: $(READY)
 # After new or reworded messages: KEEP=1 if their translations are still right, LANG=ja for a new language.
 catalogue: $(READY)
 	$(BIN)/python tools/catalogue.py $(if $(KEEP),keep,update) $(if $(filter command line,$(origin LANG)),$(LANG))
+
+# After removing code: lowers the limits of tools/size.txt.
+size: $(READY)
+	$(BIN)/python tools/size.py --record
 
 conformance: $(READY)
 	PYTHONPATH=tests/conformance $(BIN)/python -m demands

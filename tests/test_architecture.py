@@ -1,49 +1,61 @@
-"""How modules import one another: in no circle, and in short chains; that no layer imports a higher one, `lint-imports`
-holds.
+"""The counts of tools/size.py do not grow, and they see what they count; `lint-imports` checks the layers."""
 
-All imports count, those inside functions and for types, too: a reader follows them alike.
-"""
+from graphlib import CycleError
 
-import ast
-from graphlib import TopologicalSorter
-from pathlib import Path
-
-import gigamind
-
-ROOT = Path(gigamind.__file__).parent
-LONGEST = 18
-
-
-def _name(file: Path) -> str:
-    parts = file.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+import pytest
+from size import (
+    counts,
+    growth,
+    imported,
+    limits,
+    longest_chain,
+    public_names,
+    record,
+    repeated_lines,
+)
 
 
-def _imported(file: Path, modules: set[str]) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            assert not node.level, (
-                f"{file}: {ast.unparse(node)}: modules are imported by their full names"
-            )
-            whole = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in modules else str(node.module) for name in whole}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found & modules - {_name(file)}
+def test_no_count_is_above_its_limit():
+    grown = growth(counts(), limits())
+    if grown:
+        pytest.fail(
+            "\n".join(("Make the code smaller, or remove something else:", *grown)), pytrace=False
+        )
 
 
-def _longest_chain(imports: dict[str, set[str]]) -> list[str]:
-    """From the module above to the one beneath; a circle is a `CycleError` that names it."""
-    below: dict[str, list[str]] = {}
-    for module in TopologicalSorter(imports).static_order():
-        below[module] = [module, *max((below[one] for one in imports[module]), key=len, default=[])]
-    return max(below.values(), key=len)
+def test_limits_fall_and_never_rise(tmp_path):
+    file = tmp_path / "size.txt"
+    record({"lines": 7, "modules": 5}, {"lines": 9, "modules": 4, "gone": 1}, file)
+    assert limits(file) == {"lines": 7, "modules": 4}
+    assert growth({"lines": 7, "modules": 5, "new": 1}, limits(file)) == [
+        "modules: 5, limit 4",
+        "new: 1, limit 0",
+    ]
 
 
-def test_imports_form_no_circle_and_no_chain_of_more_than_18_modules():
-    files = {_name(file): file for file in sorted(ROOT.rglob("*.py"))}
-    imports = {name: _imported(file, set(files)) for name, file in files.items()}
-    imports["gigamind"] = set()  # the names of the library, each loaded when it is first used
-    chain = _longest_chain(imports)
-    assert len(chain) <= LONGEST, " > ".join(chain)
+def test_imports_inside_functions_count_and_relative_ones_are_refused(text_file):
+    modules = dict.fromkeys(("a", "a.b", "a.c", "d"), text_file(""))
+    code = "import d\ndef f():\n    from a import b\n    from a.c import name\n    import json\n"
+    assert imported("a", text_file(code), modules) == {"d", "a.b", "a.c"}
+    with pytest.raises(ValueError, match=r"file\.txt:1"):
+        imported("a", text_file("from . import b"), modules)
+
+
+def test_the_longest_chain_goes_down_and_a_cycle_is_an_error():
+    assert longest_chain({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == ["a", "b", "c"]
+    with pytest.raises(CycleError):
+        longest_chain({"a": {"b"}, "b": {"a"}})
+
+
+def test_public_names_are_those_defined_at_the_top_without_an_underscore(text_file):
+    code = (
+        "import x\nA = _B = 1\nC: int = 2\nclass D:\n    E = 3\nasync def f(): ...\ndef _g(): ...\n"
+    )
+    assert list(public_names(text_file(code))) == ["A", "C", "D", "f"]
+
+
+def test_six_equal_lines_in_two_places_are_repeated_whatever_their_indentation():
+    run = [f"line {number}" for number in range(6)]
+    one, other = "\n".join(["first", *run]), "\n".join(["other", *(f"    {line}" for line in run)])
+    assert repeated_lines([one, other]) == 2
+    assert repeated_lines([one, other.replace("line 3", "line three")]) == 0
