@@ -17,7 +17,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self, cast, get_args
 
 LOCALES = Path(__file__).parent / "locales"
-DOMAIN = "gigamind"
+_DOMAIN = "gigamind"
 LANGUAGES = ("en", *sorted(path.parent.name for path in LOCALES.glob("*/LC_MESSAGES")))
 """English, and every language that has a catalogue."""
 Language = str  # one of LANGUAGES
@@ -196,7 +196,7 @@ class Translator:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        path = LOCALES / language / "LC_MESSAGES" / f"{DOMAIN}.mo"
+        path = LOCALES / language / "LC_MESSAGES" / f"{_DOMAIN}.mo"
         known = language != "en" and path.is_file()
         self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
         self._join: Any = None

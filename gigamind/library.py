@@ -175,12 +175,12 @@ class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
     context_chars: int
 
 
-Summary_co = TypeVar("Summary_co", covariant=True)
-Item_co = TypeVar("Item_co", covariant=True)
+_Summary_co = TypeVar("_Summary_co", covariant=True)
+_Item_co = TypeVar("_Item_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class EvaluationResult(Generic[Summary_co, Item_co]):
+class EvaluationResult(Generic[_Summary_co, _Item_co]):
     """A finished evaluation.
 
     Attributes:
@@ -195,8 +195,8 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
             are none.
     """
 
-    summary: Summary_co
-    items: "Sequence[Item_co]"
+    summary: _Summary_co
+    items: "Sequence[_Item_co]"
     errors: "Sequence[ErrorReport]"
     run: "RunReport"
     snapshot: "EvalSnapshot[Any, Any]"

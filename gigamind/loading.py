@@ -135,7 +135,7 @@ def read_fields(path: Path, model: type[File], what: Text) -> File:
         InputError: it cannot be read, or a field is unknown or wrong; names the field.
     """
     try:
-        return model.model_validate(read_toml(path, what))
+        return model.model_validate(_read_toml(path, what))
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
@@ -316,7 +316,7 @@ def meant_by(name: str, known: Iterable[str]) -> Text:
     return _("Known names: {names}.", names=names)
 
 
-def read_toml(path: Path, what: Text) -> dict[str, Any]:
+def _read_toml(path: Path, what: Text) -> dict[str, Any]:
     """Return the fields of a TOML file, unchecked.
 
     Raises:

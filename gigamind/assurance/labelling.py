@@ -26,8 +26,8 @@ from gigamind.stats.agreement import krippendorff_alpha
 from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.stratified import StratifiedMean, stratified_mean
 
-SECOND_SHARE = 5  # each fifth unit is labelled by a second annotator too
-AGAIN_EVERY = 10  # after each ten units, an annotator labels one of the first ten again
+_SECOND_SHARE = 5  # each fifth unit is labelled by a second annotator too
+_AGAIN_EVERY = 10  # after each ten units, an annotator labels one of the first ten again
 _VERDICTS = 3  # numbers of strata by verdict, to combine two runs
 
 
@@ -95,7 +95,7 @@ def _difference(values: Sequence[float | None]) -> float | None:
     return known[0] if len(known) == 1 else known[0] - known[1]
 
 
-def read_units(folder: Path, tasks: Mapping[str, Labelled]) -> tuple[RunReport, list[LabelUnit]]:
+def _read_units(folder: Path, tasks: Mapping[str, Labelled]) -> tuple[RunReport, list[LabelUnit]]:
     """Return run.json and what people can label in a run.
 
     Raises:
@@ -116,11 +116,11 @@ class Labelling:
     """
 
     def __init__(self, options: LabelOptions, tasks: Mapping[str, Labelled]) -> None:
-        run, units = read_units(options.run, tasks)
+        run, units = _read_units(options.run, tasks)
         parts: list[list[LabelUnit]] = [units]
         runs = [run.run_id]
         if options.baseline:
-            before, others = read_units(options.baseline, tasks)
+            before, others = _read_units(options.baseline, tasks)
             if (before.task, before.dataset_hash) != (run.task, run.dataset_hash):
                 raise InputError(
                     "{baseline}: this run has another task or dataset than {run}. Name two runs over one dataset.",
@@ -227,9 +227,9 @@ class Labelling:
         )
         done = self._done_by(annotator)
         mine = [at for at in queue if at in done]
-        first_ones = [self.drawables[at] for at in mine[:AGAIN_EVERY]]
+        first_ones = [self.drawables[at] for at in mine[:_AGAIN_EVERY]]
         due = [drawable for drawable in first_ones if repeated.isdisjoint(drawable.tasks)]
-        if due and len(first_ones) - len(due) < len(mine) // AGAIN_EVERY:
+        if due and len(first_ones) - len(due) < len(mine) // _AGAIN_EVERY:
             return due[0], True
         waiting: list[tuple[bool, int]] = []
         for turn, at in enumerate(queue):
@@ -237,7 +237,7 @@ class Labelling:
             if at in mine or not skipped.isdisjoint(tasks):
                 continue
             by_others = choices.first.keys() >= tasks.keys()
-            if not by_others or turn % SECOND_SHARE == 0:
+            if not by_others or turn % _SECOND_SHARE == 0:
                 waiting.append((not by_others, at))
         waiting.sort(key=lambda one: one[0])
         return (self.drawables[waiting[0][1]], False) if waiting else None

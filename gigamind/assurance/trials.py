@@ -283,7 +283,7 @@ class Scenario(TrialRow):
 
 
 Row = TypeVar("Row", bound=TrialRow)
-OfScenario = TypeVar("OfScenario", bound=ScenarioRow)
+_OfScenario = TypeVar("_OfScenario", bound=ScenarioRow)
 
 
 def _read_rows(path: Path, model: type[Row]) -> dict[str, Row]:
@@ -293,8 +293,8 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, Row]:
 
 
 def read_scenario_rows(
-    folder: Path | None, name: str, model: type[OfScenario]
-) -> Iterator[tuple[OfScenario, Scenario]]:
+    folder: Path | None, name: str, model: type[_OfScenario]
+) -> Iterator[tuple[_OfScenario, Scenario]]:
     """Yield the rows of a trial file (by default a packaged one), each with its scenario.
 
     Raises:

@@ -37,7 +37,7 @@ class NamedSource(NamedTuple):
     text: str
 
 
-def read_source(name: str, max_chars: int) -> NamedSource:
+def _read_source(name: str, max_chars: int) -> NamedSource:
     """Read one source.
 
     Raises:
@@ -56,7 +56,7 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     return NamedSource(name, text)
 
 
-def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
+def _read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     """Read the quotes of a JSON Lines file; blank lines are skipped.
 
     Raises:
@@ -233,8 +233,8 @@ def align(
     from gigamind.evidence.align import align_all
 
     config = DEFAULT.accepting(threshold)
-    sources = [read_source(name, config.max_source_chars) for name in source_names]
-    quotes = read_quotes(quotes_name, sources)
+    sources = [_read_source(name, config.max_source_chars) for name in source_names]
+    quotes = _read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
 
     def show() -> None:

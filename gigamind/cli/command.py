@@ -42,7 +42,7 @@ def usage_in(say: Translator, arguments: str) -> str:
     return _USAGE.sub(lambda part: say.plain(part[0]), arguments)
 
 
-def first_sentence(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """Return the first sentence of a text."""
     paragraph = text.partition("\n\n")[0]
     return paragraph.partition(". ")[0].removesuffix(".") + "."
@@ -97,7 +97,7 @@ def _wide(text: str) -> str:
     return "".join(c + _FILLER if east_asian_width(c) in "WF" else c for c in text)
 
 
-Callback = TypeVar("Callback", bound=Callable[..., Any])
+_Callback = TypeVar("_Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # a page of help with more options shows only the main ones
 EVERYWHERE = _("General")
@@ -227,7 +227,7 @@ class Group(click.Group):
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         with formatter.section("Commands"):
             formatter.write_dl(
-                (name, first_sentence(help_in(say, command.help or "")))
+                (name, _first_sentence(help_in(say, command.help or "")))
                 for name, command in commands
                 if command
             )
@@ -256,7 +256,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     return click.command(name, cls=Command, **settings)
 
 
-def lang_option(text: Message, *, show_default: bool = True) -> Callable[[Callback], Callback]:
+def lang_option(text: Message, *, show_default: bool = True) -> Callable[[_Callback], _Callback]:
     """Return `--lang` for a command whose options are not from a model."""
     return click.option(
         "--lang", type=_LANGUAGES, default="auto", show_default=show_default, help=text

@@ -56,7 +56,7 @@ class QueryWriterOptions(ModelOptions):
     )
 
 
-def write_with_model(
+def _write_with_model(
     notes: Path, out: Path, max_per_note: int, options: QueryWriterOptions
 ) -> None:
     """Let the model write questions about every note with text, and write the rows.
@@ -237,7 +237,7 @@ def generate_queries(
                     "{option} cannot be used with --model, because the model reads whole notes.",
                     option=flag,
                 )
-        write_with_model(notes, out, max_per_note, options)
+        _write_with_model(notes, out, max_per_note, options)
         return
     if options.dry_run:
         raise InputError(_("--dry-run counts the requests to a model, so it needs --model."))

@@ -79,7 +79,7 @@ def try_judge(
     ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, KEY)))], options)
     report = report_of(on_trial, seen)
     show_result(report, lambda: print_report(report))
-    write_report(options, report)
+    _write_report(options, report)
     return report
 
 
@@ -123,7 +123,7 @@ def _observed(
     return seen
 
 
-def write_report(options: TrialOptions, report: BaseModel) -> None:
+def _write_report(options: TrialOptions, report: BaseModel) -> None:
     """Write a report to the file of the options, if there is one.
 
     Raises:
@@ -135,7 +135,7 @@ def write_report(options: TrialOptions, report: BaseModel) -> None:
         write_lines(options.out, [report.model_dump_json(indent=2)])
 
 
-def show_blocks(*blocks: "Block") -> None:
+def _show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
     from gigamind.cli.show import plain_console
     from gigamind.reports.document import Document
@@ -246,7 +246,7 @@ def _show_attacks(report: "AttackReport") -> None:
         *(_("attacks"), _("success rate"), _("95% CI"), _("measured")),
         *(_("model alone"), _("flagged as suspicious")),
     )
-    show_blocks(Verdict("measured", sentence), table(heads, rows))
+    _show_blocks(Verdict("measured", sentence), table(heads, rows))
 
 
 class TestOptions(TrialOptions):
@@ -317,7 +317,7 @@ def _show_tests(report: "UnitTestReport") -> None:
     failed = (
         joined((test.id, joined(test.misses)), ": ") for test in report.tests if not test.passed
     )
-    show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))
+    _show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))
 
 
 @command(
@@ -480,4 +480,4 @@ def _show_tuning(report: "TuneReport") -> None:
             kept=report.kept,
         ),
     )
-    show_blocks(Verdict("measured", sentence), table(heads, (row,)), Bullets(lines))
+    _show_blocks(Verdict("measured", sentence), table(heads, (row,)), Bullets(lines))

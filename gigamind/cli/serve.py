@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
-TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
+_TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
 # Longer than clients and proxies keep an idle connection (mostly 60 s): if the server closes first, a question that is
 # just being sent is lost.
@@ -41,7 +41,7 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Answer questions about the notes and evaluate each answer: page, API and metrics on one port."""
     from gigamind.service.app import create_app
 
-    values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
+    values["token"] = values["token"] or os.environ.get(_TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
     sys.setswitchinterval(_SWITCH_S)
     with listening(options.host, options.port) as (place, url):

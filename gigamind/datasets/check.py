@@ -20,7 +20,7 @@ from gigamind.vault.notes import Note, Vault
 
 # Each takes half a second with 10 000 notes, and with the dataset of another vault every row would need one.
 _MOST_SUGGESTIONS = 20
-SPAN_FIX = _(
+_SPAN_FIX = _(
     "Count start and end in UTF-16 code units from the start of the file: start inclusive, end exclusive"
 )
 
@@ -331,7 +331,7 @@ class _QueryChecker(RowChecker[QueryItem]):
             return None
         place, problem = self._place(span, note)
         if problem and not span.text:
-            self.reject(item, name, problem, SPAN_FIX)
+            self.reject(item, name, problem, _SPAN_FIX)
             return None
         if note.path not in qrels:
             self.warn(

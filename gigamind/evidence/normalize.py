@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gigamind.evidence.grams import Grams
 
 # Invisible: zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers.
-IGNORABLE = (
+_IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef"
 )
@@ -268,10 +268,10 @@ def _emphasises(text: str, start: int, end: int) -> bool:
 
 # Characters that fold one to one in any context, unless a mark composes with the last of them.
 _PLAIN = "!-~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
-_IGNORED = re.compile(rf"[{IGNORABLE}]++")
+_IGNORED = re.compile(rf"[{_IGNORABLE}]++")
 _PIECE = re.compile(
     rf"(?P<run>[{_PLAIN}]++(?:[ \n\t][{_PLAIN}]++)*)"
-    rf"|(?P<space>\s(?:[\s{IGNORABLE}]*\s)?)"
+    rf"|(?P<space>\s(?:[\s{_IGNORABLE}]*\s)?)"
     rf"|(?P<ignored>{_IGNORED.pattern})"
 )
 _KEPT_SPACE = re.compile(r"\d \d")

@@ -22,7 +22,9 @@ from gigamind.text import written_id
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
 # the rank.
 _BEFORE, _BEHIND = 2, 3
-MOST_UNREAD = 0.05  # share of a run's lines; if more are unreadable, the rest is not representative
+_MOST_UNREAD = (
+    0.05  # share of a run's lines; if more are unreadable, the rest is not representative
+)
 _FEW = (
     5  # unreadable lines that are always allowed; a short run then misses items, which is reported
 )
@@ -93,7 +95,7 @@ def _run_of(
     empty: Message,
 ) -> RunFile[Response]:
     lines = sum(bool(line.strip()) for line in content.splitlines())
-    if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
+    if rows and len(problems) > max(_FEW, _MOST_UNREAD * lines):
         raise InputError(
             "{file}: {count:,} of {lines:,} lines cannot be used, too many to evaluate the system. First"
             " problem: {problem}",

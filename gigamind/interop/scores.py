@@ -119,7 +119,7 @@ def otel_logs(scores: Scores) -> dict[str, Any]:
     return {"resourceLogs": [{"resource": {"attributes": [service]}, "scopeLogs": [logs]}]}
 
 
-def langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
+def _langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     """Return the body of `POST /api/public/ingestion`; a second import replaces the scores of the first."""
     about = scores.about
     batch = [
@@ -143,7 +143,7 @@ def langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     return {"batch": batch}
 
 
-def phoenix_annotations(scores: Scores) -> dict[str, list[dict[str, Any]]]:
+def _phoenix_annotations(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     """Return the body of `POST /v1/span_annotations`; a second import replaces the scores of the first."""
     annotations = [
         {
@@ -159,7 +159,7 @@ def phoenix_annotations(scores: Scores) -> dict[str, list[dict[str, Any]]]:
     return {"data": annotations}
 
 
-SPAN_FORMATS = {"langfuse": langfuse_batch, "phoenix": phoenix_annotations}
+SPAN_FORMATS = {"langfuse": _langfuse_batch, "phoenix": _phoenix_annotations}
 
 
 def send_otel(logs: Mapping[str, Any], endpoint: str) -> None:

@@ -84,12 +84,12 @@ class Proof:
         return cls(note, kept, proven)
 
 
-Case_contra = TypeVar("Case_contra", contravariant=True)
-Detail_co = TypeVar("Detail_co", covariant=True)
+_Case_contra = TypeVar("_Case_contra", contravariant=True)
+_Detail_co = TypeVar("_Detail_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Verdict(Generic[Detail_co]):
+class Verdict(Generic[_Detail_co]):
     """The verdict of a judge on a case.
 
     Attributes:
@@ -101,14 +101,14 @@ class Verdict(Generic[Detail_co]):
     """
 
     scores: Mapping[str, float | None]
-    detail: Detail_co
+    detail: _Detail_co
     told: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     proof: tuple[Proof, ...] = ()
     text: str = ""
     flags: Mapping[int, tuple[Flag, ...]] = field(default_factory=dict[int, tuple[Flag, ...]])
 
 
-class Judge(ABC, Generic[Case_contra, Detail_co]):
+class Judge(ABC, Generic[_Case_contra, _Detail_co]):
     """A judge; `kind` is its name in its file and run.json, `scales` are those for certification.
 
     A custom judge has its own `metrics`, one per score; included judges have theirs in the metrics table.
@@ -141,24 +141,24 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """All its prompts; a model that repeats their system messages leaks them."""
         return ()
 
-    def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
+    def planned(self, case: _Case_contra) -> Iterator[PlannedCall]:
         """Yield the requests for a case, assuming that every first reply is usable."""
         del case
         return iter(())
 
-    def calls(self, case: Case_contra) -> int:
+    def calls(self, case: _Case_contra) -> int:
         """Return the number of requests for a case, assuming that every first reply is usable."""
         return sum(1 for _ in self.planned(case))
 
     @abstractmethod
-    async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
+    async def judge(self, case: _Case_contra, asking: Asking) -> Verdict[_Detail_co]:
         """Judge a case; raise LlmError if no model gave a usable reply, which leaves the item unscored."""
 
 
-AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
+_AnyAsking = TypeVar("_AnyAsking", bound=Judge[Any, Any])
 
 
-def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:
+def chosen(judge: _AnyAsking, path: Path, options: ModelOptions) -> Chosen[_AnyAsking]:
     """Return a judge with its report for run.json; InputError without a model, or if a metric's name is taken."""
     try:
         adopt(judge.metrics)
@@ -180,21 +180,23 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
     return Chosen(judge, report)
 
 
-ByLanguage = TypeVar("ByLanguage", bound=LlmJudge[LlmJudgeFile])
+_ByLanguage = TypeVar("_ByLanguage", bound=LlmJudge[LlmJudgeFile])
 
 
 @dataclass(frozen=True)
-class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_co, ByLanguage]):
+class LocalisedJudge(
+    Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Detail_co, _ByLanguage]
+):
     """A judge file that uses a model, with a prompt for each language."""
 
-    by_language: Mapping[Language, ByLanguage]
+    by_language: Mapping[Language, _ByLanguage]
 
     def language_in(self, language: str) -> Language:
         """Return the language of the prompt for an item of this language."""
         known = list(self.by_language)
         return next((own for own in known if own == language), known[0])
 
-    def judge_in(self, language: str) -> ByLanguage:
+    def judge_in(self, language: str) -> _ByLanguage:
         return self.by_language[self.language_in(language)]
 
     @property

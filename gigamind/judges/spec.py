@@ -79,27 +79,27 @@ class LlmJudgeFile(JudgeFile):
     max_tokens: Annotated[int, Field(ge=64, le=64_000)] = 768
 
 
-AnyJudge = TypeVar("AnyJudge")
+_AnyJudge = TypeVar("_AnyJudge")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen(Generic[AnyJudge]):
+class Chosen(Generic[_AnyJudge]):
     """A judge that is ready to use, with its report for run.json."""
 
-    judge: AnyJudge
+    judge: _AnyJudge
     report: JudgeReport
     warnings: tuple[str, ...] = ()
 
 
 File = TypeVar("File", bound=JudgeFile)
-LlmFile_co = TypeVar("LlmFile_co", bound=LlmJudgeFile, covariant=True)
+_LlmFile_co = TypeVar("_LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class LlmJudge(Generic[LlmFile_co]):
+class LlmJudge(Generic[_LlmFile_co]):
     """A judge with a model, ready to use; `fingerprint` is the SHA-256 of file, prompt and reply schema."""
 
-    file: LlmFile_co
+    file: _LlmFile_co
     prompt: Prompt
     fingerprint: str
 
@@ -114,11 +114,11 @@ class LlmJudge(Generic[LlmFile_co]):
 def load_llm_judge(
     path: Path,
     language: Language,
-    file: type[LlmFile_co],
+    file: type[_LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
     *parts: str,
-) -> LlmJudge[LlmFile_co]:
+) -> LlmJudge[_LlmFile_co]:
     """Return the judge of a file, with fields as in `file` and its prompt, of variables `given`, in one language.
 
     `parts` are further parts of the fingerprint, such as the version of the rules in code. Raises InputError if the

@@ -135,7 +135,7 @@ _LEAST_CHARS = 2
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
 # A title may be a sentence ("Inserting a Calc Chart into a Text Document"); other phrases that long never recur.
-MAX_TITLE_WORDS = 16
+_MAX_TITLE_WORDS = 16
 
 
 @dataclass(slots=True)
@@ -207,7 +207,7 @@ def build_dictionary(
     anchors: dict[str, Anchor] = {}
     for note in vault.notes:
         for text, kind in _names(note):
-            _add(anchors, text, note.path, kind, MAX_TITLE_WORDS)
+            _add(anchors, text, note.path, kind, _MAX_TITLE_WORDS)
         for link in note.document.links:
             _add_link(anchors, link, note, identities, max_words)
     find = _finder(list(anchors.values()), vault)

@@ -27,7 +27,7 @@ from gigamind.vault.notes import Note, Vault
 
 MISSING = 0.3  # share that `generate-links` removes
 _AS_MANY = MISSING / (1 - MISSING)  # relative to the remaining links
-MOST_NOTES = 100  # maximum number of notes whose links are hidden at once
+_MOST_NOTES = 100  # maximum number of notes whose links are hidden at once
 
 
 class Hidden(NamedTuple):
@@ -73,7 +73,7 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
             Hidden(
                 _without(links), frozenset(link.target for link in links), len(links), n * missing
             )
-            for links, n in losing[:MOST_NOTES]
+            for links, n in losing[:_MOST_NOTES]
         ]
 
     return draw
@@ -126,7 +126,7 @@ def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candida
             for candidate in _likeliest(places(note.note), shipped):
                 features, is_hidden = candidate.features, candidate.target in note.targets
                 examples[type(features)].append((features, note.share, is_hidden))
-        if notes >= MOST_NOTES:
+        if notes >= _MOST_NOTES:
             break
     return Models(
         names=_fitted(examples[NamedFeatures], shipped.names, draw + 1),

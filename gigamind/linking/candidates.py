@@ -195,12 +195,12 @@ _PART_BEFORE = re.compile(r"[^\W_]-$")
 _PART_BEHIND = re.compile(r"-[^\W_]")
 # Milne & Witten 2008 cut at 0.065 based on the name alone; its surroundings may compensate for a lower value. A note's
 # own names are always candidates.
-LEAST_LINK_PROBABILITY = 0.003
+_LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # occurrences of the same words that are considered
 _CHARS_A_PHRASE = 200  # characters of a note per compared phrase,
 _PHRASES = range(8, 31)  # within these limits
 _SHARED = 2  # a heading of more notes is a name of none of them
-LEAST_COSINE = 0.15  # below this, a phrase means no note
+_LEAST_COSINE = 0.15  # below this, a phrase means no note
 
 
 class CandidateFinder:
@@ -327,7 +327,7 @@ class _Reading:
             before = text[max(0, mention.span.start - 8) : mention.span.start]
             last = re.split(r"[ -]", mention.span.slice(text))[-1]
             if (
-                (probability < LEAST_LINK_PROBABILITY and anchor.kind == "text")
+                (probability < _LEAST_LINK_PROBABILITY and anchor.kind == "text")
                 # The name continues: "Agents" in "the Agents SDK" is no mention of agents.
                 or (_NEXT_CAPITAL.match(text, end) and _CAPITAL.match(last))
                 # The text says that there is no such thing.
@@ -357,7 +357,7 @@ class _Reading:
         for text, span in phrase_spans:
             meant: list[Candidate] = []
             for nearest in meanings.nearest(text):
-                if nearest.note == note.path or nearest.cosine < LEAST_COSINE:
+                if nearest.note == note.path or nearest.cosine < _LEAST_COSINE:
                     continue
                 features = self._of_phrase(text, nearest, meanings)
                 if is_promising(features):

@@ -362,7 +362,7 @@ def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmErr
 def _error_of_response(error: Exception, current: Exchange, model: str) -> LlmError:
     text = str(error)
     if not current.requests:  # litellm raised it before sending, or used connections of its own
-        return error_from(error, model)
+        return _error_from(error, model)
     if current.status is None:
         return lost(model, text)
     said = error_text(bytes(current.body))
@@ -404,7 +404,7 @@ async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
         raise
 
 
-def error_from(exception: Exception, model: str) -> LlmError:
+def _error_from(exception: Exception, model: str) -> LlmError:
     """Return our error for what litellm raises without using our transport."""
     text = str(exception)
     if isinstance(exception, ImportError) or "No module named" in text:

@@ -22,7 +22,7 @@ _MINUTE_S = 60.0
 _SLOWLY = 0.05  # increase per answer near a number that was too high
 _MOST_PATIENCE = 8.0
 _REPORTED_WAIT_S = 5.0
-LONGEST_S = 3600.0  # upper limit for the time of any request
+_LONGEST_S = 3600.0  # upper limit for the time of any request
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Place:
 
     def within(self, seconds: float) -> float:
         """Set and return the time limit of a request that should need at most this many seconds."""
-        self.limit_s = min(LONGEST_S, seconds * self.patience)
+        self.limit_s = min(_LONGEST_S, seconds * self.patience)
         return self.limit_s
 
 
@@ -199,7 +199,7 @@ class Limiter:
         """Return whether a request that timed out alone can have more time; raise its limit if so."""
         if place.patience < self._patience:
             return True  # raised since that request was sent
-        if place.patience >= _MOST_PATIENCE or waited_s >= LONGEST_S:
+        if place.patience >= _MOST_PATIENCE or waited_s >= _LONGEST_S:
             return False
         self._patience *= 2
         message = _(

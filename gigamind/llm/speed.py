@@ -19,7 +19,7 @@ from gigamind.llm.settings import DEFAULT_IN_FLIGHT, DEFAULT_TIMEOUT_S
 PROBE = "probe"
 _MOST_CALLS = 7
 _SHARE = 0.1  # of the remaining calls
-PROBE_TIMEOUT_S = 120.0  # a server may load its model at the first request
+_PROBE_TIMEOUT_S = 120.0  # a server may load its model at the first request
 _MARGIN = 3.0  # factor of the time limit over the expected time
 _REPLY_TOKENS = 48
 _LONG_LINES = 40
@@ -69,14 +69,14 @@ def _rate(seconds: float) -> str:
     return f"{per_s:.1f}" if per_s < 10 else f"{min(per_s, 9999):.0f}"  # noqa: PLR2004
 
 
-def request_of(parameters: Mapping[str, int | float], max_tokens: int, lines: int = 0) -> Request:
+def _request_of(parameters: Mapping[str, int | float], max_tokens: int, lines: int = 0) -> Request:
     """Return a cheap request; no two begin alike, because servers cache prefixes."""
     mark = secrets.token_hex(4)
     text = "\n".join(f"{number}: {secrets.token_hex(4)}" for number in range(lines))
     task = "Write the numbers from one to a hundred, as words."
     content = f"{mark}\n{text}\n{task}" if lines else f"{mark}\n{task}"
     message = {"role": "user", "content": content}
-    return Request((message,), None, {**parameters, "max_tokens": max_tokens}, PROBE_TIMEOUT_S)
+    return Request((message,), None, {**parameters, "max_tokens": max_tokens}, _PROBE_TIMEOUT_S)
 
 
 async def measure(
@@ -100,9 +100,9 @@ async def measure(
         )
         raise LlmError(reason, "not_asked")
     parameters = request.parameters
-    await send(request_of(parameters, 1))  # loads the model and connects
-    short = await send(request_of(parameters, _REPLY_TOKENS))
-    long = await send(request_of(parameters, 1, _LONG_LINES))
+    await send(_request_of(parameters, 1))  # loads the model and connects
+    short = await send(_request_of(parameters, _REPLY_TOKENS))
+    long = await send(_request_of(parameters, 1, _LONG_LINES))
     prompt_s, completion_s = _solved(short, long)
     speed = Speed(prompt_s, completion_s)
     alone_s = short.latency_ms / 1000
@@ -110,7 +110,7 @@ async def measure(
     if not beside or alone_s < _SLOW_S or usual <= DEFAULT_TIMEOUT_S:
         return speed  # even if requests queue, each is answered in time
     begun = time.perf_counter()
-    sent = [send(request_of(parameters, _REPLY_TOKENS)) for _number in range(_BESIDE)]
+    sent = [send(_request_of(parameters, _REPLY_TOKENS)) for _number in range(_BESIDE)]
     await asyncio.gather(*sent)
     at_once = max(1.0, _BESIDE * alone_s / (time.perf_counter() - begun))
     limit = None if at_once >= _ALL_AT_ONCE else round(at_once)

@@ -26,11 +26,11 @@ from gigamind.runs.folders import private_folder
 from gigamind.spans import Span
 from gigamind.text import sentences_touched
 
-INVISIBLE = re.compile(
+_INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
     "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; emoji use them too
 )
-ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}){6,}|(?:&#x?[0-9a-f]{2,6};){6,}", re.IGNORECASE)
+_ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}){6,}|(?:&#x?[0-9a-f]{2,6};){6,}", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _TURNED = re.compile("[\u202e\u202d]([^\u202c\n]*)")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
@@ -46,7 +46,7 @@ def readings(text: str) -> Iterator[str]:
     yield from (
         "".join(chr(ord(char) - _TAG_BLOCK) for char in match[0]) for match in _TAGS.finditer(text)
     )
-    yield from (_unescaped(match[0]) for match in ESCAPES.finditer(text))
+    yield from (_unescaped(match[0]) for match in _ESCAPES.finditer(text))
     yield from words_in_base64(text)
     if _ROT13.search(plain):
         yield codecs.encode(plain, "rot13")
@@ -54,7 +54,7 @@ def readings(text: str) -> Iterator[str]:
 
 def plainly(text: str) -> str:
     """Return the text without invisible characters, with letters of normal width."""
-    return unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
 
 
 def words_in_base64(text: str) -> Iterator[str]:
@@ -170,7 +170,7 @@ _INSTRUCTIONS = tuple(
 
 def has_invisible_characters(text: str) -> bool:
     """Return whether a text has invisible or direction-changing characters, except a byte order mark at its start."""
-    return bool(INVISIBLE.search(text.removeprefix("\ufeff")))
+    return bool(_INVISIBLE.search(text.removeprefix("\ufeff")))
 
 
 def looks_like_instructions(text: str) -> bool:
@@ -180,7 +180,7 @@ def looks_like_instructions(text: str) -> bool:
 
 def has_encoded_text(text: str) -> bool:
     """Return whether a text contains words in escapes or in Base64."""
-    return bool(ESCAPES.search(text)) or any(True for _word in words_in_base64(text))
+    return bool(_ESCAPES.search(text)) or any(True for _word in words_in_base64(text))
 
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
@@ -197,7 +197,7 @@ class Source:
     text: str
 
 
-Rendered = TypeVar("Rendered")
+_Rendered = TypeVar("_Rendered")
 
 
 class Fenced(NamedTuple):
@@ -208,8 +208,8 @@ class Fenced(NamedTuple):
 
 
 def with_notes(
-    render: Callable[..., Rendered], notes: Sequence[Source], key: bytes, **values: str
-) -> Rendered:
+    render: Callable[..., _Rendered], notes: Sequence[Source], key: bytes, **values: str
+) -> _Rendered:
     """Return what `render` of a prompt makes of `notes`, fenced with a secret key, and other values."""
     fenced = fence(notes, key)
     return render(nonce=fenced.nonce, notes=fenced.text, **values)

@@ -259,7 +259,7 @@ def _opened_ray(address: str | None, local: int) -> Opened:
     return runner, int(import_module("ray").cluster_resources().get("CPU", 1))
 
 
-def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
+def _score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
     """Run a batch; see `Steps.run_batch`.  Workers import this function by name."""
     return STEPS.run_batch(options, first, end, run)
 
@@ -276,7 +276,7 @@ def judge_shard(
     return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
 
 
-def for_workers(options: EvalOptions) -> EvalOptions:
+def _for_workers(options: EvalOptions) -> EvalOptions:
     """Return the options with absolute paths and the flow's cache folder."""
     options = options.in_any_folder()
     if isinstance(options, ModelRunOptions):
@@ -289,7 +289,7 @@ def score_batches(
 ) -> tuple[list[Batch], bool]:
     """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
     waiting, done = deque(Range(*ends) for ends in plan["batches"]), dict[Range, Batch]()
-    options = for_workers(options)
+    options = _for_workers(options)
 
     def parameters(items: Range) -> Mapping[str, Any]:
         return {"options": options, "first": items.first, "end": items.end, "run": run}
@@ -300,7 +300,7 @@ def score_batches(
 
     interrupted = False
     try:
-        done.update(pool.run(score_batch, parameters, following=following, again=waiting.append))
+        done.update(pool.run(_score_batch, parameters, following=following, again=waiting.append))
     except KeyboardInterrupt:
         done.update(pool.drain())
         interrupted = True
@@ -320,7 +320,7 @@ def judge_shards(
     if not isinstance(options, ModelRunOptions):
         raise TypeError(f"{type(options).__name__} uses no model")
     start = time.perf_counter()
-    folder, placed = unfinished_folder(out), for_workers(options)
+    folder, placed = unfinished_folder(out), _for_workers(options)
     results = [result for batch in batches for result in batch["results"]]
     ranges = STEPS.begin_shards(options, out, pool.places, run)
     shards = Shards(ranges, options, folder, pool.places)

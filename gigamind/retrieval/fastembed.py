@@ -60,7 +60,7 @@ class _Prompts(BaseModel):
 
 
 Config = TypeVar("Config", bound=BaseModel)
-Loaded = TypeVar("Loaded", "TextEmbedding", "TextCrossEncoder")
+_Loaded = TypeVar("_Loaded", "TextEmbedding", "TextCrossEncoder")
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _digest(folder: Path, model_file: str) -> str:
     return digest.hexdigest()[:12]
 
 
-def _load(kind: type[Loaded], name: str, folder: Path | None) -> Loaded:
+def _load(kind: type[_Loaded], name: str, folder: Path | None) -> _Loaded:
     place: dict[str, Any] = {"specific_model_path": str(folder)} if folder else {}
     try:
         return kind(name, threads=1, **place)

@@ -172,7 +172,7 @@ def _size(stands: Booleans, clusters: Clusters | None) -> float:
     return effective_items(groups) if groups.size else 0.0
 
 
-BINS = 10
+_BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def reliability(
     seed: int,
     label: str,
     clusters: Clusters | None = None,
-    bins: int = BINS,
+    bins: int = _BINS,
 ) -> Reliability:
     """Return the calibration of confidences on the same items as the outcomes, over bins of equal width.
 
@@ -246,7 +246,7 @@ def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
 
 
 def reliability_bins(
-    confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = BINS
+    confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = _BINS
 ) -> tuple[ReliabilityBin, ...]:
     """Return bins of equal width, from low to high, with the share of correct items for each confidence."""
     places, groups = _places(confidences, bins), numbered(clusters, len(confidences))

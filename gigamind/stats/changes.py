@@ -16,7 +16,7 @@ from gigamind.stats.intervals import Matrix
 LEVEL = 0.03
 """Chance of a false alarm in a history without a change.  No data chose it: of 500 such histories more than 25 (5 %)
 then alarm with a chance of 1 in 100, and nine runs, the first four unlike the last five, are enough for a change."""
-SHUFFLES = 1_999  # gives a p value of 0.03 a standard error of 0.004
+_SHUFFLES = 1_999  # gives a p value of 0.03 a standard error of 0.004
 _TIE = 1e-9
 
 
@@ -34,7 +34,7 @@ def level_changes(
     *,
     seed: int,
     level: float = LEVEL,
-    shuffles: int = SHUFFLES,
+    shuffles: int = _SHUFFLES,
 ) -> list[LevelChange]:
     """Return the change points in series of equal length, ascending, found by binary segmentation.
 

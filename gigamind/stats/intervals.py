@@ -79,7 +79,7 @@ def effective_items(clusters: Clusters) -> float:
 
 Matrix = npt.NDArray[np.float64]
 
-RESAMPLES = 2_000
+_RESAMPLES = 2_000
 CONFIDENCE = 0.95
 _CHUNK = 1 << 17  # draws in memory at once, about 4 MB
 _EXACT_BITS = 52  # sums of whole numbers below 2**53 are exact in float64
@@ -100,7 +100,7 @@ def mean_intervals(
     seed: int,
     label: str,
     clusters: Clusters | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int = _RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
     """Return the interval of each column's mean over the items on which it was measured.
@@ -132,7 +132,7 @@ def mean_intervals(
 
 
 def ratio_intervals(
-    numerators: Matrix, denominators: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES
+    numerators: Matrix, denominators: Matrix, *, seed: int, label: str, resamples: int = _RESAMPLES
 ) -> list[Interval | None]:
     """Return the 95 % interval of each column's sum of numerators / sum of denominators, both n x m and finite.
 
@@ -160,7 +160,7 @@ def ratio_intervals(
 
 
 def resampled_counts(
-    count: int, *, seed: int, label: str, resamples: int = RESAMPLES
+    count: int, *, seed: int, label: str, resamples: int = _RESAMPLES
 ) -> Iterator[Matrix]:
     """Yield how often each of `count` items, at least 1, is drawn: blocks of resamples x count."""
     # Python's `hash` would differ from process to process.
@@ -175,7 +175,7 @@ def resampled_counts(
         yield times.astype(np.float64)
 
 
-def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES) -> Matrix:
+def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = _RESAMPLES) -> Matrix:
     """Return the column sums of every resample, resamples x m, of `summable` values."""
     counts = resampled_counts(len(values), seed=seed, label=label, resamples=resamples)
     return np.concatenate([times @ values for times in counts])
@@ -242,7 +242,7 @@ def bca_intervals(
     *,
     seed: int,
     label: str,
-    resamples: int = RESAMPLES,
+    resamples: int = _RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval]:
     """Return the interval of each column's mean of finite values; one item, or equal values, give `low == high`."""
@@ -338,10 +338,10 @@ def widened(interval: Interval, mean: float, size: float) -> Interval:
 
 def is_rough(interval: Interval, mean: float, size: float) -> bool:
     """Return whether too few items differ for a reliable bootstrap."""
-    return size * min(mean, 1 - mean) < _FEW - _ROUNDING or has_no_width(interval)
+    return size * min(mean, 1 - mean) < _FEW - _ROUNDING or _has_no_width(interval)
 
 
-def has_no_width(interval: Interval) -> bool:
+def _has_no_width(interval: Interval) -> bool:
     """Return whether all resamples are equal, up to rounding."""
     return interval.high - interval.low <= _ROUNDING
 
@@ -443,7 +443,7 @@ def _estimate(
     interval = percentile_interval(defined) if defined.size else Interval(value, value)
     if is_share:
         return Estimate(value, widened(interval, value, effective_items(groups)), n, clusters)
-    return Estimate(value, None if has_no_width(interval) else interval, n, clusters)
+    return Estimate(value, None if _has_no_width(interval) else interval, n, clusters)
 
 
 def ratios(

@@ -116,7 +116,7 @@ def open_system(
             seconds = options.timeout_ms / 1000
             return Opened(Command(split_command(target), dialect, seconds), concurrency=1)
         case "python":
-            function = load_function(target, dialect.parameters)
+            function = _load_function(target, dialect.parameters)
             return Opened(FunctionSystem(function, dialect))
         case _:
             raise InputError(_("--system builtin is gigamind's own engine. Name another system."))
@@ -218,7 +218,7 @@ class FunctionSystem(System[Response]):
             raise SystemFailedError(fault_of(error)) from error
 
 
-def load_function(name: str, parameters: Message) -> Callable[..., object]:
+def _load_function(name: str, parameters: Message) -> Callable[..., object]:
     """Import the function that "module:function" names; `parameters` describes its arguments in messages.
 
     Raises:

@@ -179,10 +179,10 @@ class AnswerPreset(Endpoint[Reply]):
         return parse_reply((answer, contexts))
 
 
-Preset_co = TypeVar("Preset_co", bound=Endpoint[Any], covariant=True)
+_Preset_co = TypeVar("_Preset_co", bound=Endpoint[Any], covariant=True)
 
 
-def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_co, Path]:
+def read_preset(name: str, kind: type[_Preset_co], folder: str) -> tuple[_Preset_co, Path]:
     """Read a preset from a file, or by the name of one that comes with gigamind in `folder`; return it with its path.
 
     Raises:

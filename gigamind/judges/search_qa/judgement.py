@@ -49,7 +49,7 @@ def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
     return "abstained" if any(sentence.untold for sentence in sentences) else "no_claims"
 
 
-UNPROVEN_UTILITY = 0.4
+_UNPROVEN_UTILITY = 0.4
 """The most useful that an answer without a proven answer to its question is: below every threshold for a useful one."""
 
 
@@ -64,10 +64,10 @@ def utility(
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
     An abstention is useful if the notes do not answer. An answer without content is useless. One without a proven claim
-    (`correct`), or whose proven claims do not answer the question (`answers`), is at most `UNPROVEN_UTILITY`.
+    (`correct`), or whose proven claims do not answer the question (`answers`), is at most `_UNPROVEN_UTILITY`.
     """
     if kind == "judged":
-        return reported if correct and answers else min(reported, UNPROVEN_UTILITY)
+        return reported if correct and answers else min(reported, _UNPROVEN_UTILITY)
     return float(kind == "abstained" and not answerable)
 
 
@@ -166,7 +166,7 @@ def judgement_of(
     place, doubt = verifier.proof(quoted)
     is_proven = reply.answerable and doubt is None
     roles = Roles(case.question, case.notes, claims_of(pieces))
-    sentences = with_roles(judged, reply.claims, roles, place if is_proven else None)
+    sentences = _with_roles(judged, reply.claims, roles, place if is_proven else None)
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
     answered = answers_question(claims, verifier.asked)
     answers = not is_another_question(answered) or (
@@ -202,7 +202,7 @@ def judgement_of(
     ).scored(reply.utility)
 
 
-def with_roles(
+def _with_roles(
     judged: Sequence[JudgedClaim],
     findings: Sequence[ClaimFinding],
     roles: Roles,

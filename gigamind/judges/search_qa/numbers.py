@@ -96,7 +96,7 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     "MB": ("메가바이트", r"mb\b"),
 }
 _PATTERNS = {name: re.compile(rf"(?:{ko})|(?:{en})") for name, (ko, en) in _UNITS.items()}
-UNIT = "|".join(f"{ko}|{en}" for ko, en in _UNITS.values())
+_UNIT = "|".join(f"{ko}|{en}" for ko, en in _UNITS.values())
 
 _KOREAN_UNIT = "|".join(ko for ko, _ in _UNITS.values())
 _DIGITS = {char: value for value, char in enumerate("영일이삼사오육칠팔구")}
@@ -134,7 +134,7 @@ _BELOW_THOUSAND = (
 _ENGLISH_AMOUNT = re.compile(
     r"(?<!\d[\s-])(?<!few\s)(?<!several\s)\b"
     rf"(?P<words>(?:{_BELOW_THOUSAND}[\s-])?thousand\b(?:\s(?:and\s)?{_BELOW_THOUSAND})?|{_BELOW_THOUSAND})"
-    rf"(?:[\s-](?P<unit>{UNIT}))?"
+    rf"(?:[\s-](?P<unit>{_UNIT}))?"
 )
 
 
@@ -186,7 +186,7 @@ _AMOUNT = re.compile(
     r"|\s?(?P<times>thousand|million|billion)\b|(?P<k>k)\b)?"
 )
 _GOES_ON = re.compile(rf"\s?(?=(?:{_NUMBER})\s?(?:(?:천\s?)?[만억천]|원))")
-_UNIT_BEHIND = re.compile(rf"\s?(?:{UNIT})")
+_UNIT_BEHIND = re.compile(rf"\s?(?:{_UNIT})")
 _CURRENCY_BEFORE = re.compile(r"(?:[$€₩]|\b(?:krw|usd|eur))(?=\s?$)")
 
 

@@ -132,8 +132,8 @@ class Reading:
 _STOP = r"말|마(?=[라세십시요])"  # 지 말고, 지 마세요
 _BEHIND = re.compile(rf"않|없|아[니닌닐님닙]|못[하했합한할해함]|{_STOP}|불가|금지")
 _INSIDE = re.compile(rf".+지(?:는|도)?(?:않|못|{_STOP})|.+없|.+불가|.+금지|.+(?:n't)$")
-DENIALS = frozenset(("안", "못", "not", "no", "never"))
-_BEFORE = DENIALS | {"cannot", "without", "none"}
+_DENIALS = frozenset(("안", "못", "not", "no", "never"))
+_BEFORE = _DENIALS | {"cannot", "without", "none"}
 # "하면 안 된다", "해서는 안 됩니다".
 _IF_DONE = re.compile(r"(?:면|서는?|선)$")
 _FORBIDDEN = re.compile(r"안(?:[되돼됩된될됐]|$)")

@@ -36,7 +36,7 @@ Veto = Literal[
     "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
 ]
 
-CLAUSES = re.compile(
+_CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
 )
@@ -113,7 +113,7 @@ class Roles:
             words = stems(clause) - own
             beyond = words - self._question - self._titles
             new = beyond - self._notes
-            lacking = lacks_something(clause, self._question)
+            lacking = _lacks_something(clause, self._question)
             if denies_knowledge(clause) or (self._is_open and len(new) <= 1 and lacking):
                 lacks = True
                 if len(new) > _MOST_NAMED:
@@ -172,7 +172,7 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
     """Return the clauses of a sentence, and whether each link may connect mere words: "and", or a first comma."""
     clauses: list[tuple[str, bool]] = []
     at, before = 0, ""
-    for end in (*CLAUSES.finditer(text), None):
+    for end in (*_CLAUSES.finditer(text), None):
         part, behind = text[at : end.start() if end else len(text)], end[0] if end else ""
         loose = (before or behind) == "and" or (not before and behind == ",")
         if clauses and len(part.split()) < _FEWEST_OF_CLAUSE:
@@ -198,7 +198,7 @@ def is_abstention(words: str, sentence: str) -> bool:
     return isinstance(place, Aligned) and place.method != "fuzzy" and denies_knowledge(words)
 
 
-def lacks_something(text: str, asked: AbstractSet[str]) -> bool:
+def _lacks_something(text: str, asked: AbstractSet[str]) -> bool:
     """Return whether words deny something that is asked for, or say that the notes have only something else."""
     folded = text.casefold().replace("’", "'")
     if _ONLY.search(folded) and not TELLING.isdisjoint(stems(folded)):

@@ -39,7 +39,7 @@ from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.substitution import is_of_another_row, substitution
 from gigamind.text import is_particle, sentences
 
-SAME_MATTER = 0.6
+_SAME_MATTER = 0.6
 """Share of the claim's content words in the passage from which both have the same topic."""
 
 
@@ -51,7 +51,7 @@ def contradiction_of_form(claim: Reading, source: Reading, own: float) -> Contra
         return "question"
     match = _DENYING.search(source.text) or _HEARSAY.search(source.text)
     same = _DENYING.search(claim.text) or _HEARSAY.search(claim.text)
-    is_reported = match and not same and not claim.denials and own >= SAME_MATTER
+    is_reported = match and not same and not claim.denials and own >= _SAME_MATTER
     return "reported" if is_reported else None
 
 
@@ -91,7 +91,7 @@ def refusal_by_number(
         if other.unit
     )
     whole = known_numbers(note) if missing else known
-    if (own >= SAME_MATTER and any(alike)) or any(not is_known(one, whole) for one in missing):
+    if (own >= _SAME_MATTER and any(alike)) or any(not is_known(one, whole) for one in missing):
         return "number"
     units = {other.unit for other in others if other.unit}
     # A number that only the question has, beside another of its unit.
@@ -116,7 +116,7 @@ def negates_otherwise(
     claimed, denied = _negations(claim), _negations(source)
     more = len(claimed) - len(denied)
     shared = [at for at, key in enumerate(source.keys) if is_content(key) and key in claim.content]
-    if more <= 0 and (own < SAME_MATTER or not shared):
+    if more <= 0 and (own < _SAME_MATTER or not shared):
         return None
     of_both = [
         places
@@ -129,7 +129,7 @@ def negates_otherwise(
         )
     ]
     if more > 0:
-        return "contradicts" if more % 2 and own >= SAME_MATTER else "differs"
+        return "contradicts" if more % 2 and own >= _SAME_MATTER else "differs"
     less = len(of_both) - len(claimed)
     return None if less <= 0 else "contradicts" if less % 2 else "differs"
 
@@ -186,7 +186,7 @@ _EXCEPT = re.compile(
 _LONGEST = 20  # maximum length of an excepted word
 
 
-def is_unlimited(claim: Reading, source: Reading) -> bool:
+def _is_unlimited(claim: Reading, source: Reading) -> bool:
     """Return whether a claim says of all, or of what is excepted, what its source says of some."""
     if claim.denials or _EXCEPT.search(claim.text):
         return False
@@ -297,10 +297,10 @@ def support(
     negates = negates_otherwise(whole, source, own)
     if negates == "contradicts":
         contradictions.append("negation")
-    if own >= SAME_MATTER:
+    if own >= _SAME_MATTER:
         rules: dict[Contradiction, bool] = {
             "number": by_number != "number" and changes_number_word(changes),
-            "limit": is_unlimited(claim, source),
+            "limit": _is_unlimited(claim, source),
             "polarity": any(are_opposed(*one.texts) for one in changes if one.is_short),
             "roles": swaps_roles(claim, source),
         }

@@ -28,7 +28,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
 from gigamind.runs.store import Journal, read_journal
 
-BATCHES_FILE = "batches.jsonl"
+_BATCHES_FILE = "batches.jsonl"
 Stage = Literal["made", "creating", "created", "ended", "read", "dropped"]
 _OPEN: frozenset[Stage] = frozenset({"creating", "created", "ended"})
 
@@ -85,7 +85,7 @@ class Batches:
         """Return the batch at its next stage, which is on disk on return."""
         facts |= {"stage": stage, "at": round(time.time(), 3)}
         if self._journal is None:
-            self._journal = Journal(self._folder / BATCHES_FILE, sync=True)
+            self._journal = Journal(self._folder / _BATCHES_FILE, sync=True)
         self._journal.append({"tag": batch.tag, **facts})
         self._batches[batch.tag] = after = replace(batch, **facts)
         return after
@@ -106,7 +106,7 @@ class Batches:
 def read_batches(folder: Path) -> list[Batch]:
     """Return the batches of a run with their last stages; raise InputError if the file was edited."""
     batches: dict[str, dict[str, Any]] = {}
-    for row in read_journal(folder / BATCHES_FILE):
+    for row in read_journal(folder / _BATCHES_FILE):
         batches.setdefault(row["tag"], {}).update(row)
     known = {each.name for each in fields(Batch)}  # other versions have more
     return [
