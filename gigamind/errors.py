@@ -1,6 +1,6 @@
 """Every error that a caller can meet, with the exit code of the command line.
 
-0 is success and 4 a regression, which is a verdict and not an error if the run has a baseline.  Messages say what is
+0 is success. A regression is a verdict, and no error if the run has a baseline.  Messages say what is
 wrong, where, and how to fix it.
 """
 
@@ -31,7 +31,7 @@ Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 """Outcome of an item that needs a model."""
 # What third-party code may raise.  `sys.exit()` raises no Exception and would end the run with exit code 0.
 OWN_FAULTS = (Exception, SystemExit)
-
+REGRESSION_EXIT_CODE = 4
 
 _OS_REASONS = {
     errno.ENOENT: _("no such file or folder"),
@@ -119,7 +119,7 @@ class IndexingError(NotesError):
 class BrokenBoundError(GigamindError):
     """A run without a baseline misses a floor or a ceiling of the gates, under `--fail-on-regression`."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code: ClassVar[int] = REGRESSION_EXIT_CODE
 
 
 class EvaluationError(GigamindError):

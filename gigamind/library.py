@@ -276,7 +276,7 @@ def evaluate_search(
     >>> round(result.summary.overall.search["mrr"], 3)
     0.556
     """
-    from gigamind.systems.guarded import Guarded
+    from gigamind.systems.protocol import Guarded
     from gigamind.tasks.options import SearchEvalOptions
     from gigamind.tasks.search.task import SearchTask
 
@@ -374,7 +374,7 @@ def evaluate_answers(
     >>> [item.evaluation.correctness for item in result.items]
     [1.0]
     """
-    from gigamind.systems.guarded import Guarded
+    from gigamind.systems.protocol import Guarded
     from gigamind.tasks.answers.task import AnswerTask
     from gigamind.tasks.options import AnswerEvalOptions
 
@@ -493,9 +493,9 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
     Differences are current - baseline, in the metric's unit.  Intervals are 95 % confidence intervals.  p values are
     from a paired test, adjusted over all metrics.  `mismatches` lists what else differs between the runs.
 
-    More than two runs over one dataset give an `Experiment`: the figures of each run on the items that all evaluated,
-    the comparison of each with the first, also by slice, and the settings that differ.  Its intervals are simultaneous
-    (Bonferroni), and its p values are adjusted over all metrics and runs.
+    More than two runs over one dataset give an `Experiment`.  It has the figures of each run on the items that all
+    evaluated, the comparison of each with the first, also by slice, and the settings that differ.  Its intervals are
+    simultaneous (Bonferroni), and its p values are adjusted over all metrics and runs.
 
     Raises:
         InputError: a run cannot be read, or the tasks differ; of more than two, the datasets or all items.

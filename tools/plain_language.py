@@ -26,7 +26,9 @@ LONGEST_SENTENCE = 30  # words
 LONGEST_SUBJECT = 60  # characters
 COMMITS_SINCE = "69bbc019"  # earlier subjects are history
 GENERATED = {"conformance.md", "metrics.md"}
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`\"(])|\n\s*\n|\n\s*[-*|>#]")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?:;])\s+(?=[A-Z`\"(])|\n\s*\n|\n\s*[-*|>#]|\n\s+(?=[a-z_][a-z_, ]*: )"
+)
 _HANGUL = re.compile("[가-힣]")
 _FEWEST_WORDS = 4  # what is shorter is a label
 

@@ -10,7 +10,7 @@ from gigamind.cli.errors import print_line
 from gigamind.i18n import _, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.ledger import Ledger, Totals, totals
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence_key
 
@@ -39,7 +39,7 @@ def ask_model(
         Ledger(ledger),
         store,
         lambda settings: replace(settings, max_tokens=max_tokens),
-        gates=printing_gates(),
+        limiters=printing_limiters(),
     )
     before = len(model.ledger.rows)
 
@@ -55,9 +55,9 @@ def ask_model(
         print_cost(totals(model.ledger.rows[before:]), model.settings.model)
 
 
-def printing_gates() -> Gates:
-    """Return gates of servers that print to standard error what delays the requests."""
-    return Gates(lambda line: print_line(line, err=True))
+def printing_limiters() -> Limiters:
+    """Return limiters of servers that print to standard error what delays the requests."""
+    return Limiters(lambda line: print_line(line, err=True))
 
 
 def print_cost(spent: Totals, model: str = "") -> None:

@@ -164,7 +164,7 @@ def label(path: Path, labels: Path, out: Path) -> None:
     """Add labels of search results by people to a dataset of queries, as relevance grades."""
     from gigamind.assurance.label_file import gains_of
     from gigamind.datasets.jsonl import read_queries
-    from gigamind.datasets.label import labelled
+    from gigamind.datasets.labels import labelled
     from gigamind.datasets.write import refuse_existing_file, write_rows
 
     refuse_existing_file("--out", out)

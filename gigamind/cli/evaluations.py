@@ -9,7 +9,7 @@ import click
 
 from gigamind.cli.command import Command, GroupedOption, command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, show_result
+from gigamind.cli.output import is_json, prints_json, progress_bar, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.i18n import Message, _, translator
@@ -40,7 +40,6 @@ def _evaluate(
 ) -> None:
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
-    from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import plain_console, show_checked, show_finished, show_warning_lines
     from gigamind.evaluation.finish import read_bounds, read_finished
     from gigamind.evaluation.release import announcing_failure

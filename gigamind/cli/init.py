@@ -16,7 +16,7 @@ from gigamind.choices import BASELINES
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE, read_config
 from gigamind.cli.errors import translated
-from gigamind.cli.output import prints_json, show_written
+from gigamind.cli.output import prints_json, progress_bar, show_written
 from gigamind.errors import InputError
 from gigamind.i18n import LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.systems.settings import BUILTIN
@@ -162,7 +162,6 @@ def _files(
 
 def _make_baseline(options: Mapping[str, str]) -> None:
     """Evaluate search and make the run the baseline; first generate questions if there is no dataset."""
-    from gigamind.cli.progress import progress_bar
     from gigamind.evaluation.options import validated
     from gigamind.evaluation.run import free_folder
     from gigamind.tasks import evaluate

@@ -12,12 +12,12 @@ from pydantic import BaseModel, Field
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.choices import PromptLanguage
-from gigamind.cli.asking import print_cost, printing_gates
+from gigamind.cli.asking import print_cost, printing_limiters
 from gigamind.cli.command import command
 from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, show_result, show_written
-from gigamind.errors import EvaluationError, UnaskedError
+from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
 from gigamind.llm.ask import open_model
@@ -95,9 +95,11 @@ def _observed(
     store = default_cache_folder() / "trials"
     # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(options.store or store, options.store_mode)
-    ledger, budget, gates = Ledger(), budget_of(options), printing_gates()
+    ledger, budget, limiters = Ledger(), budget_of(options), printing_limiters()
     models = {
-        model: open_model(options, ledger, store, first.settings, budget, model=model, gates=gates)
+        model: open_model(
+            options, ledger, store, first.settings, budget, model=model, limiters=limiters
+        )
         for model in first.models(options)
     }
     seen: list[tuple[OnTrial, Observations]] = [
@@ -145,7 +147,6 @@ def _show_blocks(*blocks: "Block") -> None:
 
 
 def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
-    from gigamind.release.policy import REGRESSION_EXIT_CODE
 
     if share.rate is None:
         raise EvaluationError(
@@ -451,7 +452,7 @@ def _expected_work(
     ]
     work = n_("judging {n} time", "judging {n:,} times", n=sum(len(own) for _judge, own in trials))
     return [
-        asking(work, model, calls, ModelRunOptions(**named), gates=printing_gates())
+        asking(work, model, calls, ModelRunOptions(**named), limiters=printing_limiters())
         for model in first.models(options)[:1]
     ]
 

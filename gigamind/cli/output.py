@@ -4,13 +4,16 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from gigamind.i18n import Text
+
+if TYPE_CHECKING:
+    from gigamind.evaluation.progress import Progress
 
 _STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --json
 
@@ -64,3 +67,13 @@ def _text(document: object, encoding: str | None) -> str:
     # Where Python escaped what the stream cannot encode, the output was not JSON.
     plain = not (encoding or "utf-8").lower().startswith("utf")
     return json.dumps(values, ensure_ascii=plain, indent=2, allow_nan=False)
+
+
+def progress_bar() -> "AbstractContextManager[Progress]":
+    """Show a bar on a terminal, in the language of the running command; elsewhere a line now and then."""
+    from rich.console import Console
+
+    from gigamind.cli.errors import translated
+    from gigamind.evaluation import progress
+
+    return progress.progress_bar(Console(stderr=True), translated)

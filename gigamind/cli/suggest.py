@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
 from gigamind.cli.errors import print_line
-from gigamind.cli.output import is_json, prints_json, show_result
+from gigamind.cli.output import is_json, prints_json, progress_bar, show_result
 from gigamind.errors import InputError
 from gigamind.i18n import LanguageChoice, Translator, _, joined, language_of, translator
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
@@ -169,7 +169,6 @@ def suggest(
                 _("With --quiet, you cannot confirm links. Add --yes, or leave out --quiet.")
             )
         check_terminal()
-    from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested, note_document, write_links
     from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester

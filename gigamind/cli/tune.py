@@ -7,7 +7,7 @@ import click
 
 from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import prints_json, progress_bar, show_result
 from gigamind.evaluation.options import validated
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.grid_options import GridOptions
@@ -36,7 +36,6 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     """
     from datetime import UTC, datetime
 
-    from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import show_document
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate

@@ -73,8 +73,8 @@ def generate_links(
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Return links to other notes in the order of the vault.
 
-    Embeds are left out, as are links in headings, around code or an image or without visible text, and notes that are
-    not valid UTF-8, because their copy would differ in other places too.
+    Embeds are left out, as are links in headings, around code or an image or without visible text.  So are notes that
+    are not valid UTF-8, because their copy would differ in other places too.
     """
     removable: list[NoteLink] = []
     for note in vault.notes:

@@ -1,13 +1,14 @@
 """Read human labels, JSON lines `{"id": ..., ...}`, that judges are compared with."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from gigamind.datasets.schema import QueryItem
 from gigamind.errors import InputError
 from gigamind.i18n import Text, _
 from gigamind.loading import parsed, read_bytes, refuse_problems
@@ -112,6 +113,27 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
             fields=fields,
         )
     return Labels(path, values, lines, hashlib.sha256(content).hexdigest())
+
+
+def labelled(
+    items: Sequence[QueryItem], gains: Mapping[str, Mapping[str, int]]
+) -> Iterator[QueryItem]:
+    """Yield rows with grades by people, which override older ones; a relevant note makes a row answerable."""
+    for item in items:
+        own = gains.get(item.id)
+        if own is None:
+            yield item
+            continue
+        grades = {**(item.gains or {}), **own}
+        expected = [note for note in item.expected_notes if grades.get(note, 1) > 0]
+        expected += [note for note, gain in own.items() if gain > 0 and note not in expected]
+        yield item.model_copy(
+            update={
+                "gains": grades,
+                "expected_notes": tuple(expected),
+                "answerable": item.answerable or bool(expected),
+            }
+        )
 
 
 class LabelRow(BaseModel):

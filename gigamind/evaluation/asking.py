@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -29,7 +30,7 @@ from gigamind.llm.batches.batcher import Batches, read_batches
 from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Ledger, totals
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, check_run, evaluate_all
 
@@ -148,7 +149,7 @@ class Account:
     ledger: Ledger
     replies: Path
     budget: Budget
-    gates: Gates = field(default_factory=Gates)
+    limiters: Limiters = field(default_factory=Limiters)
     batches: Batches | None = None
     shard: shards.Shard | None = None
 
@@ -165,7 +166,7 @@ class Account:
         folder = shards.unfinished_folder(out)
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
-            return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
+            return cls(ledger, options.replies, budget, Limiters(alone=False), None, shard)
         spent = totals(shards.attempts_of(out)) if options.resume else None
         batches = None
 
@@ -200,10 +201,8 @@ class Account:
             return replace(adjusted, max_in_flight=_MOST_IN_BATCHES) if self.batches else adjusted
 
         paid = (self.ledger, self.replies, with_role, self.budget)
-        return {
-            name: open_model(options, *paid, model=name, gates=self.gates, batches=self.batches)
-            for name in names
-        }
+        opened = partial(open_model, options, *paid, limiters=self.limiters, batches=self.batches)
+        return {name: opened(model=name) for name in names}
 
 
 class _Stages:
@@ -222,10 +221,10 @@ class _Stages:
         self._totals = Counter(map(stage, items))
         self._done = Counter(stage(key) for key in items if store.final(key))
         self._without_verdict = 0
-        self._gates = {id(model.gates): model.gates for model in every_model(models)}.values()
+        self._limiters = {model.limiters for model in every_model(models)}
         if isinstance(progress, Narrator):
-            for gates in self._gates:
-                gates.tell, gates.changed = progress.tell, self._tell_trouble
+            for limiters in self._limiters:
+                limiters.tell, limiters.changed = progress.tell, self._tell_trouble
         for name, total in self._totals.items():
             if self._done[name] < total:
                 progress.stage(name, self._done[name], total)
@@ -247,7 +246,7 @@ class _Stages:
         if isinstance(self._progress, Narrator):
             count = self._without_verdict
             lost = _("items without a verdict: {count:,}", count=count) if count else ""
-            troubles = (lost, *(gates.describe() for gates in self._gates))
+            troubles = (lost, *(limiters.describe() for limiters in self._limiters))
             self._progress.trouble(joined(filter(None, troubles), ", "))
 
 
@@ -331,8 +330,8 @@ async def _all(
     try:
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
-            gates = (model.gates for model in every_model(guarded.models))
-            rests = (limiter.rest_s for gate in gates for limiter in gate.limiters.values())
+            limiters = (model.limiters for model in every_model(guarded.models))
+            rests = (limiter.rest_s for each in limiters for limiter in each.by_server.values())
             await asyncio.sleep(max(rests, default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)

@@ -18,7 +18,7 @@ from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
 from gigamind.llm.client import Usage
 from gigamind.llm.ledger import Price, micro_usd
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.prices import LOCAL, price_of, read_prices
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
 from gigamind.llm.speed import Speed
@@ -40,13 +40,13 @@ def asking(
     calls: Sequence[PlannedCall],
     options: ModelRunOptions,
     *,
-    gates: Gates,
+    limiters: Limiters,
 ) -> Estimate:
     """Estimate calls to one model.
 
     Args:
         work: what the calls do, for the report.
-        gates: remember the speeds of servers for the next estimate.
+        limiters: remember the speeds of servers for the next estimate.
 
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price unknown.
@@ -63,7 +63,7 @@ def asking(
     price = price_of(model, own, api_base=options.api_base, batch=options.batch)
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
-    speed = _measured(model, calls, options, gates) if price is LOCAL and calls else None
+    speed = _measured(model, calls, options, limiters) if price is LOCAL and calls else None
     in_flight = options.max_in_flight or DEFAULT_IN_FLIGHT
 
     def seconds(requests: int, used: tuple[int, int], reply_s: float) -> float:
@@ -98,13 +98,13 @@ def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: fl
 
 
 def _measured(
-    name: str, calls: Sequence[PlannedCall], options: ModelOptions, gates: Gates
+    name: str, calls: Sequence[PlannedCall], options: ModelOptions, limiters: Limiters
 ) -> Speed | None:
     """Measure the speed of a local model; None if that fails, for example because no server runs."""
     longest = max(calls, key=lambda call: tokens.likely(call.request)).request
 
     async def measure() -> Speed | None:
-        model = connect(options.settings(name), gates=gates)
+        model = connect(options.settings(name), limiters=limiters)
         parameters = {**model.parameters, "max_tokens": max(call.most for call in calls)}
         try:
             return await model.measure(replace(longest, parameters=parameters))

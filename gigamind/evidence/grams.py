@@ -1,7 +1,7 @@
 """Preselects the parts of a long text where a quote may occur, by the q-grams that both share.
 
-The q-gram lemma: a window within k edits of a quote of n characters has at least n - q + 1 - q k of its q-grams, and of
-every q-th (n - k - q + 1) / q - k. Parts with fewer need not be searched; no match is missed.
+The q-gram lemma: a window within k edits of a quote of n characters has at least n - q + 1 - q k of its q-grams.  Of
+every q-th, it has (n - k - q + 1) / q - k. Parts with fewer need not be searched; no match is missed.
 
 P. Jokinen, E. Ukkonen, "Two algorithms for approximate string matching in static texts", MFCS 1991; for every q-th:
 E. Sutinen, J. Tarhio, "Filtration with q-samples in approximate string matching", CPM 1996.

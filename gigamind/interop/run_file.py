@@ -22,12 +22,8 @@ from gigamind.text import written_id
 # A note's name may have spaces, which the format does not provide for: it is everything between the second column and
 # the rank.
 _BEFORE, _BEHIND = 2, 3
-_MOST_UNREAD = (
-    0.05  # share of a run's lines; if more are unreadable, the rest is not representative
-)
-_FEW = (
-    5  # unreadable lines that are always allowed; a short run then misses items, which is reported
-)
+_MOST_UNREAD = 0.05  # share of a run's lines; with more, the rest is not representative
+_FEW = 5  # unreadable lines that are always allowed; their items are reported as missing
 Response = TypeVar("Response")
 
 

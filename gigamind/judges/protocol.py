@@ -180,23 +180,21 @@ def chosen(judge: _AnyAsking, path: Path, options: ModelOptions) -> Chosen[_AnyA
     return Chosen(judge, report)
 
 
-_ByLanguage = TypeVar("_ByLanguage", bound=LlmJudge[LlmJudgeFile])
+_Spoken = TypeVar("_Spoken", bound=LlmJudge[LlmJudgeFile])
 
 
 @dataclass(frozen=True)
-class LocalisedJudge(
-    Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Detail_co, _ByLanguage]
-):
+class LocalisedJudge(Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Detail_co, _Spoken]):
     """A judge file that uses a model, with a prompt for each language."""
 
-    by_language: Mapping[Language, _ByLanguage]
+    by_language: Mapping[Language, _Spoken]
 
     def language_in(self, language: str) -> Language:
         """Return the language of the prompt for an item of this language."""
         known = list(self.by_language)
         return next((own for own in known if own == language), known[0])
 
-    def judge_in(self, language: str) -> _ByLanguage:
+    def judge_in(self, language: str) -> _Spoken:
         return self.by_language[self.language_in(language)]
 
     @property

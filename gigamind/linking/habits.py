@@ -9,9 +9,7 @@ import numpy.typing as npt
 from gigamind.linking.features import Features, MeantFeatures
 from gigamind.linking.ranking import Models
 
-PRIOR = (
-    10.0  # weight of the shipped calibration, in suggestions; with fewer, other vaults weigh more
-)
+PRIOR = 10.0  # weight of the shipped calibration, in suggestions
 
 _Floats = npt.NDArray[np.float64]
 

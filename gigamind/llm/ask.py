@@ -30,7 +30,7 @@ from gigamind.llm.client import Answer, Client, Message, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.sender import Booking, Call, Sender
@@ -333,22 +333,22 @@ class LanguageModel:
         store: Store | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
-        gates: Gates | None = None,
+        limiters: Limiters | None = None,
     ) -> None:
         self.settings = settings
         self._wanted = parameters
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
-        self.gates = gates or Gates()
+        self.limiters = limiters or Limiters()
         self._store = store or Store()
-        self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  can be set later
-        self._store.shared = not self.gates.alone
+        self._store.tell = lambda line: self.limiters.tell(line)  # noqa: PLW0108  can be set later
+        self._store.shared = not self.limiters.alone
         account = (self.budget, self.ledger, price)
         self._sender: Booking = (
             BatchSender(settings, client, *account)
             if isinstance(client, Batches)
-            else Sender(settings, client, *account, gates=self.gates)
+            else Sender(settings, client, *account, limiters=self.limiters)
         )
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
@@ -360,7 +360,7 @@ class LanguageModel:
         return {name: value for name, value in self._wanted.items() if name not in refused}
 
     async def measure(self, request: Request) -> Speed | None:
-        """Measure the speed of the server for requests like this one; None (and reported to the gates) on failure."""
+        """Measure the speed of the server for requests like this one; None (and reported) on failure."""
         return await self._sender.measure(request)
 
     async def close(self) -> None:
@@ -445,7 +445,7 @@ def connect(
     store: Store | None = None,
     budget: Budget | None = None,
     ledger: Ledger | None = None,
-    gates: Gates | None = None,
+    limiters: Limiters | None = None,
     batches: Batches | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> LanguageModel:
@@ -467,7 +467,7 @@ def connect(
         store=store,
         budget=budget,
         ledger=ledger,
-        gates=gates,
+        limiters=limiters,
     )
 
 
@@ -479,7 +479,7 @@ def open_model(
     budget: Budget | None = None,
     *,
     model: str | None = None,
-    gates: Gates | None = None,
+    limiters: Limiters | None = None,
     batches: Batches | None = None,
 ) -> LanguageModel:
     """Return the model of the options, or `model`; closing it closes the ledger too.
@@ -500,7 +500,7 @@ def open_model(
             store=Store(options.store or store, options.store_mode),
             budget=budget or budget_of(options),
             ledger=ledger,
-            gates=gates,
+            limiters=limiters,
             batches=batches,
         )
     except BaseException:

@@ -1,9 +1,9 @@
 """Send one request through litellm over our transport, without retries.
 
 Errors are classified by what the transport saw, because litellm gives status 500 to a broken connection, a refused port
-and a page of HTML alike.  Three facts about litellm are not on a page of its documentation and are held by tests: the
-argument `transport` of `AsyncHTTPHandler`, which class of client a provider accepts, and that a request runs in the
-task that asks.
+and a page of HTML alike.  litellm does not document three facts, which tests check: the argument
+`transport` of `AsyncHTTPHandler`, which class of client a provider accepts, and that a request runs in the task that
+asks.
 """
 
 import asyncio

@@ -215,7 +215,7 @@ async def with_retries(
 
     def wait_s(state: "RetryCallState") -> float:
         error = state.outcome.exception() if state.outcome else None
-        return max(doubled_s(state), getattr(error, "retry_after_s", None) or 0.0)
+        return max(doubled_s(state), getattr(error, "retry_after_s", None) or 0.0)  # status 429
 
     # A new object each time: it stores the state of one call and cannot be shared between tasks.
     retrying = AsyncRetrying(

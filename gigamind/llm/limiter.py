@@ -105,13 +105,13 @@ class Limiter:
         self,
         settings: ModelSettings,
         waiting: Waiting = nullcontext,
-        gates: "Gates | None" = None,
+        limiters: "Limiters | None" = None,
     ) -> None:
         self.timeouts = self.refusals = 0
         self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
         self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
-        self._gates = gates or Gates()
+        self._limiters = limiters or Limiters()
         self._max_wait_s = settings.max_wait_s
         self.concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
@@ -177,7 +177,7 @@ class Limiter:
                 yield place
             except LlmError as error:
                 self._learn(error, place, sent_at)
-                self._gates.changed()
+                self._limiters.changed()
                 raise
             self._answered = True
             self.concurrency.succeeded()
@@ -207,7 +207,7 @@ class Limiter:
             " time limit (--model-timeout-s)",
             seconds=waited_s,
         )
-        self._gates.tell(message)
+        self._limiters.tell(message)
         return True
 
     def give_up(self, why: str) -> None:
@@ -224,7 +224,7 @@ class Limiter:
                 self.concurrency.refused(sent_at, now)
             return
         self._answered |= error.status is not None
-        if error.code != "rate_limited":
+        if error.code != "rate_limited":  # HTTP status 429
             return
         self.refusals += 1
         self.concurrency.refused(sent_at, now)
@@ -232,7 +232,7 @@ class Limiter:
         if requested_s > self._max_wait_s:
             return  # that request fails and need not delay the others
         if requested_s >= _REPORTED_WAIT_S and now + requested_s > self._closed_until + 1:
-            self._gates.tell(
+            self._limiters.tell(
                 _("the server requests a wait of {seconds:g} s (Retry-After)", seconds=requested_s)
             )
         self._closed_until = max(self._closed_until, now + requested_s)
@@ -268,22 +268,22 @@ class Limiter:
                 place.set_result(None)
 
 
-class Gates:
+class Limiters:
     """The limiters of a run: one for each server named by address, and for each model of a provider."""
 
     def __init__(self, tell: Callable[[str], None] = _nobody, *, alone: bool = True) -> None:
         self.tell = tell  # receives messages for a waiting user
         self.alone = alone  # no other process works on the run, so speed can be measured
         self.changed: Callable[[], None] = _nobody  # called when `describe` may have changed
-        self.limiters: dict[str, Limiter] = {}
+        self.by_server: dict[str, Limiter] = {}
 
-    def gate(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
+    def of(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
         """Return the limiter of a model."""
         server = settings.api_base or settings.model
-        if server not in self.limiters:
-            self.limiters[server] = Limiter(settings, waiting, self)
-        return self.limiters[server]
+        if server not in self.by_server:
+            self.by_server[server] = Limiter(settings, waiting, self)
+        return self.by_server[server]
 
     def describe(self) -> Message:
         """Return a summary of problems with the servers; empty without problems."""
-        return joined(filter(None, (limiter.describe() for limiter in self.limiters.values())))
+        return joined(filter(None, (limiter.describe() for limiter in self.by_server.values())))

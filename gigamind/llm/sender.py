@@ -16,7 +16,7 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Client, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
-from gigamind.llm.limiter import Gates, Place
+from gigamind.llm.limiter import Limiters, Place
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import PROBE, Speed, measure
 
@@ -151,17 +151,17 @@ class Sender(Booking):
         ledger: Ledger,
         price: Price | None,
         *,
-        gates: Gates | None = None,
+        limiters: Limiters | None = None,
     ) -> None:
         super().__init__(settings, budget, ledger, price)
         self._client = client
-        self.gates = gates or Gates()
-        self._limiter = self.gates.gate(settings, budget.waiting)
+        self.limiters = limiters or Limiters()
+        self._limiter = self.limiters.of(settings, budget.waiting)
         self._turns: dict[str, int] = {}
 
     async def send(self, request: Request, call: Call) -> Answer:
         is_fixed = self.settings.timeout_fixed and self.settings.in_flight_fixed
-        if self.gates.alone and self.settings.api_base and not is_fixed:
+        if self.limiters.alone and self.settings.api_base and not is_fixed:
             await self.measure(request)
 
         refused: set[str] = set()
@@ -196,14 +196,14 @@ class Sender(Booking):
 
     async def measure(self, request: Request) -> Speed | None:
         """Return the speed of the server, measured once before the first request; None if that fails."""
-        gate, model = self._limiter, self.settings.model
-        async with gate.probing:
-            if model not in gate.speeds:
-                gate.speeds[model] = await self._probe(request)
-            return gate.speeds[model]
+        limiter, model = self._limiter, self.settings.model
+        async with limiter.probing:
+            if model not in limiter.speeds:
+                limiter.speeds[model] = await self._probe(request)
+            return limiter.speeds[model]
 
     async def _probe(self, request: Request) -> Speed | None:
-        settings, gate = self.settings, self._limiter
+        settings, limiter = self.settings, self._limiter
 
         async def send(small: Request) -> Attempt:
             call = Call("", "", role=PROBE)
@@ -219,7 +219,7 @@ class Sender(Booking):
             speed = await measure(send, request, prompt, self.budget.calls_left, beside=beside)
         except LlmError as error:
             if error.code == "timeout" and not settings.in_flight_fixed:
-                gate.concurrency.limit(gate.concurrency.most, 1)
+                limiter.concurrency.limit(limiter.concurrency.most, 1)
             message = _(
                 "{model}: the server's speed could not be measured ({reason}). gigamind uses a time limit of"
                 " {seconds:g} s per request (--model-timeout-s) and a maximum of {allowed} concurrent requests"
@@ -227,24 +227,24 @@ class Sender(Booking):
                 model=settings.model,
                 reason=error.message,
                 seconds=settings.timeout_s,
-                allowed=gate.allowed,
+                allowed=limiter.allowed,
             )
-            self.gates.tell(message)
+            self.limiters.tell(message)
             return None
         limit_s = speed.limit_s(prompt, request.max_tokens, settings.max_in_flight)
         if limit_s <= DEFAULT_TIMEOUT_S:
             return speed  # no setting needs to change
         if not settings.in_flight_fixed and speed.slots is not None:
-            gate.concurrency.limit(speed.slots)
+            limiter.concurrency.limit(speed.slots)
         message = _(
             "{model}: measured speed: {speed}. gigamind uses a time limit of {seconds:.0f} s per request"
             " (--model-timeout-s) and a maximum of {allowed} concurrent requests (--max-in-flight)",
             model=settings.model,
             speed=speed.describe(),
             seconds=self._limit_s(request, speed),
-            allowed=gate.concurrency.most,
+            allowed=limiter.concurrency.most,
         )
-        self.gates.tell(message)
+        self.limiters.tell(message)
         return speed
 
     def _limit_s(self, request: Request, speed: Speed | None) -> float:

@@ -2,7 +2,7 @@
 
 httpx documents transports as its extension point.  The connections are of aiohttp, which needs a third of the CPU of
 httpx's own.  litellm and the SDKs run a request in the task that asks, so a context variable connects it with its
-`Exchange`, from which the ledger learns whether the request left the machine.
+`Exchange`.  From that, the ledger learns whether the request left the machine.
 """
 
 import asyncio

@@ -139,7 +139,7 @@ def publish_link(out: Path, about: Text, keys: Keys) -> None:
         _publish(create_link_artifact, keys.report, about, link=f"{address}report.html")
 
 
-def publish_failure(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:
+def publish_error(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:
     """Publish the page of a run that failed before it had a result."""
     from prefect.artifacts import create_markdown_artifact
 

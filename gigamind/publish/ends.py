@@ -36,7 +36,7 @@ def in_run_language(message: Text) -> str:
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
     """A gate failed; `result` is the return value of the flow."""
 
-    exit_code: ClassVar[int] = 4
+    exit_code: ClassVar[int] = BrokenBoundError.exit_code
     result: Mapping[str, Any] = MappingProxyType({})
 
 

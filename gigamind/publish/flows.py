@@ -43,7 +43,7 @@ from gigamind.publish.artifacts import (
     completed_name,
     deployment_name,
     end_of_gate,
-    publish_failure,
+    publish_error,
     publish_link,
     publish_run,
     show_end,
@@ -53,6 +53,7 @@ from gigamind.publish.artifacts import (
 )
 from gigamind.publish.ends import (
     ENDS,
+    ReleaseStopped,
     failed,
     in_form_words,
     in_run_language,
@@ -62,7 +63,7 @@ from gigamind.publish.ends import (
 )
 from gigamind.publish.home import shared_state
 from gigamind.publish.pool import Pool, judge_shards, score_batches, step
-from gigamind.release.policy import N_, REGRESSION_EXIT_CODE, Release
+from gigamind.release.policy import N_, Release
 from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.tasks import KINDS
 from gigamind.tasks.steps import STEPS
@@ -135,7 +136,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
                 with shared_state(options, home):
                     out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
-        publish_failure(error, options, run_name(), keys)
+        publish_error(error, options, run_name(), keys)
         return failed(error), ""
     publish_run(finished, keys)
     publish_link(out, finished["headline"], keys)
@@ -150,18 +151,15 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
         elif name := completed_name(release):
             ended = Completed(name=name, message=finished["headline"], data=result)
     if refused:
-        is_verdict = refused["exit_code"] == REGRESSION_EXIT_CODE
-        error = _error_of(refused, finished["headline"] if is_verdict else _with_advice(refused))
+        is_verdict = refused["exit_code"] == ReleaseStopped.exit_code
+        message = finished["headline"] if is_verdict else _with_advice(refused)
+        kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
+        error = (BudgetError if refused["over_budget"] else kinds[-1])(message)
         error.run = out
         return failed(error), verdict if is_verdict else ""
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", message=finished["headline"], data=result), ""
     return ended or Completed(message=finished["headline"], data=result), verdict
-
-
-def _error_of(refused: Refused, message: Text) -> GigamindError:
-    kinds = [kind for kind, _name in ENDS if kind.exit_code == refused["exit_code"]]
-    return (BudgetError if refused["over_budget"] else kinds[-1])(message)
 
 
 def _evaluated_in(

@@ -17,7 +17,7 @@ from pydantic import (
 
 from gigamind.assets import asset
 from gigamind.choices import Phase, Relaxable
-from gigamind.errors import InputError, reason_of
+from gigamind.errors import REGRESSION_EXIT_CODE, InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of, units_of
@@ -460,7 +460,6 @@ class GateResult(BaseModel):
         return tuple(rule for rule in self.rules if rule.status == "failed")
 
 
-REGRESSION_EXIT_CODE = 4
 _Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 

@@ -35,23 +35,13 @@ from gigamind.vault.notes import Note
 _K1, _B = 0.4, 0.3  # near IDF coverage: repetitions count little, and long chunks lose little
 _WEIGHT = 0.02  # points per unit of BM25 ...
 _WHOLE = 0.7  # ... but a full match (BM25 near the query's IDF mass) counts at least this, however short the query
-_TRUSTED = (
-    0.5  # if the vault knows less of the query's IDF mass, the weight of words falls linearly
-)
-_HEADING = (
-    0.06  # points for a query that contains a whole heading; for a title or alias see `Fusion`
-)
+_TRUSTED = 0.5  # below this share of the IDF mass in the vault, words count linearly less
+_HEADING = 0.06  # points for a query that contains a whole heading; titles: see `Fusion`
 _PARTLY = 4  # exponent of the share of a name that the query contains
 _MATCHES = 10  # best matches whose majority gives the language of the matched words ...
-_LIFTED_TO = (
-    4  # ... and the rank among them whose BM25 is the minimum for notes in another language
-)
+_LIFTED_TO = 4  # ... and the rank whose BM25 is the minimum for notes in another language
 _WORDS = 0.8  # weight of the words in an answer_score; the cosine has weight 1 ...
 _ANSWERED = 2.0  # ... and the divisor of both, so that the default min_score separates answerable queries best
-
-MIN_ANSWER_SCORE = 0.3
-"""Recommended threshold: queries with a lower answer_score are unanswerable.  Equal error rates on both kinds of query
-over XQuAD English and Spanish (same language, cross-lingual and mixed), in vaults of 60 to 5 000 notes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,9 +143,7 @@ def _compute(
     return np.concatenate(parts)
 
 
-_KEPT = (
-    8  # most recently used entries of each kind; an older index is rebuilt from the cached vectors
-)
+_KEPT = 8  # most recently used entries of each kind; older indexes are built again
 _DAY_S = 86_400.0
 
 

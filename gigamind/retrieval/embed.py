@@ -1,12 +1,16 @@
 """The protocol of embedding models (providers: `embedders.py`)."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
+
+_MOST_THREADS = 8  # models read text under Python's lock; more threads would wait
 
 
 class Embedder(Protocol):
@@ -28,3 +32,9 @@ def unit_rows(vectors: Vectors) -> Vectors:
     """Return the vectors scaled to length 1; a zero vector stays zero (its cosine with anything is 0)."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def embed_each(embed: Callable[[str], Vectors], texts: Sequence[str]) -> Vectors:
+    """Embed texts one by one, on all cores, so that no vector depends on other texts; raises as `embed`."""
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
+        return np.stack(list(threads.map(embed, texts)))

@@ -18,7 +18,7 @@ from pydantic import BaseModel, StrictInt
 
 from gigamind.errors import EmbeddingError, InputError
 from gigamind.loading import parsed
-from gigamind.retrieval.embed import Vectors, unit_rows
+from gigamind.retrieval.embed import Vectors, embed_each, unit_rows
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -65,7 +65,7 @@ _Loaded = TypeVar("_Loaded", "TextEmbedding", "TextCrossEncoder")
 
 @dataclass(frozen=True)
 class FastembedEmbedder:
-    """A fastembed model on one thread; texts one by one, so that no vector depends on its batch."""
+    """A fastembed model, a text per core, so that no vector depends on its batch."""
 
     name: str
     query_prefix: str
@@ -73,7 +73,7 @@ class FastembedEmbedder:
     model: "TextEmbedding"
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return np.stack([self._embed(self.passage_prefix + text) for text in texts])
+        return embed_each(self._embed, [self.passage_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         return self._embed(self.query_prefix + text)

@@ -1,7 +1,7 @@
 """Embeddings from an API, through litellm; the key comes from the provider's environment variable.
 
 Requests go through our transport, except those to `gemini/` and `ollama/`, where litellm accepts no client.  litellm's
-retries are off.  tenacity retries transport errors (429, 5xx, time-outs); errors that waiting cannot fix (key, model,
+retries are off.  tenacity retries transport errors (429, 5xx, time-outs).  Errors that waiting cannot fix (key, model,
 request) fail at once.  No message contains a key.
 """
 

@@ -131,8 +131,8 @@ class Retriever(AbstractContextManager["Retriever"]):
     def answer_score(self, query: str) -> float | None:
         """Return a score in [0, 1] for whether the best note by balanced fusion answers, under any fusion of `search`.
 
-        It does not depend on the other notes found.  Below `balanced.MIN_ANSWER_SCORE`, treat a query as unanswerable.
-        0.0 if no note can be ranked; None outside hybrid mode.
+        It does not depend on the other notes found.  0.0 if no note can be ranked; None outside hybrid mode.  Below the
+        `min_score` of judges/unanswerable_answer_score.toml, that judge calls a query unanswerable.
 
         Raises:
             EmbeddingError: The query could not be embedded.

@@ -30,7 +30,7 @@ from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.prompting.fences import fence_key, with_notes
 from gigamind.prompting.prompts import as_json, load_prompt
@@ -163,7 +163,7 @@ class Models:
             for language in PAGE_LANGUAGES
         }
         figures.scripted = _is_scripted(options.api_base)
-        gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
+        limiters, ledger, budget = Limiters(), figures.tally(), budget_of(options)
 
         def opened(
             role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
@@ -173,7 +173,7 @@ class Models:
                 fixed = replace(settings, role=role, timeout_fixed=True, in_flight_fixed=True)
                 return adjust(fixed)
 
-            return open_model(named, ledger, store, with_role, budget, gates=gates)
+            return open_model(named, ledger, store, with_role, budget, limiters=limiters)
 
         limits = {
             "max_in_flight": options.max_in_flight or options.max_streams,

@@ -325,10 +325,10 @@ def corrected_mean(
     Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, arXiv 2311.01453, 2023. The
     labelled items must be a random sample of all, or of a random sample of clusters. Variances are cluster-robust.
 
-    Near 0 and 1, and with few observed errors, normal intervals are too narrow. Therefore a few pairs are added: one of
-    label and verdict 1, one of 0 and 0, and a quarter each of the two disagreements, as Agresti & Coull (American
-    Statistician 52, 1998) do for a share. These are the smallest round counts that cover the truth in 93 of 100 cases
-    throughout benchmarks/intervals.py.
+    Near 0 and 1, and with few observed errors, normal intervals are too narrow. Therefore a few pairs are added: one
+    of label and verdict 1, one of 0 and 0, and a quarter each of the two disagreements.  Agresti & Coull (American
+    Statistician 52, 1998) do so for a share. These are the smallest round counts that cover the truth in 93 of 100
+    cases throughout benchmarks/intervals.py.
 
     Args:
         labels: of n items, each in [0, 1].

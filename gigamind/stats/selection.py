@@ -1,10 +1,10 @@
 """Choice among many settings on the same items, with a gain free of selection bias.
 
-The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many partitions.
-Its folds are correlated, so it gives no test.  The decision to switch uses White's reality check (Econometrica 68,
-2000) with random signs: the largest studentised mean among all settings, compared with its distribution when each
-item's row of differences gets a random sign.  One item is added at which every setting loses the most possible, 1:
-without it, many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
+The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many
+partitions. Its folds are correlated, so it gives no test.  The decision to switch uses White's reality check
+(Econometrica 68, 2000): the largest studentised mean among all settings is compared with its distribution when each
+item's row of differences gets a random sign.  One item is added at which every setting loses the most possible, 1.
+Without it, many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
 """
 
 import hashlib

@@ -101,7 +101,7 @@ def stratified_mean(
     arXiv 2311.01453): w * mean(verdict) + sum over strata of W * mean(label - w * verdict), with W the stratum's
     share of the items.  None if a stratum with items has no label, or none has labels in two clusters.
 
-    One pair of label and verdict is added to each stratum, a third of it a disagreement, so that a stratum without an
+    One pair of label and verdict is added to each stratum, a third of it a disagreement.  So a stratum without an
     observed error has a width.  benchmarks/labels.py chose both numbers.
 
     Args:

@@ -4,10 +4,11 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
 from gigamind.i18n import Message, _, n_
+from gigamind.interop.ranking import Ranking
 from gigamind.interop.run_file import RunFile
 from gigamind.interop.trec import column
 from gigamind.loading import imported
@@ -18,6 +19,10 @@ from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import read_preset
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
+
+if TYPE_CHECKING:
+    from gigamind.retrieval.hit import Hit
+    from gigamind.retrieval.retriever import Retriever as Engine
 
 _NAMED = 3  # names shown in a warning
 
@@ -38,6 +43,19 @@ class Opened(Generic[Response]):
 
     def close(self) -> None:
         self.system.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """gigamind's own engine as a `Retriever`."""
+
+    engine: "Engine"
+
+    def search(self, query: Query) -> "Ranking[Hit]":
+        return Ranking(tuple(self.engine.search(query.text)))
+
+    def close(self) -> None:
+        self.engine.close()
 
 
 def describe_system(

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.vault.identity import Found
@@ -44,6 +45,7 @@ def settle(
 
 Hit_co = TypeVar("Hit_co", covariant=True)
 Response_co = TypeVar("Response_co", covariant=True)
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +101,36 @@ class System(Protocol[Response_co]):
 
     def close(self) -> None:
         """Release connections, processes and files."""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A user-supplied search or answering system: an exception or a wrong return type fails only its item."""
+
+    system: Any
+
+    def search(self, query: Query) -> Any:  # noqa: ANN401  a ranking of its hits
+        return _checked_call(self.system.search, query, Ranking)
+
+    def answer(self, question: Query) -> Reply:
+        return _checked_call(self.system.answer, question, Reply)
+
+    def close(self) -> None:
+        self.system.close()
+
+
+def _checked_call(ask: Callable[[Query], _Result], query: Query, kind: type[_Result]) -> _Result:
+    try:
+        answer: object = ask(query)
+    except GigamindError:
+        raise
+    except OWN_FAULTS as error:  # user code may raise anything
+        raise SystemFailedError(fault_of(error)) from error
+    if not isinstance(answer, kind):
+        raise SystemFailedError(
+            "{function}() returned {returned}, not gigamind.{expected}",
+            function=ask.__name__,
+            returned=type(answer).__name__,
+            expected=kind.__name__,
+        )
+    return answer

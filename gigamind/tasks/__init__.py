@@ -1,4 +1,4 @@
-"""The evaluation tasks: search, links and answers. This is the only list of them."""
+"""The evaluation tasks: search, links and answers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar

@@ -26,9 +26,7 @@ class Resolution:
     identifier: str  # the name as a `key`
     note: Note
     ignored: tuple[Note, ...] = ()  # other matching notes, in path order
-    is_folded: bool = (
-        False  # whether only the `key` of the name matches, or the name without percent-encoding
-    )
+    is_folded: bool = False  # whether only the `key` matches, or the name without percent-encoding
 
     @property
     def collision(self) -> "Collision | None":

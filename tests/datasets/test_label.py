@@ -1,4 +1,4 @@
-from gigamind.datasets.label import labelled
+from gigamind.datasets.labels import labelled
 from gigamind.datasets.schema import QueryItem
 
 ROWS = [

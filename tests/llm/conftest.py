@@ -161,13 +161,13 @@ def connected(settings_of):
         store=None,
         budget=None,
         ledger=None,
-        gates=None,
+        limiters=None,
         **changes,
     ):
         settings = settings_of(behaviour, **changes)
         price = price or Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
         prices = {settings.model: price} if priced else {}
-        kept = {"store": store, "budget": budget, "ledger": ledger, "gates": gates}
+        kept = {"store": store, "budget": budget, "ledger": ledger, "limiters": limiters}
         return connect(settings, prices=prices, **kept)
 
     return connect_to

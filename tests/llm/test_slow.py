@@ -6,7 +6,7 @@ import pytest
 
 from gigamind.errors import LlmError
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -44,7 +44,7 @@ def test_requests_that_run_out_of_time_together_on_one_slot_all_end(connected, v
 
     assert statuses(model)["ok"] == 12
     assert 1 <= statuses(model)["timeout"] <= 24  # twelve, then six, then three fit
-    assert "--max-in-flight" in model.gates.describe()
+    assert "--max-in-flight" in model.limiters.describe()
 
 
 def test_a_client_that_leaves_frees_its_slot(connected, verdict):
@@ -66,7 +66,7 @@ def test_one_request_alone_that_runs_out_of_time_gets_more_of_it_and_that_is_tol
         timeout_fixed=False,
         max_in_flight=1,
         budget=Budget(Limits(calls=20)),  # too few for a probe
-        gates=Gates(told.append),
+        limiters=Limiters(told.append),
     )
 
     assert ask_all(model, verdict, 3) == [None] * 3
@@ -108,7 +108,7 @@ def test_a_slow_answer_now_and_then_makes_no_request_wait_for_ever(connected, ve
 
 def measured(model, verdict, told, count=1):
     """What was told, once so many questions have ended well."""
-    model.gates.tell = told.append
+    model.limiters.tell = told.append
     assert ask_all(model, verdict, count) == [None] * count
     return told
 
@@ -150,7 +150,7 @@ def test_one_slot_is_seen_and_one_request_is_in_flight_at_a_time(unset, verdict,
 def test_several_slots_leave_the_number_as_it_is(unset, verdict):
     model = unset(";lat=1000")
     lines = measured(model, verdict, [])
-    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters.values())
+    ((speed,),) = (limiter.speeds.values() for limiter in model.limiters.by_server.values())
     assert speed.slots is None
     assert speed.at_once > 2.5
     assert all(line.values["allowed"] == 16 for line in lines)
@@ -160,7 +160,7 @@ def test_tokens_a_second_are_told_apart(unset, verdict):
     """2 ms a token of the prompt, 20 ms one of the reply, measured on a busy machine."""
     model = unset(";prompt=2;reply=20")
     ask_all(model, verdict, 1)
-    ((speed,),) = (limiter.speeds.values() for limiter in model.gates.limiters.values())
+    ((speed,),) = (limiter.speeds.values() for limiter in model.limiters.by_server.values())
     assert 0.0015 < speed.prompt_s < 0.0035
     assert 0.01 < speed.completion_s < 0.04
     # A prompt of 2 000 tokens and 500 of the reply: 14 s, with room to spare.

@@ -1,14 +1,15 @@
 """Balanced fusion: its figures worked out by hand, its ranking held against scoring every chunk, and real searches."""
 
 import math
+import tomllib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gigamind.assets import asset
 from gigamind.retrieval.balanced import (
     COSINE_SCALES,
-    MIN_ANSWER_SCORE,
     UNKNOWN_SCALE,
     Balance,
     CosineScale,
@@ -21,6 +22,8 @@ from gigamind.retrieval.keyword import build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 
+JUDGE = asset("judges") / "unanswerable_answer_score.toml"
+MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
 USE = COSINE_SCALES["use-multilingual"]
 # Four notes of one chunk and two tokens, title and body: a token that a chunk has once then adds its IDF, no more.
 ANIMALS = {"a.md": "zebra", "b.md": "lion", "c.md": "lion", "d.md": "tiger"}

@@ -10,9 +10,8 @@ from gigamind.cli.main import main
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.loading import imported
 from gigamind.systems.dialect import ANSWERS, rankings
-from gigamind.systems.guarded import Guarded
 from gigamind.systems.open import FunctionSystem
-from gigamind.systems.protocol import Query
+from gigamind.systems.protocol import Guarded, Query
 
 QUERY = Query("q1", "deploy")
 

@@ -1,7 +1,7 @@
 """The second check: a model judges claims that share few words with their source sentences by those alone.
 
-It is believed only about an answer for which it also refuses what code made of the same notes: the claim with its
-sentence removed or changed, and canaries, which no text says; and only in a run in which it accepts few canaries.
+It is believed only if, for the same answer, it refuses the claim with its sentence removed or changed, and canaries,
+which no text says.  It is believed only in a run in which it accepts few canaries.
 """
 
 import json

@@ -20,7 +20,7 @@ from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.ledger import Ledger
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
 from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
@@ -244,7 +244,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     """Return estimates (see `asking`) of a prepared run: answering if a model answers, judging, checking."""
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
-    gates = Gates()
+    limiters = Limiters()
 
     def add(
         what: Text,
@@ -253,7 +253,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         reached: ModelRunOptions = options,
     ) -> None:
         work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
-        works.append(asking(work, model, calls, reached, gates=gates))
+        works.append(asking(work, model, calls, reached, limiters=limiters))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]

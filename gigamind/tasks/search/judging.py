@@ -19,7 +19,7 @@ from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge
 from gigamind.llm import tokens
 from gigamind.llm.ledger import Ledger
-from gigamind.llm.limiter import Gates
+from gigamind.llm.limiter import Limiters
 from gigamind.llm.prices import price_of
 from gigamind.prompting.fences import fence_key
 from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport
@@ -234,7 +234,7 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls, (model,) = with_fresh(planned, prepared.options), judge.models(prepared.options)
     work = _("judging {count:,} queries", count=len(planned))
-    return [asking(work, model, calls, prepared.options, gates=Gates())]
+    return [asking(work, model, calls, prepared.options, limiters=Limiters())]
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:

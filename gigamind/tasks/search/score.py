@@ -35,9 +35,8 @@ from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage, Span
-from gigamind.systems.builtin import Builtin
 from gigamind.systems.dialect import rankings
-from gigamind.systems.open import open_system
+from gigamind.systems.open import Builtin, open_system
 from gigamind.systems.protocol import Query, Retriever, settle
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.free_judges import (

@@ -9,7 +9,7 @@ from gigamind.errors import EmbeddingError, EvaluationError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.task import Run
 from gigamind.retrieval.retriever import SemanticLeg
-from gigamind.systems.builtin import Builtin
+from gigamind.systems.open import Builtin
 from gigamind.tasks.search.score import open_search
 
 
