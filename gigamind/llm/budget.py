@@ -38,7 +38,7 @@ class Limits:
         return self.calls is not None or self.micro_usd is not None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # an item removes its own claim, not an equal one
 class _Claim:
     calls: int
 

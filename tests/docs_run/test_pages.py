@@ -85,6 +85,7 @@ BEFORE = {
 
 # How a line begins that is left out, and why.
 NOT_RUN = {
+    "docs/ci.md": {"gigamind init --system": "instead of the line before: tests/cli/test_init.py"},
     "docs/command-line.md": {
         "gigamind init       ": "asks at a terminal: tests/cli/test_config.py",
         "items = pandas.read_json": "needs pandas",
@@ -94,7 +95,9 @@ NOT_RUN = {
         "gigamind gate waive": "needs a run that failed: tests/evaluation/test_attempts.py"
     },
     "docs/search.md": {
-        "gigamind tune search ...": "embeds with a second encoder for half a minute"
+        "gigamind tune search ...": "embeds with a second encoder for half a minute",
+        "pip install 'gigamind-eval[fastembed]'": "a published package",
+        f"gigamind {_SEARCH} --rerank": "needs a model: tests/retrieval/test_fastembed.py",
     },
     "docs/systems.md": dict.fromkeys(
         (
@@ -115,6 +118,7 @@ COMPARABLE = frozenset({"README.md", "docs/systems.md"})
 ELSEWHERE = {
     "benchmarks/README.md": "take minutes to hours, and the test collections of others",
     "deployments/README.md": "tests/e2e/test_deployment.py",
+    "docs/labels.md": "tests/cli/test_label_to_card.py, tests/e2e/browser",
     "docs/judges.md": "tests/cli/test_judge_attack_to_card.py",
     "docs/ml-engineer.md": "tests/e2e/test_deployment.py",
     "docs/models.md": "tests/e2e/test_model_run.py; examples/demo_llm.py, by `make test-model`",

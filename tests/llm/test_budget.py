@@ -168,6 +168,25 @@ def test_as_many_items_as_dollars_allow_are_asked_all_that_they_need(dollars, co
     assert ends_whole(limits, [3, 3, 3, 3], most=10, cost=cost) == (whole, calls)
 
 
+def test_each_item_gives_back_its_own_claim_and_not_an_equal_one():
+    async def run():
+        budget, others_ended = Budget(Limits(calls=9)), asyncio.Event()
+
+        async def first():
+            async with budget.whole(1):
+                await others_ended.wait()
+                await budget.reserve(0)
+
+        async def second():
+            async with budget.whole(1):
+                pass
+            others_ended.set()
+
+        await asyncio.gather(first(), second())
+
+    asyncio.run(run())
+
+
 def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
     async def run():
         budget = Budget(Limits(calls=3))
