@@ -30,8 +30,7 @@ from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix, bca_intervals, wilson
 from gigamind.stats.selection import LEVEL, Selection, select
-from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.tune import rank_grid, tune_grid
 

@@ -309,8 +309,7 @@ def tune_search(
     (False, 2)
     """
     from gigamind.evaluation.options import validated
-    from gigamind.tasks.options import SearchEvalOptions
-    from gigamind.tasks.search.grid_options import GridOptions
+    from gigamind.tasks.options import GridOptions, SearchEvalOptions
     from gigamind.tasks.search.tune import tune_grid
 
     axes = {name: value for name, value in options.items() if name in GridOptions.model_fields}

@@ -20,8 +20,12 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs
 from gigamind.tasks import TASKS
-from gigamind.tasks.options import AnswerEvalOptions, LinkEvalOptions, SearchEvalOptions
-from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.options import (
+    AnswerEvalOptions,
+    GridOptions,
+    LinkEvalOptions,
+    SearchEvalOptions,
+)
 
 ROOT = Path(__file__).parents[1]
 # Told by an argument of its own, or of the command line alone.

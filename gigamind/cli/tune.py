@@ -9,8 +9,7 @@ from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, progress_bar, show_result
 from gigamind.evaluation.options import validated
-from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.options import GridOptions, SearchEvalOptions
 
 
 @click.group(cls=Group)

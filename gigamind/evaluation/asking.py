@@ -169,13 +169,9 @@ class Account:
             return cls(ledger, options.replies, budget, Limiters(alone=False), None, shard)
         spent = totals(shards.attempts_of(out)) if options.resume else None
         batches = None
-
-        def narrate(line: Text) -> None:
-            if isinstance(progress, Narrator):
-                progress.tell(line)
-
         if options.batch:
-            batches = Batches(out, folder, options.batch_poll, narrate)
+            tell = progress.tell if isinstance(progress, Narrator) else Quiet().tell
+            batches = Batches(out, folder, options.batch_poll, tell)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"
@@ -205,35 +201,33 @@ class Account:
         return {name: opened(model=name) for name in names}
 
 
+@dataclass
 class _Stages:
     """Reports the progress of each stage, and problems of the servers."""
 
-    def __init__(
-        self,
-        items: Collection[ItemKey],
-        stage: Callable[[ItemKey], Text],
-        progress: Progress,
-        models: Models,
-        store: RunStore,
-    ) -> None:
-        self._stage = stage
-        self._progress = progress
-        self._totals = Counter(map(stage, items))
-        self._done = Counter(stage(key) for key in items if store.final(key))
+    items: Collection[ItemKey]
+    stage: Callable[[ItemKey], Text]
+    progress: Progress
+    models: Models
+    store: RunStore
+
+    def __post_init__(self) -> None:
+        self._totals = Counter(map(self.stage, self.items))
+        self._done = Counter(self.stage(key) for key in self.items if self.store.final(key))
         self._without_verdict = 0
-        self._limiters = {model.limiters for model in every_model(models)}
-        if isinstance(progress, Narrator):
+        self._limiters = {model.limiters for model in every_model(self.models)}
+        if isinstance(self.progress, Narrator):
             for limiters in self._limiters:
-                limiters.tell, limiters.changed = progress.tell, self._tell_trouble
+                limiters.tell, limiters.changed = self.progress.tell, self._tell_trouble
         for name, total in self._totals.items():
             if self._done[name] < total:
-                progress.stage(name, self._done[name], total)
+                self.progress.stage(name, self._done[name], total)
 
     def ended(self, key: ItemKey, *, scored: bool) -> None:
-        name = self._stage(key)
+        name = self.stage(key)
         self._done[name] += 1
         self._without_verdict += not scored
-        self._progress.stage(name, self._done[name], self._totals[name])
+        self.progress.stage(name, self._done[name], self._totals[name])
         self._tell_trouble()
 
     async def beat(self) -> None:
@@ -243,35 +237,30 @@ class _Stages:
             self._tell_trouble()
 
     def _tell_trouble(self) -> None:
-        if isinstance(self._progress, Narrator):
+        if isinstance(self.progress, Narrator):
             count = self._without_verdict
             lost = _("items without a verdict: {count:,}", count=count) if count else ""
             troubles = (lost, *(limiters.describe() for limiters in self._limiters))
-            self._progress.trouble(joined(filter(None, troubles), ", "))
+            self.progress.trouble(joined(filter(None, troubles), ", "))
 
 
+@dataclass
 class _Guarded:
     """Evaluates one item; stops asking after an error that affects every item, or many equal ones without success."""
 
-    def __init__(
-        self,
-        ask: Callable[[Models, ItemKey, Any], Awaitable[Any]],
-        models: Models,
-        stages: _Stages,
-        shard: shards.Shard | None,
-        needs: Callable[[ItemKey, Any], int],
-    ) -> None:
-        self.models = models
-        self.shard = shard
-        self._ask = ask
-        self._needs = needs
-        self.stages = stages
-        hopeless = shard.hopeless if shard else None
+    ask: Callable[[Models, ItemKey, Any], Awaitable[Any]]
+    models: Models
+    stages: _Stages
+    shard: shards.Shard | None
+    needs: Callable[[ItemKey, Any], int]
+
+    def __post_init__(self) -> None:
+        hopeless = self.shard.hopeless if self.shard else None
         # The messages of shards come as JSON from another process.
         self._hopeless = (
             LlmError(from_json(hopeless[0]), cast("LlmCode", hopeless[1])) if hopeless else None
         )
-        self._succeeded = shard.succeeded if shard else False
+        self._succeeded = self.shard.succeeded if self.shard else False
         self._alike: list[LlmCode] = []
 
     @property
@@ -284,7 +273,7 @@ class _Guarded:
         scored = False
         try:
             async with self._reserved(key, item):
-                value = await self._ask(self.models, key, item)
+                value = await self.ask(self.models, key, item)
         except LlmError as error:
             self._failed(error)
             raise
@@ -299,7 +288,7 @@ class _Guarded:
     def _reserved(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
         for model in every_model(self.models)[:1]:  # they share a budget
             if model.budget.limits.holds_items:
-                return model.budget.whole(self._needs(key, item))
+                return model.budget.whole(self.needs(key, item))
         return nullcontext()
 
     def _failed(self, error: LlmError) -> None:
@@ -360,12 +349,10 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     first = next(result for result in results.values() if result.code == code)
     kind = BudgetError if code == "budget_exceeded" else EvaluationError
     raise kind(
-        _(
-            "no item could be judged: {reason} ({code}). {advice}",
-            reason=first.message or code,
-            code=code,
-            advice=_advice(first, out),
-        )
+        "no item could be judged: {reason} ({code}). {advice}",
+        reason=first.message or code,
+        code=code,
+        advice=_advice(first, out),
     )
 
 

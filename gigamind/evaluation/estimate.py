@@ -52,10 +52,9 @@ def asking(
         InputError: the price file cannot be read, or the cost is limited and the price unknown.
     """
     certain = [call for call in calls if call.certain]
-    likely = sum(tokens.likely(call.request) for call in calls)
-    certain_tokens = likely
-    if len(certain) < len(calls):
-        certain_tokens = sum(tokens.likely(call.request) for call in certain)
+    sizes = [tokens.likely(call.request) for call in calls]
+    likely = sum(sizes)
+    certain_tokens = sum(size for size, call in zip(sizes, calls, strict=True) if call.certain)
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
     low = (round(0.7 * certain_tokens), sum(call.least for call in certain))
     high = (round(most), sum(call.most for call in calls))
@@ -70,31 +69,20 @@ def asking(
         computed_s = math.ceil(requests / in_flight) * reply_s
         if speed:
             computed_s = speed.seconds(*used) / min(speed.at_once, in_flight)
-        return _limited(options, requests, sum(used), computed_s)
+        limits = (requests, options.requests_per_minute), (sum(used), options.tokens_per_minute)
+        return max([computed_s, *(60 * count / limit for count, limit in limits if limit)])
 
     return Estimate(
         _("{work} with {model}", work=work, model=model),
         len(calls),
         (sum(low), sum(high)),
         dollars_of(price, [low, high]),
-        (
-            seconds(len(certain), low, _REPLY_S[0]),
-            seconds(len(calls), high, _REPLY_S[1]),
-        ),
+        (seconds(len(certain), low, _REPLY_S[0]), seconds(len(calls), high, _REPLY_S[1])),
         _("model speed, measured with a few small requests: {speed}", speed=speed.describe())
         if speed
         else _ASSUMED,
         options.batch,
     )
-
-
-def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:
-    waits = [computed_s]
-    if options.requests_per_minute:
-        waits.append(60 * calls / options.requests_per_minute)
-    if options.tokens_per_minute:
-        waits.append(60 * used_tokens / options.tokens_per_minute)
-    return max(waits)
 
 
 def _measured(

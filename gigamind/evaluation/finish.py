@@ -128,11 +128,8 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
         read_card(options.judge_card)
     if options.judge_card or options.gates:
         policy = read_policy(options.gates)
-        if (
-            options.fail_on_regression
-            and not options.compare
-            and not (policy.floors or policy.ceilings)
-        ):
+        is_bound = options.compare or policy.floors or policy.ceilings
+        if options.fail_on_regression and not is_bound:
             raise InputError(
                 "--fail-on-regression: no baseline, and {file} has neither [floors] nor [ceilings]."
                 " Name the baseline, such as --compare eval/baselines.",
@@ -220,9 +217,8 @@ def _write(
         refused = BrokenBoundError(
             "the run is outside the bounds of {file}; see {folder}", file=options.gates, folder=out
         )
-    announce(
-        verdict, options, page, refused, options.language, bounds=bounds, status=record.run.status
-    )
+    status, language = record.run.status, options.language
+    announce(verdict, options, page, refused, language=language, bounds=bounds, status=status)
     return verdict, refused, page
 
 
@@ -249,14 +245,6 @@ def finish_flow(
     reference = reference_of(options, kinds)
     verdict, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
-    failure: Refused | None = None
-    if refused:
-        over_budget = isinstance(refused, BudgetError)
-        failure = {
-            "exit_code": refused.exit_code,
-            "message": say(refused.message),
-            "over_budget": over_budget,
-        }
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
@@ -265,7 +253,12 @@ def finish_flow(
         "headline": say(page.headline),
         "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
         "release": verdict.model_dump(mode="json") if verdict else None,
-        "refused": failure,
+        "refused": refused
+        and {
+            "exit_code": refused.exit_code,
+            "message": say(refused.message),
+            "over_budget": isinstance(refused, BudgetError),
+        },
     }
 
 
@@ -285,9 +278,8 @@ def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record
 
 def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
     """Read the baseline of the options; None if there is none."""
-    return (
-        read_reference(options.compare, options, options.task, kinds) if options.compare else None
-    )
+    path = options.compare
+    return read_reference(path, options, options.task, kinds) if path else None
 
 
 def no_result(
@@ -326,12 +318,8 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
     if record.llm is None or record.run.status != "complete":
         return None
     units = units_of(record.run.task)
-    hopeless = [
-        error
-        for error in record.errors
-        if error.kind in {"verdict", "check"} and error.error in HOPELESS
-    ]
-    if hopeless:
+    unjudged = (error for error in record.errors if error.kind in {"verdict", "check"})
+    if hopeless := [error for error in unjudged if error.error in HOPELESS]:
         kinds = Counter(error.kind for error in hopeless)
         return EvaluationError(
             "{items} have no verdict: {reason} ({code}). Fix the cause and resume with --resume {folder},"
@@ -341,10 +329,8 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
             code=hopeless[0].error,
             folder=out,
         )
-    checks = record.llm.checks
-    skipped = [
-        part.outcomes.get("skipped_budget", 0) if part else 0 for part in (record.llm, checks)
-    ]
+    parts = (record.llm, record.llm.checks)
+    skipped = [part.outcomes.get("skipped_budget", 0) if part else 0 for part in parts]
     if any(skipped):
         return BudgetError(
             "the budget was too small for {items}. Raise it and resume with --resume {folder},"

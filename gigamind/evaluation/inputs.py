@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gigamind.datasets.check import CheckedRows
-from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
 from gigamind.evaluation.options import ContextOptions, EvalOptions
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import ErrorReport
+from gigamind.records.schema import ErrorReport, SystemReport
 from gigamind.retrieval.hit import Hit
 from gigamind.spans import Span
 from gigamind.vault.notes import Note, Vault
@@ -22,7 +21,7 @@ Item = TypeVar("Item")
 _ERRORS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedInput:
     """Checked input of a run, the part that all tasks share."""
 
@@ -32,6 +31,9 @@ class PreparedInput:
     not_sampled: int  # usable items that `--sample` left out
     errors: tuple[ErrorReport, ...]  # rows that cannot be used
     warnings: tuple[Text, ...]  # of the vault and the dataset
+    # The evaluated system; None for gigamind's own, and for answers in the dataset or of a model.
+    system: SystemReport | None = None
+    embedding_model: str | None = None  # full name of its embedder; None without or before one
 
     @property
     def rows_rejected(self) -> int:
@@ -55,82 +57,71 @@ class PreparedInput:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Reads dataset and notes as the options say, and decides when to stop."""
+def draw(
+    options: EvalOptions, checked: CheckedRows[Any], vault: Vault | None, items: Sequence[Item]
+) -> tuple[tuple[Item, ...], dict[str, Any]]:
+    """Return the items that `--sample` draws, and the fields of `PreparedInput`.
 
-    options: EvalOptions
-
-    def drawn(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        options = self.options
-        size = sample_size(options.sample) if options.sample else len(items)
-        return sample(items, size, options.seed)
-
-    def notes_hash(self) -> str:
-        """Return `walk.notes_hash`; empty without a vault."""
-        options = self.options
-        if not options.notes:
-            return ""
-        left_out = (*options.exclude, *options.notes_hash_exclude)
-        return notes_hash(options.notes, options.notes_hash_mode, left_out)
-
-    def prepared(
-        self, checked: CheckedRows[Any], vault: Vault | None, not_sampled: int
-    ) -> dict[str, Any]:
-        """Return the fields of `PreparedInput`."""
-        return {
-            "options": self.options,
-            "dataset_hash": checked.dataset.sha256,
-            "notes_hash": self.notes_hash(),
-            "not_sampled": not_sampled,
-            "errors": self.row_reports(checked.errors),
-            "warnings": (*(vault.warnings if vault else ()), *checked.warnings),
-        }
-
-    def row_reports(self, errors: Iterable[RowError]) -> tuple[ErrorReport, ...]:
-        """Return unusable rows as entries of errors.jsonl."""
-        return tuple(
-            ErrorReport(
-                kind="row",
-                line=error.line,
-                id=error.item_id or None,
-                field=error.field or None,
-                error=DatasetError.__name__,
-                message=error.describe(self.options.dataset),
-            )
-            for error in errors
+    Raises:
+        DatasetError: Too few rows are usable, or there is a problem under `--strict`.
+    """
+    problems = [error.describe(options.dataset) for error in checked.errors]
+    _refuse_unusable(options, checked, problems)
+    size = sample_size(options.sample) if options.sample else len(items)
+    drawn = sample(items, size, options.seed)
+    errors = (
+        ErrorReport(
+            kind="row",
+            line=error.line,
+            id=error.item_id or None,
+            field=error.field or None,
+            error=DatasetError.__name__,
+            message=problem,
         )
+        for error, problem in zip(checked.errors, problems, strict=True)
+    )
+    left_out = (*options.exclude, *options.notes_hash_exclude)
+    return drawn, {
+        "options": options,
+        "dataset_hash": checked.dataset.sha256,
+        "notes_hash": notes_hash(options.notes, options.notes_hash_mode, left_out)
+        if options.notes
+        else "",
+        "not_sampled": len(items) - len(drawn),
+        "errors": tuple(errors),
+        "warnings": (*(vault.warnings if vault else ()), *checked.warnings),
+    }
 
-    def refuse_unusable(self, checked: CheckedRows[Any]) -> None:
-        """Raise DatasetError if too few rows are usable, or if there is a problem and `strict` is set."""
-        problems = [error.describe(self.options.dataset) for error in checked.errors]
-        if why := checked.why_unusable(self.options.min_rows):
-            values = {"file": self.options.dataset, "vault": self.options.notes, "reason": why}
-            head = _("{file}: {reason}", **values)
-            if self.options.notes:
-                head = _("{file}, checked with the vault {vault}: {reason}", **values)
-            raise DatasetError(_listed(head, problems))
-        if self.options.strict and problems:
-            head = n_(
-                "{file}: {n} problem, and --strict is set",
-                "{file}: {n:,} problems, and --strict is set",
-                n=len(problems),
-                file=self.options.dataset,
-            )
-            raise DatasetError(_listed(head, problems))
-        # Only names that the dataset uses: two README.md that it never names are harmless.
-        if self.options.strict and checked.collisions:
-            head = n_(
-                "{file}: {n} name matches several notes, and --strict is set."
-                " Write the note's path, or rename all but one of the notes.",
-                "{file}: {n:,} names match several notes, and --strict is set."
-                " Write the note's path, or rename all but one of the notes.",
-                n=len(checked.collisions),
-                file=self.options.dataset,
-            )
-            raise DatasetError(
-                _listed(head, [collision.message for collision in checked.collisions])
-            )
+
+def _refuse_unusable(
+    options: EvalOptions, checked: CheckedRows[Any], problems: Sequence[Message]
+) -> None:
+    file = options.dataset
+    if why := checked.why_unusable(options.min_rows):
+        values = {"file": file, "vault": options.notes, "reason": why}
+        head = _("{file}: {reason}", **values)
+        if options.notes:
+            head = _("{file}, checked with the vault {vault}: {reason}", **values)
+        raise DatasetError(_listed(head, problems))
+    if options.strict and problems:
+        head = n_(
+            "{file}: {n} problem, and --strict is set",
+            "{file}: {n:,} problems, and --strict is set",
+            n=len(problems),
+            file=file,
+        )
+        raise DatasetError(_listed(head, problems))
+    # Only names that the dataset uses: two README.md that it never names are harmless.
+    if options.strict and checked.collisions:
+        head = n_(
+            "{file}: {n} name matches several notes, and --strict is set."
+            " Write the note's path, or rename all but one of the notes.",
+            "{file}: {n:,} names match several notes, and --strict is set."
+            " Write the note's path, or rename all but one of the notes.",
+            n=len(checked.collisions),
+            file=file,
+        )
+        raise DatasetError(_listed(head, [collision.message for collision in checked.collisions]))
 
 
 def _listed(head: Message, lines: Sequence[Message]) -> Message:

@@ -34,6 +34,7 @@ from gigamind.errors import InputError, text_of
 from gigamind.i18n import Language, LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.llm.settings import Determinism, ModelOptions
 from gigamind.loading import ConfigReport, demand_of, placed_judge
+from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class EvalOptions(ReleaseOptions, Determinism):
     )
 
     @model_validator(mode="after")
-    def _check_drawn(self) -> Self:
+    def _check_together(self) -> Self:
         if self.deterministic and self.sample is not None:
             raise ValueError(
                 _(
@@ -232,10 +233,6 @@ class EvalOptions(ReleaseOptions, Determinism):
                     " them."
                 )
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_compared(self) -> Self:
         if self.fail_on_regression and self.compare is None and self.gates is None:
             raise ValueError(
                 _(
@@ -279,9 +276,14 @@ class EvalOptions(ReleaseOptions, Determinism):
     def for_report(self) -> dict[str, object]:
         """Return the options as JSON values for run.json, without task and config."""
         resolved = self.model_copy(update={"lang": self.language})
-        return resolved.model_dump(mode="json", exclude={"task", "config"})
+        shown: dict[str, object] = resolved.model_dump(mode="json", exclude={"task", "config"})
+        for name in _ADDRESSES:
+            if isinstance(address := shown.get(name), str):
+                shown[name] = without_secrets(address)
+        return shown
 
 
+_ADDRESSES = ("api_base", "answer_api_base", "embedding_api_base", "qdrant_url")
 _NOT_REPEATED = frozenset(
     (
         *("task", "out", "format", "lang", "save_snapshot", "cache_dir", "resume", "dry_run"),

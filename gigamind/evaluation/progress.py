@@ -53,6 +53,9 @@ class Quiet:
     def stage(self, name: Text, done: int, total: int) -> None:
         del name, done, total
 
+    def tell(self, line: Text) -> None:
+        del line
+
 
 class Stoppable:
     """Passes progress on, and stops the evaluation once its async twin was cancelled."""
@@ -115,9 +118,7 @@ class _Shown:
     def __init__(
         self, bars: "Bars", say: Callable[[Text], str], tell: Callable[[Text], None]
     ) -> None:
-        self._bars = bars
-        self._say = say
-        self.tell = tell
+        self._bars, self._say, self.tell = bars, say, tell
         self._tasks: dict[Text, TaskID] = {}
         self._now: TaskID | None = None
 

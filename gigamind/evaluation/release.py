@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shlex
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from gigamind.i18n import (
 )
 from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.records.folder import PastRun, conditions, past_runs, read_report
+from gigamind.records.folder import PastRun, as_json, conditions, past_runs, read_report
 from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
 from gigamind.release.comparison import Snapshot, check_models, check_task
@@ -67,14 +68,10 @@ class JunitCase:
 
 def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:
     """One test suite as XML text, characters that XML 1.0 forbids left out."""
-    root = ET.Element(
-        "testsuite",
-        name=suite,
-        tests=str(len(cases)),
-        failures=str(sum(case.outcome == "failed" for case in cases)),
-        errors=str(sum(case.outcome == "error" for case in cases)),
-        skipped=str(sum(case.outcome == "skipped" for case in cases)),
-    )
+    counts = Counter(case.outcome for case in cases)
+    totals = {"tests": len(cases), "failures": counts["failed"], "errors": counts["error"]}
+    totals["skipped"] = counts["skipped"]
+    root = ET.Element("testsuite", {"name": suite} | {x: str(n) for x, n in totals.items()})
     tags = {"failed": "failure", "error": "error", "skipped": "skipped"}
     for case in cases:
         element = ET.SubElement(root, "testcase", classname=suite, name=_allowed(case.name))
@@ -102,12 +99,9 @@ WAIVER_FILE = "waiver.json"
 
 def verdict_files(verdict: Release, language: Language, out: Path) -> dict[str, str]:
     """Return compare.md and compare.json of a run in an output folder."""
-    page = render_markdown(
-        release_document(verdict, str(out), waivable=str(out)), translator(language)
-    )
-    dumped = verdict.model_dump(mode="json")
-    text = json.dumps(dumped, ensure_ascii=False, indent=2, allow_nan=False)
-    return {COMPARE_FILE: page, _VERDICT_FILE: text + "\n"}
+    page = release_document(verdict, str(out), waivable=str(out))
+    text = as_json(verdict, indent=2) + "\n"
+    return {COMPARE_FILE: render_markdown(page, translator(language)), _VERDICT_FILE: text}
 
 
 def read_verdict(out: Path) -> Release | None:
@@ -206,8 +200,8 @@ def announce(
     options: ReleaseOptions,
     page: Document,
     refused: GigamindError | None = None,
-    language: Language = "en",
     *,
+    language: Language,
     bounds: GateResult | None = None,
     status: str = "complete",
 ) -> None:
@@ -252,7 +246,7 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
         yield
     except GigamindError as error:
         page = failed_document(options.task, error.message, error.exit_code, "")
-        announce(None, options, page, error, options.language)
+        announce(None, options, page, error, language=options.language)
         raise
 
 
@@ -319,14 +313,11 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
     waiver = _read_waiver(out)
     for folder in own:
         earlier = read_verdict(folder) if folder.name != out.resolve().name else None
-        if (
-            earlier is None
-            or earlier.comparison.baseline.run_id != verdict.comparison.baseline.run_id
-        ):
+        runs = earlier and earlier.comparison
+        if not earlier or not runs or runs.baseline.run_id != verdict.comparison.baseline.run_id:
             continue
-        metrics = tuple(rule.metric for rule in earlier.gate.failed)
-        run_id, gate = earlier.comparison.current.run_id, earlier.gate.verdict
-        attempts.append(Attempt(run_id=run_id, verdict=gate, metrics=metrics))
+        metrics, gate = tuple(rule.metric for rule in earlier.gate.failed), earlier.gate.verdict
+        attempts.append(Attempt(run_id=runs.current.run_id, verdict=gate, metrics=metrics))
         waiver = waiver or _read_waiver(folder)
     applies = waiver if waiver and waiver.covers(verdict.gate, datetime.now(UTC).date()) else None
     return verdict.model_copy(update={"waiver": applies, "attempts": tuple(attempts)})

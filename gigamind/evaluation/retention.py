@@ -82,19 +82,13 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
     homes = [home for home in _folders(options.out) if _file(home / "run.json") is None]
     runs = {home: finished_runs(home) for home in homes}
     kept = _kept(runs, options, now)
-    going = [
-        (
-            run.folder,
-            _(
-                "more than {days:g} days old, and its deployment has at least {runs} newer runs",
-                days=options.keep_days,
-                runs=options.keep_runs,
-            ),
-        )
-        for finished in runs.values()
-        for run in finished
-        if run not in kept
-    ]
+    why = _(
+        "more than {days:g} days old, and its deployment has at least {runs} newer runs",
+        days=options.keep_days,
+        runs=options.keep_runs,
+    )
+    every = (run for finished in runs.values() for run in finished)
+    going = [(run.folder, why) for run in every if run not in kept]
     for home in homes:
         going += [
             (folder, _("unfinished run that can no longer be resumed"))
@@ -228,8 +222,6 @@ def _remove(paths: Iterable[Path]) -> None:
             )
     if problems:
         more = len(problems) - 1
-        tail = (
-            [n_("... and {n} more problem", "... and {n:,} more problems", n=more)] if more else []
-        )
+        tail = n_("... and {n} more problem", "... and {n:,} more problems", n=more)
         advice = _("Change the permissions of this folder.")
-        raise EvaluationError(joined([problems[0], *tail, advice], "\n"))
+        raise EvaluationError(joined([problems[0], *([tail] if more else []), advice], "\n"))

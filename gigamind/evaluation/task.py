@@ -207,10 +207,9 @@ class Task(ABC, Generic[Options, Summary, Line]):
         del options
         return ()
 
+    @abstractmethod
     def shortfall(self, record: schema.Record[Summary, Line]) -> Text | None:
         """Return why the figures of a finished run do not represent its dataset, apart from models."""
-        del record
-        return None
 
     @abstractmethod
     def check(self, options: Options) -> Checked:
@@ -221,10 +220,10 @@ def run_report(
     prepared: PreparedInput,
     started: datetime,
     status: Literal["complete", "interrupted"],
-    environment: schema.Environment,
+    index: str = "none",
     judge: JudgeReport | None = None,
 ) -> schema.RunReport:
-    """Return the content of run.json."""
+    """Return the content of run.json; `index` is the version of the index that was searched."""
     options = prepared.options
     return schema.RunReport.like(
         prepared,
@@ -238,6 +237,6 @@ def run_report(
         options=options.for_report(),
         config=options.config,
         judge=judge,
-        environment=environment,
+        environment=schema.describe_environment(prepared.embedding_model, index, prepared.system),
         hardware=describe_hardware(),
     )

@@ -111,14 +111,8 @@ def labels_text(labels: CardLabels, count: int) -> Message:
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
     """Return how many canaries a model for second checks accepted, and whether its checks count."""
     (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
-    values = {
-        "model": look.model,
-        "language": LANGUAGES[look.language],
-        "accepted": accepted,
-        "made": made,
-        "low": low,
-        "high": high,
-    }
+    values: dict[str, object] = {"model": look.model, "language": LANGUAGES[look.language]}
+    values |= {"accepted": accepted, "made": made, "low": low, "high": high}
     if look.believed:
         text = _(
             "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes"
@@ -219,19 +213,14 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
     if missing:
         kappa = _("Kappa: 1 is perfect agreement with the labels, 0 is no better than chance.")
         leads.append(kappa)
-    if (others := len(missing) - 1) > 0:
-        leads.append(
-            n_("{n} more requirement is not met.", "{n} more requirements are not met.", n=others)
-        )
-    leads.append(
-        _(
-            "Evidence: {labels} (languages: {languages}). The limits are the defaults of the release gates.",
-            labels=labels_text(labels, labels.count - labels.unscored),
-            languages=[LANGUAGES.get(language, language) for language in checked.languages]
-            or _("none"),
-        )
+    others = len(missing) - 1
+    more = n_("{n} more requirement is not met.", "{n} more requirements are not met.", n=others)
+    evidence = _(
+        "Evidence: {labels} (languages: {languages}). The limits are the defaults of the release gates.",
+        labels=labels_text(labels, labels.count - labels.unscored),
+        languages=[LANGUAGES.get(name, name) for name in checked.languages] or _("none"),
     )
-    leads.append(NO_RELEASE)
+    leads += [*([more] if others > 0 else []), evidence, NO_RELEASE]
     state, weakest = _state(missing), checked.weakest()
     if weakest and not missing:
         text = _(
@@ -240,9 +229,8 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
             kappa=kappa_text(weakest[0].overall),
         )
     elif state == "failed":
-        text = _(
-            "The judge failed: do not use it in release gates ({reason}).", reason=missing[0].text
-        )
+        reason = missing[0].text
+        text = _("The judge failed: do not use it in release gates ({reason}).", reason=reason)
     else:
         text = _(
             "The judge is unproven: too little evidence to use it in release gates ({reason}).",
@@ -275,9 +263,7 @@ def _requirements(
     need, rows = checked.requirements, list[tuple[Text, CardFigure, str, doc.State]]()
 
     def add(label: Text, figure: CardFigure, limit: str, rule: str, scale: str = "") -> None:
-        own = [
-            shortfall for shortfall in missing if (shortfall.rule, shortfall.scale) == (rule, scale)
-        ]
+        own = [x for x in missing if (x.rule, x.scale) == (rule, scale)]
         rows.append((label, figure, limit, _state(own)))
 
     for scale in scales:
@@ -289,10 +275,10 @@ def _requirements(
             add(label, agreement(scale.overall), limit, "agreement", scale.name)
     for scale in scales:
         if scale.flips and scale.flips.value is not None:
-            values = {"scale": scale_name(scale.name)}
-            label = _("{scale}: verdicts changed when repeated", **values)
+            name = scale_name(scale.name)
+            label = _("{scale}: verdicts changed when repeated", scale=name)
             if scale.kind == "graded":
-                label = _("{scale}: mean change when repeated", **values)
+                label = _("{scale}: mean change when repeated", scale=name)
             add(label, scale.flips, f"≤ {share(need.max_flip_rate)}", "consistency", scale.name)
     attacks = checked.card.attacks
     if attacks and attacks.rate.value is not None:
@@ -418,23 +404,16 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
     if not known:
         return None
     figures = [figure for _scale, mean in known for figure in (mean.labelled, mean.corrected)]
-    unknown = {"low": None, "high": None}
-    groups = [
-        doc.Group(
-            (
-                (
-                    _("mean of the verdicts only (errors of the judge bias it)"),
-                    *_cells(
-                        CardFigure.like(mean, value=mean.judged, n=mean.items, **unknown), figures
-                    ),
-                ),
-                (_("mean of the labels only"), *_cells(mean.labelled, figures)),
-                (_("verdicts corrected with the labels (PPI++)"), *_cells(mean.corrected, figures)),
-            ),
-            scale_name(scale.name),
+    groups: list[doc.Group] = []
+    for scale, mean in known:
+        judged = CardFigure.like(mean, value=mean.judged, n=mean.items, low=None, high=None)
+        named = (
+            (_("mean of the verdicts only (errors of the judge bias it)"), judged),
+            (_("mean of the labels only"), mean.labelled),
+            (_("verdicts corrected with the labels (PPI++)"), mean.corrected),
         )
-        for scale, mean in known
-    ]
+        rows = tuple((name, *_cells(figure, figures)) for name, figure in named)
+        groups.append(doc.Group(rows, scale_name(scale.name)))
     columns = doc.table((_("mean"), *_heads(figures)), ()).columns
     text = _(
         "The corrected mean estimates the result if people had labelled every item. It is valid for labels of"
@@ -445,13 +424,8 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
             for scale, mean in known
         ],
     )
-    title = _("Corrected mean")
-    return doc.Section(
-        "means",
-        title,
-        (doc.Table(columns, tuple(groups)), doc.Prose(text, faint=True)),
-        folded=True,
-    )
+    shown = doc.Table(columns, tuple(groups)), doc.Prose(text, faint=True)
+    return doc.folded("means", _("Corrected mean"), *shown)
 
 
 def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.Section | None:
@@ -463,7 +437,7 @@ def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.S
     elif shows_misses:
         blocks.append(_examples([(scale, miss) for miss in scale.misses], scale.missed))
     title = _("Agreement: {scale}", scale=scale_name(scale.name))
-    return doc.Section(f"scale-{place}", title, tuple(blocks), folded=True)
+    return doc.folded(f"scale-{place}", title, *blocks)
 
 
 def _metrics(scale: CardScale) -> Iterator[doc.Block]:
@@ -479,17 +453,11 @@ def _metrics(scale: CardScale) -> Iterator[doc.Block]:
     rows = ((FIGURES[name], *_cells(figure, every)) for name, figure in figures.items())
     yield doc.table(heads, rows, "" if clusters is None else caption)
     if len(scale.by_language) > 1:
-        groups = (
-            doc.Group(
-                tuple(
-                    (FIGURES[name], *_cells(figure, every))
-                    for name, figure in group.figures.items()
-                    if figure.value is not None
-                ),
-                LANGUAGES.get(language, language),
-            )
-            for language, group in scale.by_language.items()
-        )
+        groups: list[doc.Group] = []
+        for language, group in scale.by_language.items():
+            known = ((x, figure) for x, figure in group.figures.items() if figure.value is not None)
+            rows = tuple((FIGURES[name], *_cells(figure, every)) for name, figure in known)
+            groups.append(doc.Group(rows, LANGUAGES.get(language, language)))
         yield doc.Table(doc.table(heads, ()).columns, tuple(groups), _("Metrics by language"))
 
 
@@ -512,5 +480,4 @@ def _details(card: JudgeCard) -> doc.Section:
         "This report is valid only for this judge and this model. A changed judge file, prompt, schema or model needs"
         " a new report."
     )
-    title = _("Judge and data")
-    return doc.Section("run", title, (doc.Prose(text), doc.Facts(tuple(rows))), folded=True)
+    return doc.folded("run", _("Judge and data"), doc.Prose(text), doc.Facts(tuple(rows)))

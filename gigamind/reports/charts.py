@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share
 from gigamind.text import columns
 
-Ink = Literal["ink", "muted", "grid", "paper", "accent", "warn"]
 INK: dict[str, str] = {
     "ink": "#1c2024",
     "muted": "#5b6470",
@@ -28,7 +26,6 @@ FONTS = (
     'system-ui, "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", '
     "NanumGothic, sans-serif"
 )
-_DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
 _VARIABLES = {name: f"var(--{name})" for name in INK}
 _COLUMN = 6.3  # width of a half-width letter of size 11, on average
 _LABEL_GAP = 12  # between a label and the lowest value, so that the dot does not cover it
@@ -48,23 +45,12 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Pen:
-    """The style of a line; dashes make it distinct without colour."""
-
-    ink: Ink
-    style: Literal["solid", "dashed", "dotted"] = "solid"
-    width: float = 1.4
-
-    def attributes(self) -> dict[str, str | float]:
-        """Return the attributes of an SVG element."""
-        dashes = {} if self.style == "solid" else {"stroke_dasharray": _DASHES[self.style]}
-        return {"stroke": self.ink, "stroke_width": self.width, **dashes}
-
-
-_GRID = Pen("grid", width=0.8)
-_BASELINE = Pen("warn", "dashed", 1.2)
-_CHANGE = Pen("ink", "dotted", 1.2)
+# Styles of lines; dashes make them distinct without colour.
+_Pen = Mapping[str, str | float]
+_GRID: _Pen = {"stroke": "grid", "stroke_width": 0.8}
+_COURSE_LINE: _Pen = {"stroke": "accent", "stroke_width": 1.4}
+_BASELINE: _Pen = {"stroke": "warn", "stroke_width": 1.2, "stroke_dasharray": "5 2.5"}
+_CHANGE: _Pen = {"stroke": "ink", "stroke_width": 1.2, "stroke_dasharray": "1.8 2.7"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +87,21 @@ class Sheet:
         if words:
             self.add("text", words, x=x, y=y, font_size=size, **{"fill": "ink", **more})
 
-    def line(self, x: tuple[float, float], y: tuple[float, float], pen: Pen = _GRID) -> None:
-        self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen.attributes())
+    def line(self, x: tuple[float, float], y: tuple[float, float], pen: _Pen = _GRID) -> None:
+        self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen)
 
     def dot(self, x: float, y: float, *, hollow: bool) -> None:
         size, ink, fill = (2.1, "muted", "paper") if hollow else (3, "accent", "accent")
         self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
 
-    def legend(self, entries: Iterable[tuple[str, Pen | bool]]) -> None:
+    def legend(self, entries: Iterable[tuple[str, _Pen | bool]]) -> None:
         """Draw names, each behind its line, or behind its dot: hollow if True."""
         x = float(MARGIN)
         for name, mark in entries:
-            if isinstance(mark, Pen):
-                self.line((x, x + 16), (_LEGEND_Y, _LEGEND_Y), mark)
-            else:
+            if isinstance(mark, bool):
                 self.dot(x + 11, _LEGEND_Y, hollow=mark)
+            else:
+                self.line((x, x + 16), (_LEGEND_Y, _LEGEND_Y), mark)
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
             x += 34 + _COLUMN * columns(name)
 
@@ -183,7 +169,7 @@ class Trend:
             sheet.line((x(at - 0.5), x(at - 0.5)), (y.start, y.end), _CHANGE)
         spots = [(x(at), y(value)) for at, value in enumerate(course.values) if value is not None]
         for (ax, ay), (bx, by) in pairwise(spots):
-            sheet.line((ax, bx), (ay, by), Pen("accent", width=1.4))
+            sheet.line((ax, bx), (ay, by), _COURSE_LINE)
         for at, (value, alike) in enumerate(zip(course.values, self.alike, strict=True)):
             if value is not None:
                 sheet.dot(x(at), y(value), hollow=not alike)

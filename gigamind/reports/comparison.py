@@ -81,13 +81,12 @@ def next_steps(
     if lost:
         yield doc.Step(_restoring(comparison, stops=stops), url=errors)
     if comparison.gone:
-        yield doc.Step(
-            n_(
-                "Restore the expected passage of {n} item in its note, or label it again",
-                "Restore the expected passages of {n:,} items in their notes, or label them again",
-                n=len(release.comparison.gone),
-            )
+        restore = n_(
+            "Restore the expected passage of {n} item in its note, or label it again",
+            "Restore the expected passages of {n:,} items in their notes, or label them again",
+            n=len(comparison.gone),
         )
+        yield doc.Step(restore)
     if (bad := bad_metric(release)) and not release.informational:
         improve = _(
             "Improve {metric}; the report of the run compares judges and thresholds",
@@ -146,9 +145,8 @@ def _accepting(
                 if rule.status == "inconclusive"
             }
             yield from map(doc.Step, sorted(more))
-            yield doc.Step(
-                _("To accept the result, make this run the baseline of later ones"), promote
-            )
+            accept = _("To accept the result, make this run the baseline of later ones")
+            yield doc.Step(accept, promote)
             return
         if gate.failed and waivable:
             waive = f'gigamind gate waive {waivable} --reason "..." --until YYYY-MM-DD --by NAME'
@@ -157,10 +155,8 @@ def _accepting(
             certify = f"gigamind judge certify {run} --labels LABELS --out card"
             yield doc.Step(_("Compare the judge with human labels"), certify)
             return
-        yield doc.Step(
-            _("If the change is intentional, make this run the baseline of later ones"),
-            f"{promote} --force",
-        )
+        intended = _("If the change is intentional, make this run the baseline of later ones")
+        yield doc.Step(intended, f"{promote} --force")
     elif any(rule.why == "worst" for rule in gate.rules):
         yield from detect
     elif bad_metric(release):
@@ -187,27 +183,19 @@ def gate_conditions(release: Release) -> doc.Conditions:
         return doc.Conditions(
             tuple(doc.Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
         )
+
+    def found(rule: RuleResult) -> Text:
+        if rule.why == "worst":
+            return _WORST
+        return rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
+
     quiet = {"passed", "skipped"}
     shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
-    texts: dict[tuple[doc.State, Text], None] = dict.fromkeys(
-        (
-            STATE_OF[rule.status],
-            _WORST
-            if rule.why == "worst"
-            else rule_text(rule, comparison)
-            if rule.why == "drop"
-            else rule.explanation,
-        )
-        for rule in shown
-    )
+    decided = dict.fromkeys(doc.Condition(STATE_OF[rule.status], found(rule)) for rule in shown)
     explained = {rule.explanation for rule in gate.rules}
-    decided = [doc.Condition(state, text) for state, text in texts]
-    weak = (weak_reason(rule) for rule in shown if WEAK in rule.remarks)
-    decided += [doc.Condition("informational", text) for text in dict.fromkeys(weak)]
-    allowed = [
-        doc.Condition("informational", text) for text in gate.reasons if text not in explained
-    ]
-    return doc.Conditions((*decided, *allowed))
+    weak = dict.fromkeys(weak_reason(rule) for rule in shown if WEAK in rule.remarks)
+    others = (*weak, *(text for text in gate.reasons if text not in explained))
+    return doc.Conditions((*decided, *(doc.Condition("informational", text) for text in others)))
 
 
 def metric_table(release: Release, *, every: bool = False) -> doc.Table:
@@ -313,13 +301,9 @@ def _cells(
     """Return both values and the difference; only a `failed` rule marks it as worse."""
     n = change.n if change.n != usual else None
     signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
-    return (
-        doc.Proportion(change.baseline, n),
-        doc.Proportion(change.current),
-        replace(
-            difference_of(change, signed), better=False if failed else change.is_better or None
-        ),
-    )
+    better = False if failed else change.is_better or None
+    difference = replace(difference_of(change, signed), better=better)
+    return doc.Proportion(change.baseline, n), doc.Proportion(change.current), difference
 
 
 def difference_of(change: MetricChange, limit: float | None = None) -> doc.Difference:
@@ -375,10 +359,8 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> doc.Exam
             doc.Side(sides[0], ranking_lines(change.baseline_ranking, expected)),
             doc.Side(sides[1], ranking_lines(change.current_ranking, expected)),
         )
-    is_better = change.change == "improved"
-    return doc.Example(
-        change.id, _title(change), change.what, change.expected_notes, shown, is_better
-    )
+    named = change.id, _title(change), change.what, change.expected_notes
+    return doc.Example(*named, shown, better=change.change == "improved")
 
 
 class Hit(Protocol):
@@ -507,9 +489,9 @@ def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
     )
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (doc.EXAMPLES if not why else 0):
-            lead = (doc.Prose(why),) if why else ()
+            lead = doc.Prose(why) if why else None
             shown = doc.Examples(title, tuple(items[:_LISTED]), len(items))
-            yield doc.Section(f"items-{place}", title, (*lead, shown), folded=True)
+            yield doc.folded(f"items-{place}", title, lead, shown)
 
 
 NOT_EVALUATED = _(

@@ -404,6 +404,11 @@ Block = (
 )  # fmt: skip
 
 
+def folded(anchor: str, title: Text, *blocks: Block | None) -> Section:
+    """Return a folded section of the blocks that are given."""
+    return Section(anchor, title, tuple(filter(None, blocks)), folded=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A page: its subject (task, run or runs) and its blocks; sections come after what everybody must see."""
@@ -472,7 +477,7 @@ def shaped(
         conditions if conditions and conditions.items else None,
         Prose(noise, faint=True) if noise else None,
         *(section for section in sections if section and section.blocks),
-        Section("warnings", _("Other warnings"), (Bullets(more),), folded=True) if more else None,
+        folded("warnings", _("Other warnings"), Bullets(more)) if more else None,
     ]
     return Document(title, subject, tuple(b for b in blocks if b is not None), version)
 

@@ -100,7 +100,7 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(release) if release else "",
         sections=(
-            doc.Section("metrics", title, (more,), folded=True) if any(more.rows) else None,
+            doc.folded("metrics", title, more) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
             _listing(experiment, runs, say),
@@ -306,13 +306,10 @@ def _settings(experiment: Experiment, report: str) -> doc.Section:
         )
         for run in experiment.runs
     ]
-    blocks: list[doc.Block] = [doc.table(heads, rows)]
-    if not names:
-        blocks.append(doc.Prose(_("All runs used the same settings."), faint=True))
-    if report:
-        link = doc.Link(_("Report of the last run, compared with the first"), report)
-        blocks.append(doc.Facts(((_("report"), link),)))
-    return doc.Section("runs", _("Settings of the runs"), tuple(blocks), folded=True)
+    same = None if names else doc.Prose(_("All runs used the same settings."), faint=True)
+    link = doc.Link(_("Report of the last run, compared with the first"), report)
+    linked = doc.Facts(((_("report"), link),)) if report else None
+    return doc.folded("runs", _("Settings of the runs"), doc.table(heads, rows), same, linked)
 
 
 def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
@@ -336,9 +333,9 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
         "{n:,} tags with fewer items are not shown.",
         n=experiment.tags_left_out,
     )
-    notes = [doc.Prose(left_out, faint=True)] if experiment.tags_left_out else []
-    blocks = (doc.Prose(lead, faint=True), *tables, *notes)
-    return doc.Section("slices", _("Results by slice"), blocks, folded=True)
+    note = doc.Prose(left_out, faint=True) if experiment.tags_left_out else None
+    lead = doc.Prose(lead, faint=True)
+    return doc.folded("slices", _("Results by slice"), lead, *tables, note)
 
 
 def _slice_cell(change: MetricChange | None, items: int) -> doc.Cell:
@@ -409,5 +406,4 @@ def _listing(
         "The list of items needs JavaScript, which is disabled. compare.json has the same data."
     )
     title = _("Changed items ({n:,})", n=len(rows))
-    blocks = (doc.Listing("experiment_item.js", data, no_script),)
-    return doc.Section("list", title, blocks, folded=True)
+    return doc.folded("list", title, doc.Listing("experiment_item.js", data, no_script))

@@ -113,6 +113,17 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
     drop = None if changes else _largest_drop(series)
     ends = [0, *(change.at for change in changes), len(alike)]
     task, dataset, notes = runs[-1].source
+
+    def shift(
+        at: int, names: Iterable[str], p_value: float | None, start: int, end: int
+    ) -> LevelShift:
+        levels = (
+            MetricLevel(metric=x, before=_mean(series[x][start:at]), after=_mean(series[x][at:end]))
+            for x in names
+        )
+        cause = _cause(*(runs[alike[place]].run for place in (at - 1, at)))
+        return LevelShift(run=alike[at], p_value=p_value, metrics=tuple(levels), cause=cause)
+
     return RunHistory(
         task=task,
         dataset=dataset,
@@ -128,21 +139,10 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
             for at, past in enumerate(runs)
         ),
         changes=tuple(
-            LevelShift(
-                run=alike[change.at],
-                p_value=change.p_value,
-                metrics=_levels(change.series, change.at, series, ends[place], ends[place + 2]),
-                cause=_cause(*(runs[alike[at]].run for at in (change.at - 1, change.at))),
-            )
+            shift(change.at, change.series, change.p_value, ends[place], ends[place + 2])
             for place, change in enumerate(changes)
         ),
-        drop=drop
-        and LevelShift(
-            run=alike[drop[0]],
-            p_value=None,
-            metrics=_levels(drop[1], drop[0], series, drop[0] - 1, len(alike)),
-            cause=_cause(*(runs[alike[at]].run for at in (drop[0] - 1, drop[0]))),
-        ),
+        drop=drop and shift(*drop, None, drop[0] - 1, len(alike)),
         lacking=tuple(name for name in names if name not in series),
     )
 
@@ -159,17 +159,6 @@ def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str
         return None
     at = max(kept, key=lambda place: max(kept[place].values()))
     return at, tuple(kept[at])
-
-
-def _levels(
-    names: Iterable[str], at: int, series: Mapping[str, Sequence[float]], start: int, end: int
-) -> tuple[MetricLevel, ...]:
-    return tuple(
-        MetricLevel(
-            metric=name, before=_mean(series[name][start:at]), after=_mean(series[name][at:end])
-        )
-        for name in names
-    )
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -236,9 +225,8 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
     ]
     longest = max(histories.histories, key=lambda history: history.comparable)
     if len(set(map(str, results))) == 1:
-        is_tested = (
-            longest.comparable >= ENOUGH
-        )  # a drop that no test confirms needs no second sentence
+        # A drop that no test confirms needs no second sentence.
+        is_tested = longest.comparable >= ENOUGH
         leads = [] if is_tested or not shifts else [_result(longest)]
     if not shifts:
         state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
@@ -425,4 +413,4 @@ def _sections(
         for run in reversed(history.runs)
     ]
     heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
-    yield doc.Section(f"runs-{place}", title(_("Runs")), (doc.table(heads, rows),), folded=True)
+    yield doc.folded(f"runs-{place}", title(_("Runs")), doc.table(heads, rows))

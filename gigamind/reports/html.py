@@ -27,6 +27,7 @@ _LIST = "report.js"
 _PAGE = "page.js"
 _LEAST_EXTENT = 0.02  # of the axis of differences, so that noise does not look large
 _SHORT = 12  # characters; shorter cells are not split over lines
+_WORDS = re.compile("[^/ \n]+/?|[/ \n]")  # of a command; lines end between them
 
 _FRAME = Markup(
     '<iframe sandbox srcdoc="{page}" title="{title}"'
@@ -119,9 +120,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
             "type_of": type_of,
             "ways": {True: "better", False: "worse", None: ""},
             "width": _width,
-            "words_of": re.compile(
-                "[^/ \n]+/?|[/ \n]"
-            ).findall,  # of a command; lines end between them
+            "words_of": _WORDS.findall,
             "zip": zip,
         }
     )
@@ -179,9 +178,8 @@ def _at(value: float, scale: float) -> float:
 @functools.cache
 def _asset(name: str) -> str:
     """Return a file of the page, with the line ends that a browser sees: its hash depends on them."""
-    return (resources.files("gigamind.reports.page") / "templates" / name).read_text(
-        encoding="utf-8"
-    )
+    file = resources.files("gigamind.reports.page") / "templates" / name
+    return file.read_text(encoding="utf-8")
 
 
 def _policy(script: str) -> str:

@@ -4,12 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gigamind.formats import percent
 from gigamind.i18n import Message, Text, _, joined, n_
-from gigamind.records.judged import (
-    CoverageReport,
-    FlipReport,
-    LlmReport,
-    UsageReport,
-)
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, UsageReport
 from gigamind.reports import document as doc
 
 _FEW = 0.8  # of the items, as --min-coverage has it
@@ -152,9 +147,8 @@ def _coverage(llm: LlmReport) -> Iterator[Message]:
     text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
     yield with_lost(text, llm)
     if checks := llm.checks:
-        text = _(
-            "Answers with a checklist result: {judged} of {items} ({share}).", **values(checks)
-        )
+        shown = values(checks)
+        text = _("Answers with a checklist result: {judged} of {items} ({share}).", **shown)
         yield with_lost(text, checks)
 
 
@@ -188,10 +182,6 @@ def _flips(llm: LlmReport) -> Iterator[Message]:
 
 
 def _flip_values(flips: FlipReport) -> dict[str, object]:
-    return {
-        "flipped": flips.flipped,
-        "n": flips.judged_again,
-        "rate": percent(flips.rate),
-        "low": percent(flips.low),
-        "high": percent(flips.high),
-    }
+    shares = {"rate": flips.rate, "low": flips.low, "high": flips.high}
+    shown = {name: percent(share) for name, share in shares.items()}
+    return {"flipped": flips.flipped, "n": flips.judged_again, **shown}

@@ -82,10 +82,7 @@ def run_document(
         verdicts.TASKS[run.task],
         _subject(record, comparison),
         verdict=verdict,
-        warnings=[
-            *filter(None, [corrected_text(record.card)]),
-            *_warnings(view, record, outcome, verdict),
-        ],
+        warnings=(corrected_text(record.card), *_warnings(view, record, outcome, verdict)),
         steps=()
         if isinstance(verdict, doc.Banner)
         or outcome.out is None
@@ -110,9 +107,7 @@ def run_document(
             *view.sections(record, say),
             _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
-            doc.Section("cost", _("Model and cost"), model_blocks(llm), folded=True)
-            if llm
-            else None,
+            doc.folded("cost", _("Model and cost"), *model_blocks(llm)) if llm else None,
             _errors(record.errors),
             _details(record, say),
         ),
@@ -141,11 +136,8 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
     view: View[Any, Any, Any], record: Record[Any, Any], outcome: Outcome, llm: LlmReport | None
 ) -> doc.Verdict | doc.Banner:
     release = outcome.release
-    if (
-        release
-        and release.gate.verdict == "failed"
-        and not (outcome.refused and release.gate.lacks_verdicts)
-    ):
+    is_failed = release is not None and release.gate.verdict == "failed"
+    if release and is_failed and not (outcome.refused and release.gate.lacks_verdicts):
         return verdicts.release_verdict(release)  # a regression stays one, whatever else is missing
     if record.run.status == "interrupted":
         unjudged = (error for error in record.errors if error.kind == "verdict")
@@ -229,8 +221,7 @@ def _all_metrics(
 ) -> doc.Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
     if release and not release.gate.is_refused:
-        compared = metric_table(release, every=True)
-        return doc.Section("metrics", _("All metrics"), (compared,), folded=True)
+        return doc.folded("metrics", _("All metrics"), metric_table(release, every=True))
     rows = [
         (x.label, x.value, x.interval, doc.Count(x.n), x.about) for x in _key_figures(figures, say)
     ]
@@ -239,8 +230,8 @@ def _all_metrics(
     heads = (_("metric"), _("value"), _("95% CI"), _("number of items"), _("meaning"))
     missing = [rule_label(figure.key) for figure in figures if figure.value is None]
     text = _("Not defined for these items: {metrics}.", metrics=missing)
-    notes = [doc.Prose(text, faint=True)] if missing else []
-    return doc.Section("metrics", _("All metrics"), (doc.table(heads, rows), *notes), folded=True)
+    note = doc.Prose(text, faint=True) if missing else None
+    return doc.folded("metrics", _("All metrics"), doc.table(heads, rows), note)
 
 
 def _trend(outcome: Outcome, say: Translator) -> doc.Section | None:
@@ -270,12 +261,8 @@ def _trend(outcome: Outcome, say: Translator) -> doc.Section | None:
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
         (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
     )
-    return doc.Section(
-        "trend",
-        _("Metrics of the recent runs"),
-        (doc.Plot(chart, _("Main metrics of the last runs.")),),
-        folded=True,
-    )
+    plot = doc.Plot(chart, _("Main metrics of the last runs."))
+    return doc.folded("trend", _("Metrics of the recent runs"), plot)
 
 
 def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
@@ -306,7 +293,7 @@ def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
         for item in items
     ]
     each = doc.table((_("place"), _("message")), rows)
-    return doc.Section("errors", _("Errors"), (doc.Bullets(tuple(kinds)), each), folded=True)
+    return doc.folded("errors", _("Errors"), doc.Bullets(tuple(kinds)), each)
 
 
 def _lost_kind(kind: str, n: int) -> Message:
@@ -326,8 +313,8 @@ def _lost_kind(kind: str, n: int) -> Message:
 def _details(record: Record[Any, Any], say: Translator) -> doc.Section:
     rows = tuple(_run_rows(record.run, say))
     text = certified(record.card, record.run.judge, say.language)
-    notes = [doc.Prose(text)] if text else []
-    return doc.Section("run", _("Run details"), (doc.Facts(rows), *notes), folded=True)
+    note = doc.Prose(text) if text else None
+    return doc.folded("run", _("Run details"), doc.Facts(rows), note)
 
 
 def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, doc.Cell]]:
@@ -342,26 +329,17 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, doc.Cell]
         judge = run.judge
         values = {"file": judge.file, "fingerprint": judge.fingerprint[:12], "model": judge.model}
         asking = _("{file}, model {model} (fingerprint {fingerprint})", **values)
-        yield (
-            _("judge"),
-            asking if judge.model else _("{file} (fingerprint {fingerprint})", **values),
-        )
+        alone = _("{file} (fingerprint {fingerprint})", **values)
+        yield _("judge"), asking if judge.model else alone
     if environment.system:
         yield _("system"), environment.system.name
     else:
-        yield _("embedding model"), embedder_text(run, say)
+        model = environment.embedding_model or say(_("no embedding model"))
+        yield _("embedding model"), model.removesuffix(IN_BATCHES)  # a suffix for the cache
     yield _("gigamind version"), build_name(environment.app_version, environment.git_commit)
-    yield (
-        _("hardware"),
-        f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
-    )
+    machine = f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB"
+    yield _("hardware"), f"{machine}, {hardware.system}"
     yield _("run options"), doc.Code(json.dumps(run.options, ensure_ascii=False))
-
-
-def embedder_text(run: RunReport, say: Translator) -> str:
-    """Return the embedding model of a run, without the suffix that the cache needs."""
-    name = run.environment.embedding_model or say(_("no embedding model"))
-    return name.removesuffix(IN_BATCHES)
 
 
 def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> doc.Document:

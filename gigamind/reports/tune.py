@@ -161,14 +161,9 @@ def tuning_document(
 
 
 def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
-    values: dict[str, object] = {
-        "metric": rule_label(tuning.metric),
-        "queries": tuning.queries,
-        "others": len(tuning.settings) - 1,
-        "gain": points(tuning.gain),
-        "low": points(tuning.low),
-        "high": points(tuning.high),
-    }
+    values: dict[str, object] = {"queries": tuning.queries, "others": len(tuning.settings) - 1}
+    values |= {"metric": rule_label(tuning.metric), "gain": points(tuning.gain)}
+    values |= {"low": points(tuning.low), "high": points(tuning.high)}
     if tuning.is_switch:
         switch = _(
             "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}, cross-validated).",
@@ -316,27 +311,18 @@ def _varies(tuning: Tuning, name: str) -> bool:
 
 def _settings(tuning: Tuning) -> doc.Section:
     """Return all settings, the highest value first: the only place with gains on the queries that chose."""
-    shown = [key for key in main_keys(list(tuning.as_is.figures)) if key != tuning.metric]
-    order = sorted(
-        range(len(tuning.settings)),
-        key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
-    )
+    main = main_keys(list(tuning.as_is.figures))
+    keys = [tuning.metric, *(key for key in main if key != tuning.metric)]
+    order = sorted(enumerate(tuning.settings), key=lambda pair: -pair[1].figures[tuning.metric])
     rows: list[tuple[doc.Cell, ...]] = []
-    for place in order:
-        tuned = tuning.settings[place]
+    for place, tuned in order:
         name = setting_name(tuned.setting, tuning)
         if place == 0:
             name = _("{setting} (current setting)", setting=name)
         elif place == tuning.chosen:
             name = _("{setting} (recommended)", setting=name)
-        rows.append(
-            (
-                name,
-                doc.Proportion(tuned.figures[tuning.metric]),
-                *(doc.Proportion(tuned.figures.get(key)) for key in shown),
-            )
-        )
-    heads = (_("setting"), rule_label(tuning.metric), *map(rule_label, shown))
+        rows.append((name, *(doc.Proportion(tuned.figures.get(key)) for key in keys)))
+    heads = (_("setting"), *map(rule_label, keys))
     lead = _(
         "The same queries chose the best setting and measured it, so the highest value is too optimistic. The"
         " cross-validated gain ({folds} folds, repeated {partitions} times) corrects this. White's reality check across"
@@ -345,5 +331,5 @@ def _settings(tuning: Tuning) -> doc.Section:
         partitions=tuning.partitions,
         level=f"{100 * tuning.level:g}",
     )
-    blocks = (doc.Prose(lead, faint=True), doc.table(heads, rows))
-    return doc.Section("settings", _("All settings ({n:,})", n=len(rows)), blocks, folded=True)
+    title = _("All settings ({n:,})", n=len(rows))
+    return doc.folded("settings", title, doc.Prose(lead, faint=True), doc.table(heads, rows))

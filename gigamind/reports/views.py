@@ -92,25 +92,21 @@ class View(ABC, Generic[Summary, Line, Baseline]):
     def result(self, record: Record[Summary, Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
 
-    def examples(self, record: Record[Summary, Line]) -> Examples | None:
+    @abstractmethod
+    def examples(self, record: Record[Summary, Line]) -> Examples:
         """Return the worst items of a run without a baseline."""
-        del record
-        return None
 
+    @abstractmethod
     def warnings(self, record: Record[Summary, Line]) -> Iterator[Text]:
         """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
-        del record
-        return iter(())
 
+    @abstractmethod
     def steps(self, record: Record[Summary, Line], bad: str = "") -> Iterator[Step]:
         """Yield what improves a run, the most useful first; `bad` is a metric that is bad although the run passed."""
-        del record, bad
-        return iter(())
 
+    @abstractmethod
     def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[Section]:
         """Yield the sections that only this task has; `say` gives the texts inside charts."""
-        del record, say
-        return iter(())
 
     list_title: ClassVar[Text]
     list_script: ClassVar[str]  # shows one item of the list

@@ -1,14 +1,15 @@
 """Options of each task, for the command line, flows and tests (seed 2.1 to 2.3). Links call no model."""
 
-from dataclasses import fields
+import itertools
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import CacheOptions, ContextOptions, EvalOptions, ModelRunOptions
-from gigamind.redaction import without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
     DEFAULT_CHUNK_CHARS,
@@ -26,6 +27,9 @@ Embedder = Annotated[
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>"
     ),
 ]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+_Chars = Annotated[int, Field(ge=100, le=8_000)]
 _OF_SYSTEMS = ("system", "system_config", "system_name")
 OF_ENGINE = (
     *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "rerank"),
@@ -103,10 +107,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         description="how hybrid mode combines keyword and semantic scores: weighted by --alpha, or balanced by how well"
         " each retriever separates its results",
     )
-    alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+    alpha: _Share = Field(
         DEFAULT_ALPHA, description="weight of the semantic score in weighted fusion, 0 to 1"
     )
-    title_weight: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
+    title_weight: _Weight = Field(
         DEFAULT_TITLE_WEIGHT,
         description="with balanced fusion, score added if the query contains a note's whole title, in cosine units",
     )
@@ -140,9 +144,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     def for_report(self) -> dict[str, object]:
         shown = super().for_report()
-        for name in ("api_base", "embedding_api_base", "qdrant_url"):
-            if isinstance(address := shown[name], str):
-                shown[name] = without_secrets(address)
         if self.is_builtin:
             return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}
         shown["system"] = shown_system(self.system)
@@ -250,9 +251,6 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     def for_report(self) -> dict[str, object]:
         shown = super().for_report()
-        for name in ("api_base", "answer_api_base"):
-            if isinstance(address := shown[name], str):
-                shown[name] = without_secrets(address)
         if self.repeats == 1:
             del shown["repeats"]
         if self.system is None:
@@ -304,7 +302,7 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
         description="exit with code 0 even if notes are missing from the run file of --system",
     )
     topk: int = Field(5, ge=1, le=1_000, description="maximum number of suggestions per note")
-    min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+    min_confidence: _Share = Field(
         0.0, description="leave out suggestions whose confidence (0 to 1) is below this value"
     )
     context_chars: int = Field(
@@ -331,3 +329,97 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
     def in_any_folder(self) -> Self:
         placed = SystemOptions(self.system, None, 0).in_any_folder if self.system else {}
         return super().in_any_folder().model_copy(update=placed)
+
+
+_Value = TypeVar("_Value")
+
+
+def _split(given: object) -> object:
+    values = cast("Sequence[object]", (given,) if isinstance(given, str) else given)
+    parts = (value.split(",") if isinstance(value, str) else (value,) for value in values)
+    return tuple(
+        part.strip() if isinstance(part, str) else part for pieces in parts for part in pieces
+    )
+
+
+_Several = Annotated[tuple[_Value, ...], BeforeValidator(_split)]
+
+
+class GridOptions(BaseModel):
+    """The axes of a grid. The description of each axis has its default values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    metric: str | None = Field(
+        None,
+        description="metric by which the settings are compared: ndcg_at_10, mrr, hit_at_1, ... (default: ndcg_at_10)",
+    )
+    modes: _Several[Mode] = Field(
+        (),
+        description="search modes to compare: keyword, semantic, hybrid; comma-separated or repeated (default: all)",
+    )
+    fusions: _Several[FusionName] = Field(
+        (),
+        description="fusion methods to compare in hybrid mode: weighted, balanced (default: both)",
+    )
+    alphas: _Several[_Share] = Field(
+        (),
+        description="weights of the semantic score to compare in weighted fusion, 0 to 1 (default: 0.1,0.2, ... 0.9)",
+    )
+    graph_reranks: _Several[Literal["off", "on"]] = Field(
+        (), description="reranking with the link graph: compare off, on, or both (default: both)"
+    )
+    reranks: _Several[str] = Field(
+        (),
+        description="rerankers to compare: off, fastembed:<model or folder> (default: the value of --rerank)",
+    )
+    title_weights: _Several[_Weight] = Field(
+        (),
+        description="title weights to compare in balanced fusion (default: the value of --title-weight)",
+    )
+    chunk_sizes: _Several[_Chars] = Field(
+        (),
+        description="chunk lengths in characters to compare; each needs its own index (default: the value of"
+        " --chunk-chars)",
+    )
+    embedders: _Several[str] = Field(
+        (),
+        description="embedding models to compare; each needs its own index (default: the value of --embedder)",
+    )
+
+    def around(self, current: RetrievalSettings) -> list[RetrievalSettings]:
+        """Return every setting once: the current one first, then those that differ least from it."""
+        current = _normalised(current, current)
+        axes: dict[str, Sequence[object]] = {
+            "mode": self.modes or ("keyword", "semantic", "hybrid"),
+            "fusion": self.fusions or ("weighted", "balanced"),
+            "alpha": self.alphas or [tenths / 10 for tenths in range(1, 10)],
+            "graph_rerank": [rerank == "on" for rerank in self.graph_reranks or ("off", "on")],
+            "rerank": [None if name == "off" else name for name in self.reranks]
+            or (current.rerank,),
+            "title_weight": self.title_weights or (current.title_weight,),
+            "chunk_chars": self.chunk_sizes or (current.chunk_chars,),
+            "embedder": self.embedders or (current.embedder,),
+        }
+        spanned = (
+            dict[str, Any](zip(axes, values, strict=True))
+            for values in itertools.product(*axes.values())
+        )
+        settings = dict.fromkeys(_normalised(replace(current, **own), current) for own in spanned)
+        return sorted({current: None} | settings, key=lambda setting: _changes(setting, current))
+
+
+def _normalised(settings: RetrievalSettings, current: RetrievalSettings) -> RetrievalSettings:
+    """Reset options that have no effect under the others, so that equivalent settings are equal."""
+    if settings.mode == "keyword":
+        settings = replace(settings, embedder=current.embedder)
+    if settings.mode != "hybrid":
+        settings = replace(settings, fusion="weighted")
+    if settings.mode != "hybrid" or settings.balanced:
+        settings = replace(settings, alpha=DEFAULT_ALPHA)
+    return settings if settings.balanced else replace(settings, title_weight=DEFAULT_TITLE_WEIGHT)
+
+
+def _changes(settings: RetrievalSettings, current: RetrievalSettings) -> int:
+    names = (field.name for field in fields(RetrievalSettings))
+    return sum(getattr(settings, name) != getattr(current, name) for name in names)

@@ -49,11 +49,7 @@ async def answer_from(
         return NO_NOTES[language]
     messages = answer_messages(prompt, question, notes, fence_key)
     reply = await model.ask(
-        messages,
-        AnswerReply,
-        item_id=item_id,
-        fingerprint=prompt.fingerprint,
-        repeat=repeat - 1,
+        messages, AnswerReply, item_id=item_id, fingerprint=prompt.fingerprint, repeat=repeat - 1
     )
     return reply.answer
 

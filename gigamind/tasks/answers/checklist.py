@@ -30,11 +30,7 @@ Gate = Chosen[QualityGate]
 def choose_gate(options: AnswerEvalOptions) -> Gate | None:
     """Return the quality gate of the options, or raise InputError; None without `--checklist`."""
     if not options.checklist:
-        default = AnswerEvalOptions.model_fields["feature"].default
-        idle = "--feature" if options.feature != default else ""
-        if options.checklist_judge is not None:
-            idle = "--checklist-judge"
-        if idle:
+        if idle := options.flags(["checklist_judge"]) or options.flags(["feature"]):
             raise InputError(
                 "{option}: requires --checklist. Add --checklist or remove it.", option=idle
             )

@@ -61,17 +61,15 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
         claims = line.evaluation.claims if line.evaluation else ()
+        yes: dict[str, bool | float] = {
+            check.id: check.yes for check in (line.quality.items if line.quality else ())
+        }
         return AnswerItem.like(
             line,
             id=question_id(line),
             evaluated=line.is_judged,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
-            check=model.SnapshotCheck(
-                passed=line.quality.passed,
-                yes={check.id: check.yes for check in line.quality.items},
-            )
-            if line.quality
-            else None,
+            check=line.quality and model.SnapshotCheck(passed=line.quality.passed, yes=yes),
         )
 
     def take_snapshot(
@@ -120,11 +118,8 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         if refusal and before.answered is not None and after.answered is not None:
             ways = _("claims in the answer: some -> none"), _("claims in the answer: none -> some")
             whole = {before.answered, after.answered} == {0.0, 1.0}
-            parts.append(
-                ways[after.answered > 0]
-                if whole
-                else _moved("answered", before.answered, after.answered)
-            )
+            moved = _moved("answered", before.answered, after.answered)
+            parts.append(ways[after.answered > 0] if whole else moved)
         leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
         for name in leading:
             old, new = before.metrics.get(name), after.metrics.get(name)
@@ -132,12 +127,11 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
                 gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
                 parts.append(_moved(name, old, new))
         gain = gain or refusal
-        lost = [text for text in after.unsupported if text not in before.unsupported]
-        parts += [_("unsupported claim: {claim}", claim=lost[0])] if gain < 0 and lost else []
-        missing = [text for text in after.left_out if text not in before.left_out]
-        parts += (
-            [_("missing from the answer: {what}", what=missing[0])] if gain < 0 and missing else []
-        )
+        if gain < 0:
+            lost = [text for text in after.unsupported if text not in before.unsupported]
+            parts += [_("unsupported claim: {claim}", claim=text) for text in lost[:1]]
+            missing = [text for text in after.left_out if text not in before.left_out]
+            parts += [_("missing from the answer: {what}", what=text) for text in missing[:1]]
         checked, difference = model.check_change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked
@@ -157,7 +151,11 @@ def _joint(answers: Sequence[AnswerItem]) -> AnswerItem:
     """Return one item for all answers to a question, with their means."""
     if len(answers) == 1:
         return answers[0]
-    checks = [answer.check for answer in answers if answer.check]
+    check = None
+    if checks := [answer.check for answer in answers if answer.check]:
+        passed = averaged([{"all": own.passed} for own in checks])["all"]
+        means = {"passed": passed, "yes": averaged([own.yes for own in checks])}
+        check = model.SnapshotCheck.model_validate(means)
     rates = averaged([{"answered": answer.answered} for answer in answers])
     return answers[0].model_copy(
         update={
@@ -166,14 +164,7 @@ def _joint(answers: Sequence[AnswerItem]) -> AnswerItem:
             "unsupported": tuple(dict.fromkeys(x for one in answers for x in one.unsupported)),
             "left_out": tuple(dict.fromkeys(x for one in answers for x in one.left_out)),
             "answered_share": rates["answered"],
-            "check": model.SnapshotCheck.model_validate(
-                {
-                    "passed": averaged([{"all": check.passed} for check in checks])["all"],
-                    "yes": averaged([check.yes for check in checks]),
-                }
-            )
-            if checks
-            else None,
+            "check": check,
         }
     )
 

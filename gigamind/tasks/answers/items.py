@@ -80,11 +80,8 @@ def _fact(
         if any(_states(claim, fact.text, place) for place in places)
     )
     note = places[0].quote.source_index + 1 if places else None
-    missed = (
-        note is None
-        and references is not None
-        and (not references or bool(_backing(fact.text, references)))
-    )
+    is_known = references is not None and (not references or bool(_backing(fact.text, references)))
+    missed = note is None and is_known
     return schema.LabelledFactReport.like(fact, note=note, claim=next(stating, None), missed=missed)
 
 
@@ -118,14 +115,12 @@ def labels_report(
         return None
     claims = evaluation.claims if evaluation else ()
     ids = {comparable(claim.text): claim.id for claim in reversed(claims)}  # the first one counts
-    return schema.LabelsReport.like(
-        labels,
-        claims=tuple(
-            schema.LabelledClaimReport.like(claim, claim=ids.get(comparable(claim.text)))
-            for claim in labels.claims
-        ),
-        facts=tuple(_fact(fact, evaluation, notes, references) for fact in labels.facts),
+    of_claims = (
+        schema.LabelledClaimReport.like(claim, claim=ids.get(comparable(claim.text)))
+        for claim in labels.claims
     )
+    facts = tuple(_fact(fact, evaluation, notes, references) for fact in labels.facts)
+    return schema.LabelsReport.like(labels, claims=tuple(of_claims), facts=facts)
 
 
 def grounding_of(
@@ -147,26 +142,21 @@ def grounding_of(
     uses = evaluation.source_coverage
     if relevant is None and all(use.relevant is not None for use in uses):
         relevant = frozenset(use.note_index for use in uses if use.relevant)
-    rows = tuple(
+    rows = (
         ClaimRow(claim.verdict, claim.note, claim.cited, known.get(comparable(claim.text)))
         for claim in evaluation.claims
     )
-    return measure_claims(
-        GroundingTable(
-            rows,
-            notes,
-            relevant,
-            omissions=None
-            if evaluation.completeness is None
-            else sum(omission.doubt is None for omission in evaluation.omissions),
-            answerable=bool(evaluation.reported_answerable),
-            facts=tuple(
-                FactRow(given=fact.claim is not None, vital=fact.vital)
-                for fact in facts
-                if fact.counts
-            ),
-        )
+    proven = sum(omission.doubt is None for omission in evaluation.omissions)
+    counted = (fact for fact in facts if fact.counts)
+    table = GroundingTable(
+        tuple(rows),
+        notes,
+        relevant,
+        omissions=None if evaluation.completeness is None else proven,
+        answerable=bool(evaluation.reported_answerable),
+        facts=tuple(FactRow(given=x.claim is not None, vital=x.vital) for x in counted),
     )
+    return measure_claims(table)
 
 
 def agreement(items: Sequence[schema.AnswerItemReport]) -> schema.AgreementReport | None:
@@ -265,9 +255,7 @@ def _issue(judged: JudgedClaim) -> Message:
     if judged.verdict == "contradicted":
         return _("“{claim}” — the notes contradict this claim.", claim=claim)
     if judged.verdict != "not_found":
-        return _(
-            "“{claim}” — the quote given as evidence does not support this claim.", claim=claim
-        )
+        return _unproven(claim)
     if judged.reported_verdict is not None:
         return _("“{claim}” — not in the notes.", claim=claim)
     if judged.doubt in {None, "little_in_common"}:
@@ -276,6 +264,10 @@ def _issue(judged: JudgedClaim) -> Message:
         "“{claim}” — even the most similar sentence in the notes does not match this claim.",
         claim=claim,
     )
+
+
+def _unproven(claim: str) -> Message:
+    return _("“{claim}” — the quote given as evidence does not support this claim.", claim=claim)
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.EvaluatedClaim:
@@ -409,15 +401,7 @@ def _without_second_check(
         "completeness": whole and share_given(supported, proven, answerable=answerable),
         "grounding_issues": (
             *evaluation.grounding_issues,
-            *(
-                say(
-                    _(
-                        "“{claim}” — the quote given as evidence does not support this claim.",
-                        claim=claim.text,
-                    )
-                )
-                for claim in confirmed
-            ),
+            *(say(_unproven(claim.text)) for claim in confirmed),
         ),
     }
     return evaluation.model_copy(update=changes)
@@ -441,16 +425,14 @@ def answer_item(
     if evaluation and look and (look.model, look.language) in unbelieved:
         evaluation = _without_second_check(evaluation, case.language)
     own = _read(VerdictReport, value.get("verdict"))
-    texts, response_fields = [note.text for note in case.notes], dict[str, Any]()
+    texts, more = [note.text for note in case.notes], dict[str, Any]()
     if details := case.response:
-        response_fields = {
-            "contexts": tuple(
-                schema.ContextReport(note=given.note, score=given.base_score, known=bool(text))
-                for given, text in zip(details.contexts, texts, strict=True)
-            ),
-            "oddities": dict(details.oddities),
-            "system_latency_ms": details.latency_ms,
-        }
+        contexts = (
+            schema.ContextReport(note=given.note, score=given.base_score, known=bool(text))
+            for given, text in zip(details.contexts, texts, strict=True)
+        )
+        more |= {"contexts": tuple(contexts), "oddities": dict(details.oddities)}
+        more["system_latency_ms"] = details.latency_ms
     references = case.references if case.response else None
     labels = labels_report(case.labels, evaluation, texts, references)
     metrics: dict[str, float | None] = dict(own.scores) if own else {}
@@ -477,7 +459,7 @@ def answer_item(
         verdict=own,
         unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
-        **response_fields,
+        **more,
     )
 
 

@@ -1,13 +1,21 @@
-"""Calls models for each item, for a missing answer, its evaluation and its checklist; estimates the cost of that."""
+"""Calls a system once for each question, then models for its evaluation and checklist; estimates the cost of that.
+
+A model may give a missing answer, too. One process sends all questions to a system and stores its answers next to the
+out folder, so `--max-concurrency` applies to the run; a resumed run sends those without an answer.
+"""
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import itertools
+from collections import Counter
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from gigamind.errors import LlmError
+from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
 from gigamind.evaluation.estimate import asking, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT
@@ -15,16 +23,31 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard, folders_of, results_in, unfinished_folder
 from gigamind.evaluation.task import Estimate
+from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
+from gigamind.interop.ranking import Oddity
+from gigamind.interop.reply import Reply, parse_reply
 from gigamind.judges.asking import Asking, PlannedCall, counted
 from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
+from gigamind.outcome import Failure, attempt
 from gigamind.prompting.fences import fence_key
 from gigamind.prompting.prompts import Prompt
-from gigamind.runs.store import FINAL, ItemKey, ItemResult, outcome_of, unless_final
+from gigamind.runs.store import (
+    FINAL,
+    ItemKey,
+    ItemResult,
+    RunStore,
+    outcome_of,
+    read_results,
+    unless_final,
+)
+from gigamind.systems.dialect import ANSWERS, MOST_FAILED
+from gigamind.systems.open import open_system
+from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.answering import (
     AnswerReply,
     answer_from,
@@ -33,7 +56,8 @@ from gigamind.tasks.answers.answering import (
 )
 from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import stored_verdict
-from gigamind.tasks.answers.prepared import EvalCase, PreparedAnswers
+from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase, PreparedAnswers, with_answers
+from gigamind.tasks.answers.schema import question_id
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -133,6 +157,7 @@ def ask_about(
     fresh = judged_twice(prepared)
     folders = folders_of(unfinished_folder(out), shard) if options.answer_model else ()
     stored = results_in(folders).values()
+    shorter = SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
@@ -140,11 +165,7 @@ def ask_about(
         fence_key(options.replies, options.store_mode),
         fresh,
         {result.item_id: result.value["answer"] for result in stored if result.value},
-        _SHORTER_REPLY
-        if prepared.system
-        else SHORTER_CONTEXT
-        if options.answer_model
-        else _SHORTER_ROW,
+        _SHORTER_REPLY if prepared.system else shorter,
         Store(options.replies, options.store_mode),
     )
     if prepared.system:  # questions without an answer cannot be judged
@@ -247,10 +268,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     limiters = Limiters()
 
     def add(
-        what: Text,
-        model: str,
-        calls: Sequence[PlannedCall],
-        reached: ModelRunOptions = options,
+        what: Text, model: str, calls: Sequence[PlannedCall], reached: ModelRunOptions = options
     ) -> None:
         work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
         works.append(asking(work, model, calls, reached, limiters=limiters))
@@ -282,3 +300,156 @@ def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCal
         messages = answer_messages(prompt, case.question, list(case.sources), KEY)
         request = counted(messages, AnswerReply)
         yield PlannedCall(request, _MIN_ANSWER, prepared.options.answer_max_tokens)
+
+
+_MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent
+
+
+@dataclass
+class SystemResults:
+    """The answers of a system."""
+
+    # Of each completed question, by item.
+    results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
+    interrupted: bool = False  # whether Ctrl-C stopped it
+    warnings: tuple[str, ...] = ()  # data-quality warnings about the system
+
+    @property
+    def final(self) -> Mapping[ItemKey, ItemResult]:
+        """The results; failures are final if they are few enough for a valid run.
+
+        Otherwise a nightly run with one timeout would stay unfinished, and the next run would judge old answers.
+        """
+        failed = [key for key, result in self.results.items() if result.outcome != "scored"]
+        if len(failed) > MOST_FAILED * len(self.results):
+            return self.results
+        final = {key: replace(self.results[key], outcome="unscored") for key in failed}
+        return {**self.results, **final}
+
+
+@contextmanager
+def _opened(
+    prepared: PreparedAnswers, answerer: Answerer | None
+) -> Generator[tuple[Answerer, int, tuple[str, ...]]]:
+    """Yield the system of a run, or `answerer`, with its concurrency and warnings; InputError if it cannot open."""
+    options, warnings = prepared.options, tuple[str, ...]()
+    most = options.max_concurrency
+    if options.named_system is None:
+        raise TypeError("no system answers in this run")
+    if answerer is None:
+        whole = options.sample is None and not prepared.errors
+        answerer = found = open_system(
+            options.named_system, ANSWERS, prepared.cases.keys() if whole else None
+        )
+        most, warnings = min(most, found.concurrency or most), found.warnings
+    with closing(answerer):
+        yield answerer, most, warnings
+
+
+def ask_system(
+    prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
+) -> SystemResults:
+    """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open."""
+    with (
+        _opened(prepared, answerer) as (asked, most, warnings),
+        RunStore(unfinished_folder(out), begin(prepared, out, progress), resume=True) as store,
+    ):
+        keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
+        cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]
+        total, ended = len(keys), itertools.count(len(keys) - len(cases) + 1)
+        is_run = prepared.system is not None and prepared.system.kind == "run"
+        requests = _Requests(asked)
+
+        def store_result(outcome: ItemOutcome[Reply]) -> None:
+            requests.count(outcome)
+            store.append(_result(outcome, is_run=is_run))
+            progress.stage("Questions", next(ended), total)
+
+        interrupted = False
+        if cases:
+            progress.stage("Questions", total - len(cases), total)
+        try:
+            run_workers(
+                requests.by_id(cases),
+                max_concurrency=most,
+                timeout_ms=prepared.options.timeout_ms,
+                on_end=store_result,
+            )
+        except Stopped as stop:
+            interrupted = True
+            for outcome in stop.outcomes:
+                if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
+                    store.append(_result(outcome, is_run=is_run))
+        results = {key: store.results[key] for key in keys if key in store.results}
+    return SystemResults(results, interrupted, warnings)
+
+
+def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
+    """Return the answers that another process of the run has stored."""
+    results = read_results(unfinished_folder(out))
+    keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
+    return SystemResults({key: results[key] for key in keys if key in results})
+
+
+@dataclass
+class _Requests:
+    """Sends questions, and stops if the first ones all fail."""
+
+    answerer: Answerer
+    failures: int = 0
+    answered: bool = False
+    stopped: Text = ""  # why no more questions are sent; "" while they are
+
+    def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
+        return {
+            case.id: partial(self.send, Query(question_id(case), case.question)) for case in cases
+        }
+
+    def send(self, question: Query) -> Reply:
+        if self.stopped:
+            raise SystemFailedError(self.stopped)
+        reply = self.answerer.answer(question)
+        try:
+            return parse_reply(reply)
+        except ValueError as error:
+            raise SystemFailedError(text_of(error)) from error
+
+    def count(self, outcome: ItemOutcome[Reply]) -> None:
+        if not isinstance(outcome, Failure):
+            self.answered = True
+        elif not self.answered and not self.stopped:
+            self.failures += 1
+            if self.failures == _MAX_FAILURES:
+                self.stopped = _(
+                    "question not sent, because the system did not answer the first {count} questions: {reason}",
+                    count=_MAX_FAILURES,
+                    reason=outcome.message,
+                )
+
+
+def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
+    """Return the stored result; results of a file (`is_run`) have no latency, and their failures are final."""
+    if isinstance(outcome, Failure):
+        failed = "unscored" if is_run else "error"
+        return ItemResult(outcome.item_id, failed, outcome.error, outcome.message, part=SYSTEM_ROLE)
+    oddities: Counter[Oddity] = Counter(outcome.value.oddities)
+    contexts: list[dict[str, Any]] = []
+    for context in outcome.value.contexts:
+        bad = context.base_score is not None and not isfinite(context.base_score)
+        oddities["bad_scores"] += bad
+        contexts.append(asdict(replace(context, base_score=None) if bad else context))
+    odd = {name: count for name, count in oddities.items() if count}
+    value = {"answer": outcome.value.answer, "contexts": contexts, "oddities": odd}
+    took = 0.0 if is_run else outcome.latency_ms
+    return ItemResult(outcome.item_id, "scored", value=value, latency_ms=took, part=SYSTEM_ROLE)
+
+
+def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
+    """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
+    with _opened(prepared, None) as (asked, _most, warnings):
+        requests = _Requests(asked).by_id(list(prepared.cases.values()))
+        outcomes = [attempt(name, send) for name, send in requests.items()]
+    results = [_result(outcome, is_run=True) for outcome in outcomes]
+    answered = with_answers(prepared, {result.key: result for result in results})
+    cases = {name: case for name, case in answered.cases.items() if case.response}
+    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *warnings))

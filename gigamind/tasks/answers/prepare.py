@@ -12,7 +12,7 @@ from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, Given
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
-from gigamind.evaluation.inputs import Inputs, context_of_hits
+from gigamind.evaluation.inputs import context_of_hits, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import kind_named, load_answer_judge
@@ -110,14 +110,11 @@ def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase
 def _from_answers(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
 ) -> PreparedAnswers:
-    inputs = Inputs(options)
-    dataset = read_answers(options.dataset)
-    vault = read_vault(options.notes, options.exclude) if options.notes else None
-    checked = check_answers(dataset, vault, Identities(vault.notes if vault else ()))
-    inputs.refuse_unusable(checked)
-    chosen = inputs.drawn(checked.answers)
+    vault, identities = _read_vault(options)
+    checked = check_answers(read_answers(options.dataset), vault, identities)
+    chosen, fields = draw(options, checked, vault, checked.answers)
     prepared = PreparedAnswers(
-        **inputs.prepared(checked, vault, len(checked.answers) - len(chosen)),
+        **fields,
         judge=judge,
         cases={row.item.id: _case(row) for row in chosen},
         notes=len(vault.notes) if vault else 0,
@@ -155,30 +152,31 @@ def _from_questions(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
 ) -> PreparedAnswers:
     """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
-    inputs = Inputs(options)
     system = describe_system(
         options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
     )
-    vault = read_vault(options.notes, options.exclude) if options.notes else None
-    identities = Identities(vault.notes if vault else ())
+    vault, identities = _read_vault(options)
     if dataset_kind(options.dataset) == "queries":
         checked = check_queries(read_queries(options.dataset), vault, identities)
-        inputs.refuse_unusable(checked)
         cases = [_of_query(query, options) for query in checked.queries]
     else:
         questions = read_questions(options.dataset)
         checked = check_answers(questions, vault, identities, answered=False)
-        inputs.refuse_unusable(checked)
         cases = [_of_question(row) for row in checked.answers]
-    chosen = inputs.drawn(cases)
+    chosen, fields = draw(options, checked, vault, cases)
     return PreparedAnswers(
-        **inputs.prepared(checked, vault, len(cases) - len(chosen)),
+        **fields,
         judge=judge,
         cases={case.id: case for case in chosen},
         notes=len(vault.notes) if vault else 0,
         system=system,
         contexts=ContextReader(identities, has_vault=vault is not None),
     )
+
+
+def _read_vault(options: AnswerEvalOptions) -> tuple[Vault | None, Identities]:
+    vault = read_vault(options.notes, options.exclude) if options.notes else None
+    return vault, Identities(vault.notes if vault else ())
 
 
 def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
@@ -212,19 +210,18 @@ def _from_queries(
 ) -> PreparedAnswers:
     if options.notes is None:
         raise InputError(_("--answer-model: requires --notes, the vault to search"))
-    inputs, dataset = Inputs(options), read_queries(options.dataset)
+    dataset = read_queries(options.dataset)
     vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities)
-    inputs.refuse_unusable(checked)
-    chosen = inputs.drawn(checked.queries)
+    chosen, fields = draw(options, checked, vault, checked.queries)
     with open_retriever(
         vault, identities, options.retrieval, partial(progress.stage, "Indexing")
     ) as retriever:
         cases = {case.id: case for case in _cases(chosen, vault, retriever, options, progress)}
         model = retriever.semantic.embedder.name if retriever.semantic else None
     return PreparedAnswers(
-        **inputs.prepared(checked, vault, len(checked.queries) - len(chosen)),
+        **fields,
         judge=judge,
         cases=cases,
         notes=len(vault.notes),

@@ -18,7 +18,6 @@ from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.spec import Chosen
 from gigamind.prompting.fences import Source
-from gigamind.records.schema import SystemReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.checklist import Gate
@@ -106,7 +105,8 @@ class ContextReader:
 
     def _note(self, context: RankedNote, number: int, oddities: Counter[Oddity]) -> GivenNote:
         name = context.note or context.text
-        known = self._known(name)
+        resolution = self.identities.resolve(name)
+        known = resolution.note if resolution else None
         if known is None:
             own_text = context.text if context.note or not _is_name(context.text) else ""
             oddities["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
@@ -115,10 +115,6 @@ class ContextReader:
         is_unplaced = bool(text.strip()) and find_again(text.strip(), known.text) is None
         oddities["unplaced_texts"] += is_unplaced
         return GivenNote(known.path, known.title, text or _part(known, context.place))
-
-    def _known(self, name: str) -> Note | None:
-        resolution = self.identities.resolve(name)
-        return resolution.note if resolution else None
 
 
 def _part(note: Note, place: tuple[int, int] | None) -> str:
@@ -146,11 +142,7 @@ class PreparedAnswers(PreparedInput):
     judge: Chosen[Judge[AnswerCase, Any]]
     cases: Mapping[str, EvalCase]  # by id, in dataset order
     notes: int  # number of notes in the vault; 0 without a vault
-    # Embedder of the search for context; None without a vector search.
-    embedding_model: str | None = None
     gate: Gate | None = None  # quality gate of the checklist; None without `--checklist`
-    # The system that answers; None if the answers are in the dataset or a model generates them.
-    system: SystemReport | None = None
     # Reads the contexts that the system returns with its answers.
     contexts: ContextReader | None = None
 

@@ -349,14 +349,10 @@ class AnswerItemReport(judged.Report):
     flipped: bool | None
     quality: QualityReport | None = None
     quality_code: str = ""
-    verdict: judged.VerdictReport | None = Field(
-        default=None, exclude_if=lambda verdict: verdict is None
-    )
+    verdict: judged.VerdictReport | None = Field(None, exclude_if=lambda own: own is None)
     unread: dict[str, judged.Count] = Field(default={}, exclude_if=lambda unread: not unread)
     latency_ms: Milliseconds
-    contexts: tuple[ContextReport, ...] | None = Field(
-        default=None, exclude_if=lambda contexts: contexts is None
-    )
+    contexts: tuple[ContextReport, ...] | None = Field(None, exclude_if=lambda own: own is None)
     oddities: dict[Oddity, judged.Count] = Field(default={}, exclude_if=lambda odd: not odd)
     system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)

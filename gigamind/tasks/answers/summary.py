@@ -16,18 +16,13 @@ from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.judged import CoverageReport, LlmReport
-from gigamind.records.schema import Record, describe_environment, intervals
+from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.stats.components import variance_components
 from gigamind.stats.intervals import averaged, clusters_of, means, sliced
 from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
-from gigamind.tasks.answers.items import (
-    agreement,
-    answer_items,
-    failures,
-    second_looks,
-)
+from gigamind.tasks.answers.items import agreement, answer_items, failures, second_looks
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
@@ -52,16 +47,8 @@ def record_answers(
     if summary.system:
         warnings = (*prepared.warnings, *_quality_warnings(summary.system, items))
         prepared = replace(prepared, warnings=warnings)
-    searched = prepared.options.answer_model is not None
-    report = run_report(
-        prepared,
-        started,
-        summary.status,
-        describe_environment(
-            prepared.embedding_model, RAG_SCHEMA_VERSION if searched else "none", prepared.system
-        ),
-        prepared.judge.report,
-    )
+    index = "none" if prepared.options.answer_model is None else RAG_SCHEMA_VERSION
+    report = run_report(prepared, started, summary.status, index, prepared.judge.report)
     errors = [*prepared.errors, *failures(model_run)]
     attempts = model_run.attempts if summary.llm else None
     return Record(report, summary, items, errors, attempts, summary.llm)
@@ -244,12 +231,9 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
     names = list(dict.fromkeys(name for item in items for name in item.metrics))
     questions = sliced(items, lambda item: [question_id(item)])  # a cluster counts once
-    rows = sorted(
-        (
-            averaged([item.metrics for item in own]) for own in questions.values()
-        ),  # sorted, so that the order of items does not matter
-        key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names],
-    )
+    rows = [averaged([item.metrics for item in own]) for own in questions.values()]
+    # Sorted, so that the order of items does not matter.
+    rows.sort(key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names])
     estimates = means(rows, names, seed=seed, label="answers")
     return AnswerSliceReport(
         items=len(items),

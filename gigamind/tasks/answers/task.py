@@ -30,8 +30,8 @@ from gigamind.tasks.options import AnswerEvalOptions
 
 if TYPE_CHECKING:  # options and reports must not import everything that runs the task
     from gigamind.systems.protocol import Answerer
+    from gigamind.tasks.answers.judging import SystemResults
     from gigamind.tasks.answers.prepared import PreparedAnswers
-    from gigamind.tasks.answers.system import SystemResults
 
 
 @dataclass
@@ -63,9 +63,8 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     def ask(
         self, results: Sequence[None], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
-        from gigamind.tasks.answers.judging import ask_about
+        from gigamind.tasks.answers.judging import ask_about, ask_system, stored_answers
         from gigamind.tasks.answers.prepared import with_answers
-        from gigamind.tasks.answers.system import ask_system, stored_answers
 
         del results
         if self.prepared.system is None:
@@ -149,9 +148,8 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     def check(self, options: AnswerEvalOptions) -> Checked:
         """Check the input with keyword search, because other embedders may be paid."""
-        from gigamind.tasks.answers.judging import estimate_answers, least_calls
+        from gigamind.tasks.answers.judging import estimate_answers, least_calls, with_run
         from gigamind.tasks.answers.prepare import prepare_answers
-        from gigamind.tasks.answers.system import with_run
 
         prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}), Quiet())
         if prepared.system and prepared.system.kind == "run":
@@ -162,16 +160,9 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             if prepared.system
             else n_("{n} answer ready to evaluate", "{n:,} answers ready to evaluate", n=count)
         )
-        return Checked(
-            ready,
-            ready,
-            prepared.errors,
-            prepared.warnings,
-            prepared.dataset_hash,
-            prepared.notes_hash,
-            lambda: estimate_answers(prepared),
-            lambda: least_calls(prepared),
-        )
+        found = prepared.errors, prepared.warnings, prepared.dataset_hash, prepared.notes_hash
+        work = (lambda: estimate_answers(prepared), lambda: least_calls(prepared))
+        return Checked(ready, ready, *found, *work)
 
 
 def _context_fix(run: RunReport) -> Text:
@@ -251,7 +242,7 @@ def label_units(item: AnswerItemReport) -> list[LabelUnit]:
             kind="claim",
             text=claim.text,
             sources=sources,
-            verdict=_CLAIM_CHOICES.get(claim.verdict, "not_found"),
+            verdict="not_found" if claim.verdict == "unverified" else claim.verdict,
             doubt=_doubt(claim),
             start=claim.utf16_start,
             end=claim.utf16_end,
@@ -265,20 +256,9 @@ def label_units(item: AnswerItemReport) -> list[LabelUnit]:
         last = LabelTask(item.id, "answer", item.answer or "", sources, _answers(judged.utility))
     right = judged.correctness == 1 and not item.flipped
     stratum = _NO_CLAIMS if not claims else _ALL_SUPPORTED if right else _SOME_NOT
-    return [
-        LabelUnit(
-            item.id,
-            item.language or "",
-            item.question,
-            item.answer or "",
-            (*claims, last),
-            judged.correctness if claims else None,
-            stratum,
-        )
-    ]
-
-
-_CLAIM_CHOICES = {"supported": "supported", "contradicted": "contradicted"}
+    value = judged.correctness if claims else None
+    about = item.id, item.language or "", item.question, item.answer or ""
+    return [LabelUnit(*about, (*claims, last), value, stratum)]
 
 
 def _answers(utility: float | None) -> str | None:

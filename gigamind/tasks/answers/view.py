@@ -40,26 +40,20 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
         summary, counts = record.summary, record.summary.counts
         own, scores = _own(record.run.judge), record.summary.overall.answers
         bad = counts.claims - summary.verdicts.get("supported", 0)
-        values = {
-            "answers": counts.answers_evaluated,
-            "bad": bad,
-            "claims": counts.claims,
-            "share": bad / counts.claims if counts.claims else 0.0,
-        }
-        if not counts.answers_evaluated:
+        answers, claims = counts.answers_evaluated, counts.claims
+        if not answers:
             return _("No answers were evaluated.")
         if own:
+            names = ((label_text(f"answers.{m.name}"), share(scores.get(m.name))) for m in own)
             return n_(
                 "{n} answer judged: {scores}.",
                 "{n:,} answers judged: {scores}.",
-                n=counts.answers_evaluated,
-                scores=[
-                    joined([label_text(f"answers.{m.name}"), share(scores.get(m.name))], " ")
-                    for m in own
-                ],
+                n=answers,
+                scores=[joined(pair, " ") for pair in names],
             )
-        if not counts.claims:
-            return _("The {answers:,} evaluated answers make no claims.", answers=values["answers"])
+        if not claims:
+            return _("The {answers:,} evaluated answers make no claims.", answers=answers)
+        values = {"answers": answers, "bad": bad, "claims": claims, "share": bad / claims}
         if summary.reported_verdicts:
             return _(
                 "{bad:,} of {claims:,} claims ({share:.1%}) in {answers:,} answers are not proven by a quote from a"
@@ -133,13 +127,11 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
         if refusals := _refusals(record.items):
             yield doc.Section("refusals", _("Answered or refused"), (refusals,))
         if summary.counts.answers_evaluated and not _own(judge):
-            yield doc.Section("claims", _("Claims"), tuple(_claims(record, say)), folded=True)
+            yield doc.folded("claims", _("Claims"), *_claims(record, say))
         if summary.quality:
-            checklist = _checklist(summary.quality, say)
-            yield doc.Section("checklist", _("Checklist"), checklist, folded=True)
+            yield doc.folded("checklist", _("Checklist"), *_checklist(summary.quality, say))
         if len(slices := _slices(summary)) > 1 and main_figures(summary.overall):
-            blocks = (_slice_table(slices),)
-            yield doc.Section("slices", _("Results by slice"), blocks, folded=True)
+            yield doc.folded("slices", _("Results by slice"), _slice_table(slices))
         if times := summary.performance.system:
             rows = (
                 ("p50", doc.Time(times.p50_ms)),
@@ -148,7 +140,7 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
                 (_("answers"), doc.Count(times.n)),
             )
             title = _("Response time of the evaluated system")
-            yield doc.Section("times", title, (doc.Facts(rows),), folded=True)
+            yield doc.folded("times", title, doc.Facts(rows))
 
     list_title = _("Answers")
     list_script = "answer_item.js"
@@ -216,11 +208,11 @@ def _worst_by(metric: MetricReport, items: Sequence[schema.AnswerItemReport]) ->
         if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
     ]
     scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
-    examples: list[doc.Example] = []
-    for value, item in scored:
-        texts = [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""]
-        examples.append(doc.Example(item.id, item.question, joined(filter(None, texts), ": ")))
-    return examples
+    texts = (
+        (item, [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""])
+        for value, item in scored
+    )
+    return [doc.Example(x.id, x.question, joined(filter(None, own), ": ")) for x, own in texts]
 
 
 def _refusals(items: Sequence[schema.AnswerItemReport]) -> doc.Table | None:
@@ -311,16 +303,12 @@ def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Blo
         ),
         faint=True,
     )
-    tables = (
-        (_("claims"), summary.verdicts),
-        (_("Why a quote does not prove its claim"), summary.doubts),
-    )
-    for head, numbers in tables:
+    why = _("Why a quote does not prove its claim")
+    for head, numbers in ((_("claims"), summary.verdicts), (why, summary.doubts)):
         most_first = sorted(numbers.items(), key=lambda pair: -pair[1])
-        if numbers:
-            yield doc.table(
-                (head, _("count")), [(LABELS[name], doc.Count(n)) for name, n in most_first]
-            )
+        rows = [(LABELS[name], doc.Count(n)) for name, n in most_first]
+        if rows:
+            yield doc.table((head, _("count")), rows)
     yield from (doc.Prose(x) for x in (rejected_support(summary), second_look(summary, say)) if x)
     yield doc.Facts(
         (
@@ -388,14 +376,9 @@ def _checklist(quality: schema.QualitySummaryReport, say: Translator) -> tuple[d
     languages = [slice_name("language", name) for name in parts]
     heads = (_("item"), _("all answers"), _("95% CI"), *languages, _("“yes” without proof"))
     passed = [doc.Proportion(part.pass_rate, part.checked) for part in (overall, *parts.values())]
+    interval = doc.Interval(overall.low, overall.high)
     rows: list[tuple[doc.Cell, ...]] = [
-        (
-            _("passed"),
-            passed[0],
-            doc.Interval(overall.low, overall.high),
-            *passed[1:],
-            doc.Count(None),
-        )
+        (_("passed"), passed[0], interval, *passed[1:], doc.Count(None))
     ]
     for place, item in enumerate(overall.items):
         name = getattr(item, say.language, item.en)

@@ -3,20 +3,19 @@
 import functools
 import itertools
 import sys
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import cast, get_args
+from typing import NamedTuple, cast, get_args
 
 from pydantic import TypeAdapter
 
 from gigamind.datasets.check_links import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
-from gigamind.evaluation.inputs import Inputs, PreparedInput
+from gigamind.evaluation.inputs import PreparedInput, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.i18n import Text, _
@@ -25,13 +24,7 @@ from gigamind.interop.run_file import RunFile, read_json_run
 from gigamind.linking.anchors import fold
 from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions, load_suggester
 from gigamind.metrics import links
-from gigamind.records.schema import (
-    PassageReport,
-    Record,
-    SystemReport,
-    describe_environment,
-    intervals,
-)
+from gigamind.records.schema import PassageReport, Record, SystemReport, intervals
 from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.stats.intervals import sliced
@@ -66,57 +59,33 @@ class Suggestion:
     least: float = 0.0  # lowest confidence at which the suggestion is shown
 
 
-class Suggester(ABC):
-    """Suggests links for the notes of one vault."""
+class Suggestions(NamedTuple):
+    """All suggestions for one note, best first; a run shows the top, the ranks of the rest explain misses."""
 
-    embedding_model: str | None = None  # full name of its embedder; None without one
-    warnings: tuple[str, ...] = ()  # data-quality warnings about its input
-
-    def prepare(self, notes: Iterable[Note]) -> None:
-        """Prepare all these notes at once, if that is faster than note by note."""
-        del notes
-
-    @abstractmethod
-    def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        """Return all suggestions, best first; `excluding` omits targets that the note already links to."""
-
-    @abstractmethod
-    def linked_targets(self, path: str) -> frozenset[str]:
-        """Return the paths of the notes that the note at `path` links to."""
-
-    def oddities(self, note: Note) -> Mapping[Oddity, int]:
-        """Return the data-quality problems of the suggestions for a note, with counts."""
-        del note
-        return {}
+    every: Sequence[Suggestion]
+    unlinked: Sequence[Suggestion]  # without targets that the note already links to
+    linked: frozenset[str]  # paths of these targets
+    oddities: Mapping[Oddity, int]  # data-quality problems, with counts
 
 
-class OwnSuggester(Suggester):
-    """gigamind's own suggester."""
-
-    def __init__(self, suggester: LinkSuggester, context_chars: int) -> None:
-        self._suggester, self._context_chars = suggester, context_chars
-        self.embedding_model = suggester.embedding_model
-
-    def prepare(self, notes: Iterable[Note]) -> None:
-        self._suggester.prepare(notes)
-
-    def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        """Return all suggestions. A run shows the top; the ranks of the rest explain misses."""
-        unlimited = SuggestOptions(sys.maxsize, 0.0, excluding, self._context_chars, unlikely=True)
-        return [
+def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -> Suggestions:
+    every, unlinked = (
+        [
             Suggestion(
                 *(own.target, own.anchor, own.span, own.confidence, own.reason, own.context),
                 asdict(own.features),
                 LEAST_CONFIDENCE,
             )
-            for own in self._suggester.suggest(note, unlimited)
+            for own in suggester.suggest(
+                note, SuggestOptions(sys.maxsize, 0.0, excluding, context_chars, unlikely=True)
+            )
         ]
+        for excluding in (False, True)
+    )
+    return Suggestions(every, unlinked, suggester.linked_targets(note.path), {})
 
-    def linked_targets(self, path: str) -> frozenset[str]:
-        return self._suggester.linked_targets(path)
 
-
-class RunSuggester(Suggester):
+class RunSuggester:
     """Suggestions of another tool, read from a file. A note that the file lacks has none.
 
     Raises:
@@ -137,23 +106,12 @@ class RunSuggester(Suggester):
         self._rankings = rankings
         graph = link_graph(vault, identities)
         self._linked = {note: frozenset(targets) for note, targets in graph.items()}
-        self._settled: dict[str, tuple[list[Suggestion], Mapping[Oddity, int]]] = {}
 
-    def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        suggestions, _problems = self._of(note)
-        excluded = self._linked[note.path] if excluding else frozenset[str]()
-        return [suggestion for suggestion in suggestions if suggestion.target not in excluded]
-
-    def linked_targets(self, path: str) -> frozenset[str]:
-        return self._linked[path]
-
-    def oddities(self, note: Note) -> Mapping[Oddity, int]:
-        return self._of(note)[1]
-
-    def _of(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
-        if note.path not in self._settled:
-            self._settled[note.path] = self._settle(note)
-        return self._settled[note.path]
+    def suggest(self, note: Note) -> Suggestions:
+        """Return the suggestions of the file."""
+        every, oddities = self._settle(note)
+        linked = self._linked[note.path]
+        return Suggestions(every, [x for x in every if x.target not in linked], linked, oddities)
 
     def _settle(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
         ranking = self._rankings.get(note.path)
@@ -236,8 +194,6 @@ class PreparedLinks(PreparedInput):
     checked: CheckedLinks
     # Expected links by the path of their note, in the vault's order.
     rows: Mapping[str, tuple[CheckedLink, ...]]
-    # The other tool that made the suggestions; None for gigamind.
-    system: SystemReport | None = None
 
 
 def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
@@ -248,7 +204,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
         NotesError: The vault is missing, unreadable or empty.
     """
-    inputs, system = Inputs(options), _system(options)
+    system = _system(options)
     if not options.dataset.exists():
         command = (
             f"generate-links --notes VAULT --out-notes {options.notes} --dataset {options.dataset}"
@@ -262,14 +218,12 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_links(dataset, vault, identities)
-    inputs.refuse_unusable(checked)
     by_note: dict[str, list[CheckedLink]] = {}
     for link in checked.links:
         by_note.setdefault(link.note.path, []).append(link)
-    paths = sorted(by_note)
-    chosen = inputs.drawn(paths)
+    chosen, fields = draw(options, checked, vault, sorted(by_note))
     return PreparedLinks(
-        **inputs.prepared(checked, vault, len(paths) - len(chosen)),
+        **fields,
         vault=vault,
         identities=identities,
         checked=checked,
@@ -346,9 +300,19 @@ def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSum
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
     bins = links.reliability(notes)
+    odd = [note.item.oddities for note in run.results]
+    missing = sum("not_in_run_file" in oddities for oddities in odd)
     return schema.LinkSummaryReport(
         status="interrupted" if run.interrupted else "complete",
-        counts=_counts(prepared, run),
+        counts=schema.LinkCounts(
+            links_total=sum(len(note.item.expected) for note in run.results),
+            source_notes=len(notes),
+            rows_rejected=prepared.rows_rejected,
+            notes_not_sampled=prepared.not_sampled,
+            notes_not_run=len(prepared.rows) - len(notes),
+            ranges_misfit=prepared.checked.misfits,
+            notes=len(prepared.vault.notes),
+        ),
         overall=_slice(run.results, topk, seed),
         by_language={
             language: _slice(own, topk, seed)
@@ -368,14 +332,8 @@ def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSum
         performance=schema.LinkPerformance(
             indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms
         ),
-        system=_health(run) if prepared.system else None,
+        system=SystemHealth.of(missing, len(odd), odd) if prepared.system else None,
     )
-
-
-def _health(run: Run[EvaluatedNote]) -> SystemHealth:
-    oddities = [note.item.oddities for note in run.results]
-    missing = sum("not_in_run_file" in problems for problems in oddities)
-    return SystemHealth.of(missing, len(oddities), oddities)
 
 
 def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
@@ -410,18 +368,6 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
     }
-
-
-def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkCounts:
-    return schema.LinkCounts(
-        links_total=sum(len(note.item.expected) for note in run.results),
-        source_notes=len(run.results),
-        rows_rejected=prepared.rows_rejected,
-        notes_not_sampled=prepared.not_sampled,
-        notes_not_run=len(prepared.rows) - len(run.results),
-        ranges_misfit=prepared.checked.misfits,
-        notes=len(prepared.vault.notes),
-    )
 
 
 def _item(
@@ -491,7 +437,8 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
     """Checked input and a suggester for its vault."""
 
     prepared: PreparedLinks
-    suggester: Suggester
+    suggest: Callable[[Note], Suggestions]
+    prepare: Callable[[Iterable[Note]], object]  # prepares all these notes at once, which is faster
     # Title, file stem and aliases of each note, folded for comparison, by path.
     names: Mapping[str, frozenset[str]]
     results = TypeAdapter(list[EvaluatedNote])
@@ -509,7 +456,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
     def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
         """Suggest links for each note, in the vault's order; Interrupted keeps the notes that are done."""
         paths = list(self.prepared.rows)[first:end]
-        self.suggester.prepare(self.prepared.rows[path][0].note for path in paths)
+        self.prepare(self.prepared.rows[path][0].note for path in paths)
         results: list[EvaluatedNote] = []
         try:
             for path in paths:
@@ -530,8 +477,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
                 for name, count in summary.system.oddities.items()
             )
             prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
-        environment = describe_environment(self.suggester.embedding_model, "none", prepared.system)
-        report = run_report(prepared, started, summary.status, environment)
+        report = run_report(prepared, started, summary.status)
         return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 
@@ -548,7 +494,7 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
         path = run_path(options.system)
         tool = RunSuggester(path, vault, identities, prepared.rows if whole else None)
         prepared = replace(prepared, warnings=(*prepared.warnings, *tool.warnings))
-        return LinkEvaluation(prepared, tool, names)
+        return LinkEvaluation(prepared, tool.suggest, lambda _notes: None, names)
     suggester = load_suggester(
         vault,
         identities,
@@ -556,25 +502,22 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
         options.cache,
         functools.partial(progress.stage, "Names"),
     )
-    return LinkEvaluation(prepared, OwnSuggester(suggester, options.context_chars), names)
+    prepared = replace(prepared, embedding_model=suggester.embedding_model)
+    suggest = functools.partial(_own_suggestions, suggester, options.context_chars)
+    return LinkEvaluation(prepared, suggest, suggester.prepare, names)
 
 
 def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
-    options, suggester = evaluation.prepared.options, evaluation.suggester
-    rows = evaluation.prepared.rows[path]
+    options, rows = evaluation.prepared.options, evaluation.prepared.rows[path]
     note = rows[0].note
-    linked = suggester.linked_targets(path)
-    all_suggestions = suggester.suggest(note, excluding=False)
-    unlinked = suggester.suggest(note, excluding=True)
-    ranked = unlinked if options.exclude_linked else all_suggestions
+    every, unlinked, linked, oddities = evaluation.suggest(note)
+    ranked = unlinked if options.exclude_linked else every
     shown = _shown(ranked, options)
     measured = links.LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
-        suggestions=tuple(_measured(suggestion, rows, linked) for suggestion in shown),
-        unlinked=tuple(
-            _measured(suggestion, rows, linked) for suggestion in _shown(unlinked, options)
-        ),
+        suggestions=tuple(_measured(x, rows, linked) for x in shown),
+        unlinked=tuple(_measured(x, rows, linked) for x in _shown(unlinked, options)),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     excluded = linked if options.exclude_linked else frozenset[str]()
@@ -582,9 +525,8 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     missed = [r for r in rows if r.item.label != "reject" and targets.isdisjoint(r.targets)]
     places = list(enumerate(ranked, start=1))
     misses = tuple(_miss(row, shown, places, excluded, evaluation) for row in missed)
-    oddities = dict(suggester.oddities(note))
-    item = _item(note, rows, shown, measured, options.topk, misses=misses, oddities=oddities)
-    return EvaluatedNote(item, measured)
+    more = {"misses": misses, "oddities": dict(oddities)}
+    return EvaluatedNote(_item(note, rows, shown, measured, options.topk, **more), measured)
 
 
 def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Suggestion, ...]:

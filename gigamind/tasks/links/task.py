@@ -65,25 +65,9 @@ def label_units(item: LinkItemReport) -> list[LabelUnit]:
             continue
         name = f"{item.note}#{anchor.utf16_start}>{suggestion.target}"
         accepted = "accept" if confidence >= 1 / 2 else "reject"
-        task = LabelTask(
-            name,
-            "link",
-            anchor.text,
-            source,
-            accepted,
-            1 - abs(2 * confidence - 1),
-            start=anchor.utf16_start,
-            end=anchor.utf16_end,
-        )
-        units.append(
-            LabelUnit(
-                name,
-                item.language,
-                suggestion.target,
-                suggestion.context,
-                (task,),
-                confidence,
-                int(confidence >= 1 / 2),
-            )
-        )
+        doubt, place = 1 - abs(2 * confidence - 1), (anchor.utf16_start, anchor.utf16_end)
+        about = item.language, suggestion.target, suggestion.context
+        start, end = place
+        task = LabelTask(name, "link", anchor.text, source, accepted, doubt, start=start, end=end)
+        units.append(LabelUnit(name, *about, (task,), confidence, int(confidence >= 1 / 2)))
     return units

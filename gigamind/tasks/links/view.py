@@ -94,14 +94,11 @@ def _item(item: schema.LinkItemReport, change: str, before: schema.LinkItem | No
         [_missed(row, miss) for row, miss in item.explained],
         [
             (
-                suggestion.anchor.text if suggestion.anchor else "–",
-                suggestion.target,
-                suggestion.confidence,
-                kind_of(suggestion),
-                int(suggestion.hit and suggestion.span_exact is False),
-                suggestion.reason,
+                *(s.anchor.text if s.anchor else "–", s.target, s.confidence, kind_of(s)),
+                int(s.hit and s.span_exact is False),
+                s.reason,
             )
-            for suggestion in item.suggestions
+            for s in item.suggestions
         ],
         len(wanted),
         len(wanted - missed),
@@ -122,22 +119,14 @@ def _ranked(ranked: schema.RankedReport | None) -> tuple[object, ...] | None:
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in ranked.features.items()
     )
-    return (
-        ranked.place,
-        ranked.anchor,
-        ranked.target,
-        ranked.confidence,
-        ranked.reason,
-        " · ".join(features),
-    )
+    shown = ranked.place, ranked.anchor, ranked.target, ranked.confidence, ranked.reason
+    return (*shown, " · ".join(features))
 
 
 def _before(item: schema.LinkItem) -> tuple[str, str]:
-    recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
-        item.expected
-    )
-    right = sum(suggestion.hit for suggestion in item.suggestions)
-    return f"{len(recalled)} / {len(item.expected)}", f"{right} / {len(item.suggestions)}"
+    right = [suggestion.target for suggestion in item.suggestions if suggestion.hit]
+    recalled = set(right) & set(item.expected)
+    return f"{len(recalled)} / {len(item.expected)}", f"{len(right)} / {len(item.suggestions)}"
 
 
 _FEW_NOTES = 30  # below it, a slice is unreliable
@@ -160,17 +149,10 @@ class LinkView(View[schema.LinkSummaryReport, schema.LinkItemReport, schema.Link
                 expected=expected,
             )
         missed, wrong = expected - recalled, suggested - right
+        values = {"missed": missed, "expected": expected, "wrong": wrong, "suggested": suggested}
         failures = [
-            _(
-                "{wrong:,} of {suggested:,} suggestions match no removed link.",
-                wrong=wrong,
-                suggested=suggested,
-            ),
-            _(
-                "Missed: {missed:,} of {expected:,} removed links.",
-                missed=missed,
-                expected=expected,
-            ),
+            _("{wrong:,} of {suggested:,} suggestions match no removed link.", **values),
+            _("Missed: {missed:,} of {expected:,} removed links.", **values),
         ]
         if missed / expected > wrong / suggested:
             failures.reverse()
@@ -182,23 +164,20 @@ class LinkView(View[schema.LinkSummaryReport, schema.LinkItemReport, schema.Link
         """Yield the confidence threshold that `suggest-links` uses by default, if it changes the result."""
         del bad
         points = {point.min_confidence: point for point in record.summary.sweep}
-        unfiltered, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
-        if record.summary.system or not unfiltered or not shown:
-            return
-        if shown.suggested != unfiltered.suggested:
+        old, new = points.get(0.0), points.get(SHOWN_CONFIDENCE)
+        if old and new and new.suggested != old.suggested and not record.summary.system:
             label = _(
                 "Evaluate again with the default threshold of suggest-links, {floor:g}: precision {before} →"
                 " {precision} (95% CI {interval}), recall {recall_before} → {recall}",
                 floor=SHOWN_CONFIDENCE,
-                before=share(unfiltered.precision),
-                precision=share(shown.precision),
-                interval=between(shown),
-                recall_before=share(unfiltered.recall),
-                recall=share(shown.recall),
+                before=share(old.precision),
+                precision=share(new.precision),
+                interval=between(new),
+                recall_before=share(old.recall),
+                recall=share(new.recall),
             )
-            options = given_options(
-                LinkEvalOptions, record.run.options, min_confidence=SHOWN_CONFIDENCE
-            )
+            changes = {"min_confidence": SHOWN_CONFIDENCE}
+            options = given_options(LinkEvalOptions, record.run.options, **changes)
             yield doc.Step(label, eval_command("links", options))
 
     def warnings(self, record: schema.LinkRunRecord) -> Iterator[Text]:
@@ -266,20 +245,13 @@ def _example(item: schema.LinkItemReport) -> doc.Example:
         )
         for s in item.suggestions
     ]
-    what = _(
-        "{missed} of {expected} removed links missed",
-        missed=len(missed),
-        expected=sum(row.wanted for row in item.expected),
+    expected = sum(row.wanted for row in item.expected)
+    what = _("{missed} of {expected} removed links missed", missed=len(missed), expected=expected)
+    sides = (
+        doc.Side(_("missed"), tuple(missed[:_LINES])),
+        doc.Side(_("suggested"), tuple(suggested[:_LINES])),
     )
-    return doc.Example(
-        item.note,
-        PurePosixPath(item.note).stem,
-        what,
-        sides=(
-            doc.Side(_("missed"), tuple(missed[:_LINES])),
-            doc.Side(_("suggested"), tuple(suggested[:_LINES])),
-        ),
-    )
+    return doc.Example(item.note, PurePosixPath(item.note).stem, what, sides=sides)
 
 
 def _misses(record: schema.LinkRunRecord) -> doc.Section | None:
@@ -308,16 +280,11 @@ def _misses(record: schema.LinkRunRecord) -> doc.Section | None:
     if not groups:
         return None
     names = _("note"), _("missed link"), _("rank"), _("confidence"), _("suggested instead")
-    blocks = (
-        doc.Prose(
-            _(
-                "Removed links that were not suggested. The list of notes below can show all links with one cause."
-            ),
-            faint=True,
-        ),
-        doc.filled(doc.Table(tuple(map(doc.Column, names)), tuple(groups))),
+    lead = _(
+        "Removed links that were not suggested. The list of notes below can show all links with one cause."
     )
-    return doc.Section("misses", _("Missed links by cause"), blocks, folded=True)
+    shown = doc.filled(doc.Table(tuple(map(doc.Column, names)), tuple(groups)))
+    return doc.folded("misses", _("Missed links by cause"), doc.Prose(lead, faint=True), shown)
 
 
 def _thresholds(record: schema.LinkRunRecord) -> doc.Section | None:
@@ -341,8 +308,7 @@ def _thresholds(record: schema.LinkRunRecord) -> doc.Section | None:
         " check it on other links. Only links removed for the test count as right, so every other good suggestion"
         " counts as wrong."
     )
-    blocks = (doc.table(names, rows, caption),)
-    return doc.Section("thresholds", _("Results by threshold"), blocks, folded=True)
+    return doc.folded("thresholds", _("Results by threshold"), doc.table(names, rows, caption))
 
 
 def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
@@ -368,5 +334,5 @@ def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
     few = any(part.notes < _FEW_NOTES for part in parts.values())
     unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
     heads = (_("slice"), _("notes"), *map(label_text, keys))
-    blocks = (doc.filled(doc.table(heads, rows, unreliable if few else "")),)
-    return doc.Section("slices", _("Results by language"), blocks, folded=True)
+    shown = doc.filled(doc.table(heads, rows, unreliable if few else ""))
+    return doc.folded("slices", _("Results by language"), shown)

@@ -1,12 +1,13 @@
 """Prepares a search run: its judge, vault and queries. Moved passages are located again (evidence/again.py)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
-from gigamind.evaluation.inputs import Inputs, PreparedInput
+from gigamind.evaluation.inputs import PreparedInput, draw
 from gigamind.evidence.again import find_again
 from gigamind.i18n import Text, _
 from gigamind.judges.spec import Chosen, learned_from, short_name
@@ -21,7 +22,6 @@ from gigamind.judges.unanswerable import (
 from gigamind.loading import require
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
 from gigamind.spans import Utf16
@@ -139,10 +139,7 @@ class Prepared(PreparedInput):
     vault: Vault  # empty without `--notes`
     identities: Identities
     judge: Chosen[UnanswerableJudge] | None  # None if nothing is judged
-    system: SystemReport | None  # the other system that searches; None for gigamind's own engine
     queries: tuple[CheckedQuery, ...]  # the queries to run, in dataset order
-    # Full name of the embedder; None in keyword mode, and until the vault is indexed.
-    embedding_model: str | None = None
     # Labelled spans that no evidence can match; None without any, and until the vault is indexed.
     out_of_reach: OutOfReach | None = None
     converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
@@ -170,7 +167,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         NotesError: The vault is missing, unreadable or empty.
     """
     option_warnings = idle_options(options)
-    judge, inputs = choose_judge(options), Inputs(options)
+    judge = choose_judge(options)
     system = describe_system(
         options.system, options.system_config, rankings(options.topk), options.system_name
     )
@@ -178,12 +175,11 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     vault = read_vault(options.notes, options.exclude) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
-    inputs.refuse_unusable(checked)
-    chosen = inputs.drawn(checked.queries)
+    chosen, fields = draw(options, checked, vault, checked.queries)
     is_judged = judge or all(query.item.answerable for query in chosen)
     threshold_warnings = () if is_judged else (_NO_THRESHOLD,)
     prepared = Prepared(
-        **inputs.prepared(checked, vault, len(checked.queries) - len(chosen)),
+        **fields,
         vault=vault,
         identities=identities,
         judge=judge,
@@ -199,7 +195,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
     if options.is_builtin:
         if options.notes is None:
             raise InputError(_("--notes: required, unless --system names another system"))
-        return _idle_fusion(options)
+        return tuple(_idle_fusion(options))
     if idle := options.flags(OF_ENGINE):
         raise InputError(
             "{option}: only for gigamind's own search, but --system is {system}. Remove it.",
@@ -209,28 +205,17 @@ def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
     return ()
 
 
-def _idle_fusion(options: SearchEvalOptions) -> tuple[Text, ...]:
-    """Return warnings for fusion options without effect in this run."""
-    warnings: list[Text] = []
-    if options.fusion == "balanced" and options.mode != "hybrid":
-        warnings.append(
-            _(
-                "--fusion balanced: no effect in {mode} mode; only hybrid mode uses it.",
-                mode=options.mode,
-            )
+def _idle_fusion(options: SearchEvalOptions) -> Iterator[Text]:
+    """Yield warnings for fusion options without effect in this run."""
+    mode, alpha, weight = options.mode, options.alpha, options.title_weight
+    if options.fusion == "balanced" and mode != "hybrid":
+        yield _("--fusion balanced: no effect in {mode} mode; only hybrid mode uses it.", mode=mode)
+    if options.retrieval.balanced and alpha != DEFAULT_ALPHA:
+        yield _("--alpha {alpha:g}: no effect with balanced fusion. Remove it.", alpha=alpha)
+    if not options.retrieval.balanced and weight != DEFAULT_TITLE_WEIGHT:
+        yield _(
+            "--title-weight {weight:g}: only balanced fusion uses it. Remove it.", weight=weight
         )
-    if options.retrieval.balanced and options.alpha != DEFAULT_ALPHA:
-        warnings.append(
-            _("--alpha {alpha:g}: no effect with balanced fusion. Remove it.", alpha=options.alpha)
-        )
-    if not options.retrieval.balanced and options.title_weight != DEFAULT_TITLE_WEIGHT:
-        warnings.append(
-            _(
-                "--title-weight {weight:g}: only balanced fusion uses it. Remove it.",
-                weight=options.title_weight,
-            )
-        )
-    return tuple(warnings)
 
 
 def blunt_threshold(prepared: Prepared) -> tuple[Text, ...]:

@@ -13,7 +13,7 @@ from gigamind.choices import FreeJudge
 from gigamind.formats import between, share
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.interop.ranking import Oddity
-from gigamind.metrics.answerability import confusion, measure_verdicts, verdict_terms
+from gigamind.metrics.answerability import Confusion, confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
@@ -225,6 +225,12 @@ class JudgeRates(Report):
     f1: Share | None
     far: Share | None
     false_refusals: Share | None
+
+    @property
+    def counts(self) -> Confusion:
+        """The confusion matrix of its verdicts."""
+        right = self.unanswerable - self.missed, self.answerable - self.refused
+        return Confusion(tp=right[0], fp=self.refused, fn=self.missed, tn=right[1])
 
     @property
     def both_rates(self) -> float | None:
@@ -479,21 +485,17 @@ def _what(
     if ranks[0] != ranks[1]:
         parts.append(_("{before} -> {after}", before=_rank(ranks[0]), after=_rank(ranks[1])))
     if rights[0] != rights[1]:
-        parts.append(
-            _("verdict: wrong -> correct") if rights[1] else _("verdict: correct -> wrong")
-        )
+        ways = _("verdict: correct -> wrong"), _("verdict: wrong -> correct")
+        parts.append(ways[rights[1]])
     rest = joined(parts, ", ") if parts else _("order of the notes changed below rank 1")
     if answers[0] == answers[1]:
         return rest
-    passage = (
-        _("expected passage is in its note again")
-        if answers[1]
-        else _("expected passage is no longer in its note")
-    )
+    gone = _("expected passage is no longer in its note")
+    passage = _("expected passage is in its note again") if answers[1] else gone
     return joined([passage, rest]) if parts else passage
 
 
 def _rank(reciprocal: float) -> Message:
-    return (
-        _("rank {rank}", rank=round(1 / reciprocal)) if reciprocal else _("expected note not found")
-    )
+    if not reciprocal:
+        return _("expected note not found")
+    return _("rank {rank}", rank=round(1 / reciprocal))

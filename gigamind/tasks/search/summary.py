@@ -16,17 +16,9 @@ from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
 from gigamind.metrics.answerability import confusion, measure_verdicts, near_misses, verdict_terms
 from gigamind.metrics.ranking import RankedQuery, ndcg_changes
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
-from gigamind.records.schema import (
-    ErrorReport,
-    Record,
-    SpeedReport,
-    SystemReport,
-    describe_environment,
-    intervals,
-)
+from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemReport, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
-from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.stats.intervals import means, ratios, sliced
 from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
@@ -156,7 +148,9 @@ def record_run(
     forecast: schema.ForecastReport | None = None,
 ) -> Record[schema.SummaryReport, schema.ItemReport]:
     """Return the content of a run's out folder."""
-    results = _with_verdicts(run.results, run.model_run) if run.model_run else run.results
+    results = run.results
+    if run.model_run:
+        results = [_with_verdict(result, run.model_run) for result in results]
     judge = prepared.judge.judge if prepared.judge else None
     items = [result for result in results if isinstance(result, schema.ItemReport)]
     if prepared.system and isinstance(judge, ThresholdJudge) and too_few_scores(items):
@@ -168,35 +162,21 @@ def record_run(
             else result
             for result in results
         ]
+        items = [result for result in results if isinstance(result, schema.ItemReport)]
     summary = summarise(prepared, judges, run, results, passes, forecast=forecast)
     more = _quality_warnings(prepared, summary, results) if summary.system else ()
     advised = filter(None, [advice(summary.judges, forecast)])
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
-    failures = [result for result in results if isinstance(result, ErrorReport)]
+    errors = [*prepared.errors, *(x for x in results if isinstance(x, ErrorReport))]
+    if run.model_run:
+        errors += unscored(run.model_run, lambda _key: ("verdict", _QUERY))
     report = prepared.judge.report if prepared.judge else None
     own = next((rates for rates in summary.judges if rates.chosen), None)
-    return Record(
-        run_report(
-            prepared,
-            started,
-            summary.status,
-            describe_environment(
-                prepared.embedding_model,
-                "none" if prepared.system else RAG_SCHEMA_VERSION,
-                prepared.system,
-            ),
-            report and report.model_copy(update={"weak": own and weakness(own, forecast)}),
-        ),
-        summary,
-        [result for result in results if isinstance(result, schema.ItemReport)],
-        [
-            *prepared.errors,
-            *failures,
-            *(unscored(run.model_run, lambda _key: ("verdict", _QUERY)) if run.model_run else ()),
-        ],
-        run.model_run.attempts if run.model_run else None,
-        summary.llm,
-    )
+    judged = report and report.model_copy(update={"weak": own and weakness(own, forecast)})
+    index = "none" if prepared.system else RAG_SCHEMA_VERSION
+    attempts = run.model_run.attempts if run.model_run else None
+    about = run_report(prepared, started, summary.status, index, judged)
+    return Record(about, summary, items, errors, attempts, summary.llm)
 
 
 def slices_of(items: Sequence[schema.ItemReport], seed: int) -> dict[str, Any]:
@@ -271,24 +251,22 @@ def _quality_warnings(
             " endpoint, also check the path of `hits` in --system-config.",
             total=total,
         )
-    unscored_queries = len(without_score(items))
+    values = {"count": len(without_score(items)), "total": total}
     judge = prepared.judge.judge if prepared.judge else None
-    if not unscored_queries or not isinstance(judge, ThresholdJudge):
+    if not values["count"] or not isinstance(judge, ThresholdJudge):
         return
     if too_few_scores(items):
         yield _(
             "{count:,} of {total:,} queries have no score of the top hit, which --min-score needs. These are too"
             " many, so no query has a verdict. Let the system return scores; for an endpoint, check the path of"
             " `score` in --system-config.",
-            count=unscored_queries,
-            total=total,
+            **values,
         )
     else:
         yield _(
             "{count:,} of {total:,} queries have no verdict: --min-score needs the score of the top hit, but the system"
             " returned none for them.",
-            count=unscored_queries,
-            total=total,
+            **values,
         )
 
 
@@ -372,26 +350,12 @@ def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> 
     )
 
 
-_RULES = ("as_told", "only_with_quotes")
-
-
-def _with_verdicts(results: Sequence[schema.ItemResult], run: ModelRun) -> list[schema.ItemResult]:
-    """Return the results with the verdicts of a model added to their queries."""
-    return [
-        _with_verdict(result, run.results[key])
-        if isinstance(result, schema.ItemReport) and (key := ItemKey(result.id)) in run.results
-        else result
-        for result in results
-    ]
-
-
 def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
     from gigamind.evaluation.costs import flip_report, llm_report
 
-    judged = [(item.judgement, item.id) for item in items if item.judgement]
-    judgements = [judgement for judgement, _id in judged]
-    flips = ((judgement.flipped, name) for judgement, name in judged)
+    judgements = [item.judgement for item in items if item.judgement]
+    flips = ((item.judgement.flipped, item.id) for item in items if item.judgement)
     llm = llm_report(run, len(items), flip_report(flips), rates(items))
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
     conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
@@ -403,7 +367,11 @@ def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
     return llm.model_copy(update=counts)
 
 
-def _with_verdict(item: schema.ItemReport, result: StoredResult) -> schema.ItemReport:
+def _with_verdict(item: schema.ItemResult, run: ModelRun) -> schema.ItemResult:
+    """Return the result of a query with the verdict of a model, if there is one."""
+    if isinstance(item, ErrorReport) or (key := ItemKey(item.id)) not in run.results:
+        return item
+    result = run.results[key]
     if result.value is None:
         judged = JudgementReport(outcome=result.outcome, code=result.code)
     else:
@@ -418,12 +386,13 @@ def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float
         for item in items
         if (judgement := item.judgement) and judgement.outcome == "scored"
     ]
-    believed = [(truth, j.reported_unanswerable is not False) for truth, j in judged]
-    proven = [(truth, not j.verified) for truth, j in judged]
-    counts = (confusion(pairs) for pairs in (believed, proven))
+    counts = {
+        "as_told": confusion((x, j.reported_unanswerable is not False) for x, j in judged),
+        "only_with_quotes": confusion((x, not j.verified) for x, j in judged),
+    }
     return {
         rule: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "far": c.far}
-        for rule, c in zip(_RULES, counts, strict=True)
+        for rule, c in counts.items()
     }
 
 
@@ -432,18 +401,9 @@ _SHOWN = 10
 
 def measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.UnjudgedReport | None:
     """Return the block of summary.json; None if no answerable item has judgements."""
-    judged = _judged(items)
+    judged = [item for item in items if item.answerable and item.gains]
     if not judged:
         return None
-    unjudged = _unjudged_hits(judged, k)
-    hits = sum(len(item.ranking[:k]) for item in judged)
-    return schema.UnjudgedReport(
-        k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN])
-    )
-
-
-def _unjudged_hits(judged: Sequence[schema.ItemReport], k: int) -> list[schema.UnjudgedHit]:
-    """Return all unjudged hits by their possible change of nDCG@k, largest first; ties in dataset order."""
     queries = [
         RankedQuery([hit.note for hit in item.ranking], item.gains, is_judged=True)
         for item in judged
@@ -461,8 +421,6 @@ def _unjudged_hits(judged: Sequence[schema.ItemReport], k: int) -> list[schema.U
         for rank, hit in enumerate(item.ranking[:k], start=1)
         if hit.note in changes
     ]
-    return sorted(rows, key=lambda row: -abs(row.ndcg_change))
-
-
-def _judged(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
-    return [item for item in items if item.answerable and item.gains]
+    rows.sort(key=lambda row: -abs(row.ndcg_change))  # ties stay in dataset order
+    hits = sum(len(item.ranking[:k]) for item in judged)
+    return schema.UnjudgedReport(k=k, hits=hits, unjudged=len(rows), worst=tuple(rows[:_SHOWN]))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.judged_runs import JudgedKind, RunItem
     from gigamind.assurance.label_items import LabelUnit
     from gigamind.interop.ranking import RankedNote
+    from gigamind.judges.protocol import Scale
     from gigamind.systems.protocol import Retriever
 
 
@@ -31,13 +32,8 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         from gigamind.assurance.judged_runs import JudgedKind
         from gigamind.datasets.labels import AnswerabilityLabel
 
-        return JudgedKind(
-            {"unanswerable": "binary"},
-            AnswerabilityLabel,
-            self.compared,
-            search_items,
-            self.units,
-        )
+        scales: dict[str, Scale] = {"unanswerable": "binary"}
+        return JudgedKind(scales, AnswerabilityLabel, self.compared, search_items, self.units)
 
     def units(self, item: ItemReport) -> "list[LabelUnit]":
         return [label_unit(item)]
@@ -77,34 +73,27 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         prepared = prepare(options)
         queries, notes = len(prepared.queries), len(prepared.vault.notes)
-        vault = (
-            n_("over {n} note", "over {n:,} notes", n=notes)
-            if options.notes
-            else _("without a vault")
-        )
+        over = n_("over {n} note", "over {n:,} notes", n=notes)
+        vault = over if options.notes else _("without a vault")
         answerable = sum(query.item.answerable for query in prepared.queries)
-        return Checked(
-            n_(
-                "{n} query ready to evaluate {vault}",
-                "{n:,} queries ready to evaluate {vault}",
-                n=queries,
-                vault=vault,
-            ),
-            n_(
-                "{n} query ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
-                "{n:,} queries ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
-                n=queries,
-                answerable=answerable,
-                unanswerable=queries - answerable,
-                vault=vault,
-            ),
-            prepared.errors,
-            (*blunt_threshold(prepared), *prepared.warnings),
-            prepared.dataset_hash,
-            prepared.notes_hash,
-            lambda: estimate(prepared),
-            lambda: least_calls(prepared),
+        ready = n_(
+            "{n} query ready to evaluate {vault}",
+            "{n:,} queries ready to evaluate {vault}",
+            n=queries,
+            vault=vault,
         )
+        details = n_(
+            "{n} query ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+            "{n:,} queries ready to evaluate ({answerable:,} answerable, {unanswerable:,} unanswerable) {vault}",
+            n=queries,
+            answerable=answerable,
+            unanswerable=queries - answerable,
+            vault=vault,
+        )
+        warnings = (*blunt_threshold(prepared), *prepared.warnings)
+        hashes = prepared.dataset_hash, prepared.notes_hash
+        work = (lambda: estimate(prepared), lambda: least_calls(prepared))
+        return Checked(ready, details, prepared.errors, warnings, *hashes, *work)
 
 
 def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:

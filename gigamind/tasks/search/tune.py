@@ -31,9 +31,8 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
 from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
-from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.free_judges import NO_FREE_JUDGE, usable
-from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.prepare import Prepared, prepare
 from gigamind.tasks.search.schema import JudgeRates, SearchComparison, SummaryReport
 from gigamind.version import __version__
@@ -94,7 +93,9 @@ def tune_grid(
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
     gain, interval = selection.corrected(selection.chosen or selection.best)
     current = [SearchSetting.model_validate(own, from_attributes=True) for own in settings]
-    return Tuning(
+    chosen = with_setting(options, current[selection.chosen])
+    return Tuning.like(
+        selection,
         app_version=__version__,
         dataset=str(options.dataset),
         notes=str(options.notes),
@@ -109,15 +110,10 @@ def tune_grid(
             _setting(setting, place, _means(figures[place], used), selection)
             for place, setting in enumerate(current)
         ),
-        chosen=selection.chosen,
-        best=selection.best,
         gain=gain,
         low=interval.low,
         high=interval.high,
-        detectable=selection.detectable,
-        command=eval_command(
-            "search", eval_values(with_setting(options, current[selection.chosen]), None)
-        ),
+        command=eval_command("search", eval_values(chosen, None)),
     )
 
 
@@ -163,9 +159,8 @@ def rank_grid(
     by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     by_index: dict[tuple[str, int, str | None], list[RetrievalSettings]] = {}
     for setting in settings:
-        by_index.setdefault((setting.embedder, setting.chunk_chars, setting.rerank), []).append(
-            setting
-        )
+        index = setting.embedder, setting.chunk_chars, setting.rerank
+        by_index.setdefault(index, []).append(setting)
     for own in by_index.values():
         mode = "keyword" if all(setting.mode == "keyword" for setting in own) else "hybrid"
         with open_retriever(
@@ -175,9 +170,8 @@ def rank_grid(
             partial(progress.stage, "Indexing"),
         ) as retriever:
             for done, query in enumerate(queries, 1):
-                for setting, ranking in zip(
-                    own, retriever.rankings(query.item.query, own), strict=True
-                ):
+                ranked = retriever.rankings(query.item.query, own)
+                for setting, ranking in zip(own, ranked, strict=True):
                     by_setting[setting].append(ranking)
                 progress.stage("Queries", done, len(queries))
     return list(by_setting.values())
@@ -348,9 +342,8 @@ def matching_min_score(
     answerable, unanswerable = _top_scores(chosen, progress or Quiet())
     refused = sum(score < current.setting for score in answerable)
     missed = sum(score >= current.setting for score in unanswerable)
-    if refused <= current.refused and missed <= current.missed:
-        return None
-    if current.refused >= len(answerable):
+    fits = refused <= current.refused and missed <= current.missed
+    if fits or current.refused >= len(answerable):
         return None
     least = sorted(answerable)[current.refused]
     return max(0.0, math.floor(least * _DECIMALS) / _DECIMALS) if least > -math.inf else 0.0

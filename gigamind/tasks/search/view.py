@@ -1,6 +1,6 @@
 """Describes search runs as blocks of a document; see `View`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
 from gigamind.evaluation.options import eval_command, given_options
@@ -64,6 +64,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
             missed, unanswerable, far = _errors(part, "far", counts.unanswerable)
             refused, answerable, refusals = _errors(part, "false_refusals", counts.answerable)
             values = {"missed": missed, "unanswerable": unanswerable, "far": far}
+            refusal = {"refused": refused, "answerable": answerable, "refusals": refusals}
             wrong = _(
                 "Wrongly judged answerable: {missed:,} of {unanswerable:,} unanswerable queries ({far}).",
                 **values,
@@ -72,12 +73,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 "Unanswerable queries are never detected ({missed:,} of {unanswerable:,} missed).",
                 **values,
             )
-            errors = _(
-                "Wrongly refused: {refused:,} of {answerable:,} ({refusals}).",
-                refused=refused,
-                answerable=answerable,
-                refusals=refusals,
-            )
+            errors = _("Wrongly refused: {refused:,} of {answerable:,} ({refusals}).", **refusal)
             texts += [errors] if counts.answerable else []
             # The worst comes first.
             texts = [never, *texts] if missed == unanswerable else [*texts, wrong]
@@ -85,13 +81,8 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
 
     def steps(self, record: schema.RunRecord, bad: str = "") -> Iterator[doc.Step]:
         judged = judging(record)
-        options = given_options(
-            SearchEvalOptions,
-            record.run.options,
-            unanswerable_mode="llm",
-            min_score=None,
-            judge=None,
-        )
+        changes = {"unanswerable_mode": "llm", "min_score": None, "judge": None}
+        options = given_options(SearchEvalOptions, record.run.options, **changes)
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
             judges, forecast = record.summary.judges, record.summary.forecast
@@ -149,11 +140,10 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 unanswerable=weak.unanswerable,
             )
 
-    def examples(self, record: schema.RunRecord) -> doc.Examples | None:
+    def examples(self, record: schema.RunRecord) -> doc.Examples:
         failed = failed_items(record.items)
-        return doc.Examples(
-            _("Worst failures"), tuple(map(_example, failed[: doc.EXAMPLES])), len(failed)
-        )
+        shown = tuple(map(_example, failed[: doc.EXAMPLES]))
+        return doc.Examples(_("Worst failures"), shown, len(failed))
 
     def sections(self, record: schema.RunRecord, say: Translator) -> Iterator[doc.Section]:
         del say
@@ -165,15 +155,11 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
         listed = doc.table(heads, rows, doc.more_text(len(rows), len(failed)))
         unlabelled = _("Search results without a relevance label")
-        parts: tuple[tuple[str, Text, Iterable[doc.Block]], ...] = (
-            ("failures", _("Worst failures"), (listed,) if rows else ()),
-            ("judge", _("Unanswerable queries"), _judged(record, judging(record))),
-            ("unjudged", unlabelled, _unjudged(record.summary)),
-            ("slices", _("Results by slice"), _by_slice(record.summary)),
-            ("latency", _("Latency"), _latency(record)),
-        )
-        for name, title, blocks in parts:
-            yield doc.Section(name, title, tuple(blocks), folded=True)
+        yield doc.folded("failures", _("Worst failures"), listed if rows else None)
+        yield doc.folded("judge", _("Unanswerable queries"), *_judged(record, judging(record)))
+        yield doc.folded("unjudged", unlabelled, *_unjudged(record.summary))
+        yield doc.folded("slices", _("Results by slice"), *_by_slice(record.summary))
+        yield doc.folded("latency", _("Latency"), *_latency(record))
 
     list_title = _("Queries")
     list_script = "report_item.js"
@@ -198,10 +184,11 @@ def _usable_point(judged: Judging) -> SweepPoint | None:
     """Return the usable threshold with the lowest sum of both error rates."""
     if judged.kind not in {"threshold", "answer_score"}:
         return None
-    usable = [point for point in judged.points if is_usable(point.counts)]
-    return min(
-        usable, key=lambda p: (p.counts.false_refusals or 0) + (p.counts.far or 0), default=None
-    )
+
+    def both_rates(point: SweepPoint) -> float:
+        return (point.counts.false_refusals or 0) + (point.counts.far or 0)
+
+    return min(filter(lambda x: is_usable(x.counts), judged.points), key=both_rates, default=None)
 
 
 def _errors(part: schema.SliceReport, name: str, count: int) -> tuple[int, int, str]:
@@ -233,18 +220,8 @@ def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
     if best := judged.best:
         name = _("{judge} (best F1 on these queries)", judge=judge.kind)
         rows.append(_errors_row(name, best.min_score, best.point.counts))
-    rows += [
-        (
-            rates.kind,
-            doc.Proportion(rates.setting),
-            doc.Count(rates.refused, rates.answerable),
-            doc.Count(rates.missed, rates.unanswerable),
-            doc.Proportion(rates.precision),
-            doc.Proportion(rates.f1),
-        )
-        for rates in record.summary.judges
-        if not rates.chosen
-    ]
+    others = (rates for rates in record.summary.judges if not rates.chosen)
+    rows += [_errors_row(rates.kind, rates.setting, rates.counts) for rates in others]
     if judged.both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
@@ -253,14 +230,14 @@ def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
         yield _expected(record.summary.forecast)
     if judged.both_kinds and judged.points:
         apart = max(1, len(judged.points) // _THRESHOLDS)
-        others = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
+        rows = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
         caption = _(
             "Results on these queries if the judge used another threshold. Check a threshold on other queries before"
             " you use it."
         )
         calibrated = judged.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
-        yield doc.table((name, *_ERROR_HEADS[1:]), others, caption)
+        yield doc.table((name, *_ERROR_HEADS[1:]), rows, caption)
 
 
 def _expected(forecast: schema.ForecastReport) -> doc.Block:
@@ -304,32 +281,18 @@ def _unjudged(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     report = summary.holes
     if report is None:
         return
-    if not report.unjudged:
-        yield doc.Prose(
-            _(
-                "All {hits:,} results in the top {k} have a relevance label.",
-                hits=report.hits,
-                k=report.k,
-            )
-        )
-        return
-    low, current, high = (
-        share(summary.overall.search.get(f"{name}_at_{report.k}"))
-        for name in ("ndcg_low", "ndcg", "ndcg_high")
-    )
-    yield doc.Prose(
-        _(
+    values: dict[str, object] = {"unjudged": report.unjudged, "hits": report.hits, "k": report.k}
+    text = _("All {hits:,} results in the top {k} have a relevance label.", **values)
+    if report.unjudged:
+        for name, figure in (("low", "ndcg_low"), ("current", "ndcg"), ("high", "ndcg_high")):
+            values[name] = share(summary.overall.search.get(f"{figure}_at_{report.k}"))
+        text = _(
             "{unjudged:,} of {hits:,} results in the top {k} have no relevance label and count as irrelevant. If some"
             " of them were relevant, nDCG@{k} would be between {low} and {high} (current value: {current}). Label"
             " them with `gigamind label`.",
-            unjudged=report.unjudged,
-            hits=report.hits,
-            k=report.k,
-            low=low,
-            current=current,
-            high=high,
+            **values,
         )
-    )
+    yield doc.Prose(text)
 
 
 def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:

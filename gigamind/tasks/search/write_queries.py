@@ -86,9 +86,8 @@ async def write_queries(
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
             for row in rows_of(note, reply, limits, dropped):
-                known = rows.get(
-                    row.id
-                )  # the same question; it is answerable if either note answers it
+                # The same question is answerable if either note answers it.
+                known = rows.get(row.id)
                 rows[row.id] = both(known, row) if known and known.answerable else row
     failures = tuple(failure for failure in replies if isinstance(failure, Failure))
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
@@ -106,17 +105,10 @@ async def ask_about(
             chars=len(text),
             limit=MAX_CHARS,
         )
+    most = {"answerable": str(limits.answerable), "unanswerable": str(limits.unanswerable)}
+    messages = with_notes(prompt.render, [Source(note.title, text)], key, **most)
     return await model.ask(
-        with_notes(
-            prompt.render,
-            [Source(note.title, text)],
-            key,
-            answerable=str(limits.answerable),
-            unanswerable=str(limits.unanswerable),
-        ),
-        WrittenQuestions,
-        item_id=note.path,
-        fingerprint=prompt.fingerprint,
+        messages, WrittenQuestions, item_id=note.path, fingerprint=prompt.fingerprint
     )
 
 
@@ -148,11 +140,8 @@ def rows_of(
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for written in reply.questions:
-        place = (
-            _("text that the model copied from its prompt")
-            if prompt.says(written.question)
-            else _place(note, written)
-        )
+        copied = prompt.says(written.question)
+        place = _("text that the model copied from its prompt") if copied else _place(note, written)
         if isinstance(place, str):
             dropped[place] += 1
         elif not left[written.answerable]:

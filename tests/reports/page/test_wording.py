@@ -6,7 +6,7 @@ from babel.messages import pofile
 from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import about, metrics_of
 from gigamind.reports.experiment import value_text
-from gigamind.reports.run import embedder_text
+from gigamind.reports.run import _run_rows
 from gigamind.retrieval.settings import IN_BATCHES
 
 OF_ONE_MEANING = {
@@ -54,7 +54,8 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
-    assert embedder_text(batched, translator("ko")) == "use-multilingual@0.2.1"
+    rows = dict(_run_rows(batched, translator("ko")))
+    assert rows["embedding model"] == "use-multilingual@0.2.1"
     assert [translator("ko")(value_text(value)) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",
     ]  # fmt: skip

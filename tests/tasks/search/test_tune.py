@@ -15,8 +15,7 @@ from gigamind.i18n import translator
 from gigamind.reports.document import Bullets, Examples, Proportion, Steps, Table
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
-from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates
 from gigamind.tasks.search.tune import matching_min_score, tune, tune_grid
 
