@@ -1,4 +1,5 @@
 import gc
+import inspect
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -45,11 +46,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if marker is None:
         return None
     names, rows = [name.strip() for name in marker.args[0].split(",")], marker.args[1]
+    taken = inspect.signature(pyfuncitem.obj).parameters.keys() - set(names)
+    fixtures = {name: pyfuncitem.funcargs[name] for name in taken}
     wrong: list[str] = []
     for row in rows:
         values = row if len(names) > 1 else (row,)
         try:
-            pyfuncitem.obj(**dict(zip(names, values, strict=True)))
+            pyfuncitem.obj(**fixtures, **dict(zip(names, values, strict=True)))
         except AssertionError as error:
             wrong.append(f"{str(row)[:200]}\n    {error}")
     assert rows, "no row"

@@ -45,7 +45,7 @@ def targets(page: Path) -> list[str]:
     return re.findall(r"\]\(([^)\s]+)\)", text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.each("name", NAMES)
 def test_every_link_of_a_page_leads_to_a_file_and_to_a_heading_of_it(name):
     page = ROOT / name
     for target in targets(page):
@@ -57,7 +57,7 @@ def test_every_link_of_a_page_leads_to_a_file_and_to_a_heading_of_it(name):
         assert not anchor or anchor in anchors(file), target
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.each("name", NAMES)
 def test_every_command_of_a_page_is_taken_by_its_options(name):
     for words in commands(ROOT / name):
         try:
@@ -118,12 +118,12 @@ def code(page: Path) -> list[tuple[str | None, str]]:
     return [(language, text) for language, text in lines if text]
 
 
-@pytest.mark.parametrize("name", KOREAN)
+@pytest.mark.each("name", KOREAN)
 def test_a_korean_page_has_the_code_of_the_english_one(name):
     assert code(ROOT / name) == code(ROOT / name.replace(".ko.md", ".md"))
 
 
-@pytest.mark.parametrize("name", KOREAN)
+@pytest.mark.each("name", KOREAN)
 def test_a_korean_page_leads_to_korean_pages_and_there_and_back_to_its_english_one(name):
     korean, english = ROOT / name, ROOT / name.replace(".ko.md", ".md")
     assert korean.name in targets(english)

@@ -21,7 +21,7 @@ def test_digits_are_read_in_korean(digit):
     assert ends_in_consonant(f"제{digit}") is (digit in "013678")
 
 
-@pytest.mark.parametrize("letter", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+@pytest.mark.each("letter", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 def test_abbreviations_are_read_letter_by_letter(letter):
     assert ends_in_consonant(f"X{letter}") is (letter in "LMNR")
 

@@ -60,7 +60,7 @@ def test_there_are_eight_kinds_of_failure_of_answerability_each_in_both_language
     }
 
 
-@pytest.mark.parametrize("test", TESTS, ids=lambda test: test.row.id)
+@pytest.mark.each("test", TESTS)
 def test_a_case_cites_and_expects_notes_that_are_there_and_is_no_attack(test):
     case = test.case()
     assert test.row.id.startswith(f"{test.row.language}-")

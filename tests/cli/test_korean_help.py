@@ -95,7 +95,7 @@ def test_the_words_of_click_are_on_pages_of_help(pages: dict[str, English]) -> N
     assert gone == {"Usage:", "Commands", "Options", "Examples"} & gone
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.each("name", list(PAGES))
 def test_a_page_of_help_in_korean_has_no_english_sentence_and_fits_the_terminal(name: str) -> None:
     context = Context(PAGES[name], info_name=f"gigamind {name}", obj=CallLanguage(["--lang", "ko"]))
     context.meta["gigamind.help_all"] = True

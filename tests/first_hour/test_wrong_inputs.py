@@ -197,12 +197,12 @@ def check(case: Case, told: str, ports: Mapping[str, int], language: str) -> Non
         assert re.sub(r"\{(closed|taken)\}", lambda name: str(ports[name[1]]), part) in told, told
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.typed)
+@pytest.mark.each("case", CASES)
 def test_one_line_says_what_is_wrong_where_and_what_to_type(case, gigamind, ports, place):
     check(case, answer(case, gigamind, ports, place), ports, "en")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.typed)
+@pytest.mark.each("case", CASES)
 def test_in_korean_too_without_an_english_sentence(case, gigamind, ports, place, monkeypatch):
     monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
     told = answer(case, gigamind, ports, place)

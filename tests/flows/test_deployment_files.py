@@ -86,23 +86,17 @@ def test_the_release_gate_is_told_its_task(monkeypatch: pytest.MonkeyPatch):
     assert kinds == {"search": SearchEvalOptions, "links": LinkEvalOptions, "": SearchEvalOptions}
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
-def test_runs_of_a_deployment_never_overlap_nor_queue_up(deployment: dict[str, Any]):
+@pytest.mark.each("deployment", DEPLOYMENTS)
+def test_a_deployment_tells_its_commit_its_runs_never_overlap_and_its_schedules_have_a_place(
+    deployment: dict[str, Any],
+):
+    assert deployment["version"] == "{{ $GIGAMIND_COMMIT }}"
     assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "CANCEL_NEW"}
-
-
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
-def test_schedules_of_a_deployment_have_names_and_times_of_a_place(deployment: dict[str, Any]):
     for schedule in deployment["schedules"]:
         assert set(schedule) == {"slug", "cron", "timezone", "active"}
         assert "/" in schedule["timezone"]
     slugs = [schedule["slug"] for schedule in deployment["schedules"]]
     assert len(set(slugs)) == len(slugs)
-
-
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
-def test_a_deployment_tells_the_commit_that_it_was_made_of(deployment: dict[str, Any]):
-    assert deployment["version"] == "{{ $GIGAMIND_COMMIT }}"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 from collections import Counter
 
 import hypothesis
-import schemathesis
 
 _EXAMPLES = 8  # of each operation
 
 
 def test_no_request_that_the_document_allows_breaks_the_service(serve, tmp_path):
+    import schemathesis  # takes a second to load
+
     service = serve(feedback=tmp_path / "said", asks_per_minute=100_000)
     asked: Counter[str] = Counter()
 

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnx
-import tokenizers
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz.:배터리교체매일밤"
 TINY_DIMENSIONS = 16
@@ -21,6 +19,9 @@ def write_tiny_model(folder: Path, *, of_pairs: bool = False) -> None:
 
     One `of_pairs` is a cross-encoder: its logit is the mean of the vectors of all characters of both texts.
     """
+    import onnx
+    import tokenizers
+
     helper, kinds = onnx.helper, onnx.TensorProto
     sums = [
         helper.make_node("ReduceMean", ["last_hidden_state"], ["each"], axes=[2], keepdims=0),

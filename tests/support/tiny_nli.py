@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnx
-import tokenizers
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 THREE = ("entailment", "neutral", "contradiction")
@@ -33,6 +31,9 @@ def write_tiny_nli(
         external: the weights are in a file of their own.
         scale: factor of all logits.
     """
+    import onnx
+    import tokenizers
+
     words = [*SPECIAL, *rows]
     matrix = scale * np.array([[0.0] * len(labels)] * len(SPECIAL) + list(rows.values()), "f4")
     helper, kinds = onnx.helper, onnx.TensorProto

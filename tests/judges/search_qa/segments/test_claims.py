@@ -50,7 +50,7 @@ MARKERS = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+@pytest.mark.each("case", CASES)
 def test_an_answer_is_cut_as_a_person_would_cut_it(case):
     found = [[_kind(piece), piece.text] for piece in pieces_of(case["answer"])]
     assert found == case["pieces"]
