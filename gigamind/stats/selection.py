@@ -2,7 +2,7 @@
 
 The gain is cross-validated: a setting is picked on some items and measured on others, in every fold of many
 partitions. Its folds are correlated, so it gives no test.  The decision to switch uses White's reality check
-(Econometrica 68, 2000): the largest studentised mean among all settings is compared with its distribution when each
+(Econometrica 68, 2000).  The largest studentised mean among all settings is compared with its distribution when each
 item's row of differences gets a random sign.  One item is added at which every setting loses the most possible, 1.
 Without it, many small gains beside rare unobserved losses pass as a gain in most nulls with few items.
 """

@@ -11,7 +11,6 @@ from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence
 from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.tasks.answers.answering import NO_NOTES
-from gigamind.vault.notes import read_vault
 
 KEY = b"k" * 32
 LEAVE = Source("휴가 규정", "# 휴가\n\n연차는 15일이다.\n\n- 반차는 0.5일로 계산한다.\n")
@@ -20,7 +19,6 @@ GARDEN = Source(
     "# Garden\n\nThe garden behind the old depot has roses and\ntulips near the northern gate.\n",
 )
 NOTES = (GARDEN, LEAVE)
-VAULT = {note.path: note for note in read_vault(asset("examples") / "vault").notes}
 
 
 def asked(name, question, notes=NOTES, language="ko", version="v1", **given):
@@ -69,20 +67,6 @@ def test_a_question_that_shares_too_little_with_the_notes_gets_the_products_abst
     assert answered(question, (), language) == NO_NOTES[language]
 
 
-def test_half_days_are_not_answered_with_refunds_from_the_example_notes():
-    paths = ("policies/고객-환불.md", "policies/휴가.md")
-    notes = [Source(VAULT[path].title, VAULT[path].text) for path in paths]
-    answer = answered("반차는 며칠로 계산하나요?", notes)
-    assert answer == NO_NOTES["ko"] or "반차" in answer
-
-
-def test_a_row_of_a_table_is_an_answer_and_a_question_in_a_note_is_none():
-    table = Source("경조 휴가", "| 사유 | 일수 |\n|---|---|\n| 본인 결혼 | 5일 |\n| 이사 | 1일 |\n")
-    assert answered("본인 결혼 휴가는 며칠인가요?", [table]) == "본인 결혼, 5일 [노트 1]."
-    repeated = Source("질문", "반차는 며칠로 계산하나요?\n")
-    assert answered("반차는 며칠로 계산하나요?", [repeated]) == NO_NOTES["ko"]
-
-
 def test_a_question_is_answerable_with_a_quote_from_the_notes_or_unanswerable_without():
     reply = judged(asked("unanswerable", "반차는 며칠로 계산하나요?"), UnanswerableReply)
     (source,) = reply.sources
@@ -106,14 +90,6 @@ def test_claims_are_supported_by_quotes_from_the_notes_and_others_are_not_found(
     assert (wrong.verdict, wrong.note, wrong.quote) == ("not_found", None, "")
     assert (silent.role, silent.abstention_quote) == ("abstention", "노트에서 찾을 수 없습니다.")
     assert [use.cited for use in reply.source_coverage] == [True, False]
-
-
-def test_an_answer_that_leaves_out_the_best_sentence_has_an_omission():
-    reply = judged_answer("반차는 며칠로 계산하나요?", "연차는 15일이다 [노트 2].")
-    (omission,) = reply.omissions
-    assert omission.note == 2
-    assert omission.quote in LEAVE.text
-    assert judged_answer("반차는 며칠로 계산하나요?", "반차는 0.5일로 계산한다.").omissions == ()
 
 
 def test_a_request_of_another_kind_gets_a_reply_that_fits_its_schema():

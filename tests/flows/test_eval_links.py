@@ -1,7 +1,6 @@
 """The flow `eval-links` against a real server: the same reports, artifacts and errors as without Prefect."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from flow_artifacts import artifacts_of
 from gate_policy import shipped
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.errors import InputError
 from gigamind.publish.artifacts import artifact_keys
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
@@ -69,31 +67,6 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     assert both[0] == both[1]
 
 
-def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Options, tmp_path: Path):
-    state = load("eval_links")(links(), return_state=True)
-    artifacts = artifacts_of(state)
-    page, table, *_ = artifact_keys(links())
-    assert set(artifacts) == {page, table}
-    rows = {row["metric"]: row for row in json.loads(artifacts[table].data)}
-    figures = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["overall"]
-    assert rows["recall@5"]["value"] == f"{figures['links']['recall_at_5']:.3f}"
-    assert rows["recall@5"]["block"] == "links"
-
-
-def test_a_dry_run_checks_the_input_and_writes_nothing(links: Options, tmp_path: Path):
-    state = load("eval_links")(links(dry_run=True), return_state=True)
-    assert state.name == "Checked"
-    assert re.findall(r"\b\d+\b", state.message)[:3] == ["14", "11", "0"]
-    assert not (tmp_path / "out").exists()
-
-
-def test_input_that_cannot_be_used_ends_the_run_by_the_name_of_its_exit_code(links: Options):
-    state = load("eval_links")(links(dataset="missing.jsonl"), return_state=True)
-    assert (state.is_failed(), state.name) == (True, "InvalidInput")
-    with pytest.raises(InputError, match=r"generate-links .* --dataset missing\.jsonl"):
-        state.result()
-
-
 @pytest.mark.parametrize(
     ("phase", "failed", "name"), [("mvp", False, "RegressedSoft"), ("beta", True, "Regressed")]
 )
@@ -110,19 +83,3 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
     page, table, *_ = artifact_keys(worse)
     assert set(artifacts) == {page, table}
     assert "recall@5" in artifacts[page].data
-
-
-def test_a_links_run_like_its_baseline_completes(links: Options, unlinked: Path):
-    state = load("release_gate")(links(compare=unlinked / "base"), return_state=True)
-    assert state.is_completed()
-    assert state.result()["release"]["gate"]["verdict"] == "passed"
-
-
-def test_a_baseline_of_search_is_refused_before_any_work(
-    links: Options, options: Callable[..., Any], tmp_path: Path
-):
-    evaluate(options(sample="5", out=tmp_path / "search"))
-    state = load("release_gate")(links(compare=tmp_path / "search"), return_state=True)
-    assert (state.is_failed(), state.name) == (True, "InvalidInput")
-    assert "search" in state.message
-    assert not (tmp_path / "out").exists()
