@@ -1,10 +1,9 @@
 """Fit the weights and calibration of a vault by hiding some of its links and checking which are suggested again.
 
-Let k links of a note be hidden and m be assumed missing.  A suggestion that is a link with probability π is then a
+Let k links of a note be hidden and m be assumed missing. A suggestion that is a link with probability π is then a
 hidden one with probability π k / (k + m). A logistic function of the features, with a prior around the shipped
-weights, gives π. The score of the best suggestions of a note, which people look at, is calibrated by a second fit.
-Without hidden links the odds are lower by the share of missing ones. Names and phrases have separate weights and
-curves.
+weights, gives π. A second fit calibrates the score of the best suggestions of a note. Without hidden links the odds
+are lower by the share of missing ones. Names and phrases have separate weights and curves.
 """
 
 from collections.abc import Callable, Iterable, Sequence
