@@ -170,8 +170,12 @@ class Account:
         spent = totals(shards.attempts_of(out)) if options.resume else None
         batches = None
         if options.batch:
-            tell = progress.tell if isinstance(progress, Narrator) else Quiet().tell
-            batches = Batches(out, folder, options.batch_poll, tell)
+            batches = Batches(
+                out,
+                folder,
+                options.batch_poll,
+                progress.tell if isinstance(progress, Narrator) else lambda _line: None,
+            )
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"

@@ -21,9 +21,7 @@ def llm_report(
     checks: judged.CoverageReport | None = None,
 ) -> judged.LlmReport:
     """Return the block for a run over `items` items; results of checks are reported separately."""
-    roles = sliced(
-        run.attempts, lambda row: [f"{row.role}: {row.model}" if row.role else row.model]
-    )
+    roles = sliced(run.attempts, lambda x: [f"{x.role}: {x.model}" if x.role else x.model])
     covered = coverage_report(run.results.values(), items, flips)
     return judged.LlmReport(
         **usage(run.attempts).model_dump(),

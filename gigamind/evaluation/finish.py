@@ -17,7 +17,7 @@ from gigamind.errors import (
     GigamindError,
     InputError,
 )
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
     announce,
@@ -190,7 +190,8 @@ def _write(
                 )
             else:
                 files |= verdict_files(verdict, options.language, out)
-        if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
+        # Without this option, all items always have a result.
+        if refused is None and not getattr(options, "allow_partial", True):
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
             refused = no_result(task, record, least, out)
     else:
@@ -393,11 +394,9 @@ def _counted(llm: LlmReport, units: Message, judged: int, checked: int) -> Messa
             (judged, llm.items, _("evaluations")),
             (checked, llm.checks.items, _("checklist checks")),
         ]
-    return joined(
-        (
-            _("{count:,} of {total:,} {units}", count=count, total=total, units=named)
-            for count, total, named in parts
-            if count or llm.checks is None
-        ),
-        ", ",
+    texts = (
+        _("{count:,} of {total:,} {units}", count=count, total=total, units=named)
+        for count, total, named in parts
+        if count or llm.checks is None
     )
+    return joined(texts, ", ")

@@ -53,6 +53,7 @@ class PreparedInput:
             "notes": self.notes_hash,
             "judge and model": judge.fingerprint,
             **own,
+            **({"system": self.system.identity} if self.system else {}),
             **flags,
         }
 

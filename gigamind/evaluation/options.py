@@ -6,16 +6,7 @@ A task adds its own options to `EvalOptions`; a task that uses models also to `M
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Literal,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -227,19 +218,17 @@ class EvalOptions(ReleaseOptions, Determinism):
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         if self.deterministic and self.sample is not None:
-            raise ValueError(
-                _(
-                    "--deterministic evaluates every item, so it cannot be combined with --sample. Remove one of"
-                    " them."
-                )
+            problem = _(
+                "--deterministic evaluates every item, so it cannot be combined with --sample. Remove one of"
+                " them."
             )
+            raise ValueError(problem)
         if self.fail_on_regression and self.compare is None and self.gates is None:
-            raise ValueError(
-                _(
-                    "--fail-on-regression needs a baseline, such as --compare eval/baselines,"
-                    " or a --gates file with [floors] or [ceilings]"
-                )
+            problem = _(
+                "--fail-on-regression needs a baseline, such as --compare eval/baselines,"
+                " or a --gates file with [floors] or [ceilings]"
             )
+            raise ValueError(problem)
         return self
 
     def flags(self, names: Iterable[str]) -> str:
@@ -284,11 +273,9 @@ class EvalOptions(ReleaseOptions, Determinism):
 
 
 _ADDRESSES = ("api_base", "answer_api_base", "embedding_api_base", "qdrant_url")
-_NOT_REPEATED = frozenset(
-    (
-        *("task", "out", "format", "lang", "save_snapshot", "cache_dir", "resume", "dry_run"),
-        *("compare", "changed", "fail_on_regression", "junit", "comment"),
-    )
+_NOT_REPEATED = (
+    *("task", "out", "format", "lang", "save_snapshot", "cache_dir", "resume", "dry_run"),
+    *("compare", "changed", "fail_on_regression", "junit", "comment"),
 )
 
 
@@ -361,14 +348,6 @@ class CacheOptions(BaseModel):
     @property
     def cache(self) -> Path:
         return self.cache_dir or default_cache_folder()
-
-
-@runtime_checkable
-class PartialOptions(Protocol):
-    """Options with `allow_partial`."""
-
-    @property
-    def allow_partial(self) -> bool: ...
 
 
 class ModelRunOptions(ModelOptions, CacheOptions):

@@ -53,9 +53,6 @@ class Quiet:
     def stage(self, name: Text, done: int, total: int) -> None:
         del name, done, total
 
-    def tell(self, line: Text) -> None:
-        del line
-
 
 class Stoppable:
     """Passes progress on, and stops the evaluation once its async twin was cancelled."""

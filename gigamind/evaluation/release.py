@@ -154,12 +154,9 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
     """Read the baseline of a task at that path, and the policy of the options, or raise InputError."""
     snapshot = read_baseline(baseline, kinds, task)
     check_task(snapshot, task)
-    return Reference(
-        snapshot,
-        read_policy(options.gates, options.changed),
-        options,
-        read_card(options.judge_card) if options.judge_card else None,
-    )
+    policy = read_policy(options.gates, options.changed)
+    card = read_card(options.judge_card) if options.judge_card else None
+    return Reference(snapshot, policy, options, card)
 
 
 _EMBEDDER = ("mode", "embedder")  # other embedding models cannot be compared
@@ -434,20 +431,18 @@ def compare_runs(
         InputError: a run cannot be read, tasks or datasets differ, or gates are requested for more than two runs.
     """
     if len(paths) < _LEAST:
-        raise InputError(
-            _(
-                "Name at least two runs, such as: gigamind compare runs/a runs/b. The first run is the reference;"
-                " the others are compared with it."
-            )
+        problem = _(
+            "Name at least two runs, such as: gigamind compare runs/a runs/b. The first run is the reference;"
+            " the others are compared with it."
         )
+        raise InputError(problem)
     gated = options.fail_on_regression or options.junit or options.comment
     if len(paths) > _LEAST and gated:
-        raise InputError(
-            _(
-                "--fail-on-regression, --junit, --comment: these options need exactly two runs, because gates"
-                " compare one run with one baseline. Name two runs, or remove these options."
-            )
+        problem = _(
+            "--fail-on-regression, --junit, --comment: these options need exactly two runs, because gates"
+            " compare one run with one baseline. Name two runs, or remove these options."
         )
+        raise InputError(problem)
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
     choice = last.config.get("lang") if lang == "auto" else lang

@@ -90,16 +90,12 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
     every = (run for finished in runs.values() for run in finished)
     going = [(run.folder, why) for run in every if run not in kept]
     for home in homes:
-        going += [
-            (folder, _("unfinished run that can no longer be resumed"))
-            for folder in sorted(home.glob("*.abandoned"))
-        ]
+        lost = _("unfinished run that can no longer be resumed")
+        going += [(folder, lost) for folder in sorted(home.glob("*.abandoned"))]
         old = _("unfinished run, unchanged for more than {days:g} days", days=options.keep_days)
-        going += [
-            (folder, old)
-            for folder in sorted([*home.glob("*.unfinished"), *home.glob(_HALF_WRITTEN)])
-            if _forsaken(folder, now - options.keep_days * _DAY_S)
-        ]
+        since = now - options.keep_days * _DAY_S
+        begun = sorted([*home.glob("*.unfinished"), *home.glob(_HALF_WRITTEN)])
+        going += [(folder, old) for folder in begun if _forsaken(folder, since)]
     removed: list[Removal] = [
         {"what": str(folder), "why": why, "size": sum(map(_size, folder.rglob("*")))}
         for folder, why in going
@@ -175,11 +171,8 @@ def finished_runs(home: Path) -> list[FinishedRun]:
 def _folders(parent: Path) -> list[Path]:
     if not parent.is_dir():
         return []
-    return sorted(
-        entry
-        for entry in parent.iterdir()
-        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith(".")
-    )
+    entries = (entry for entry in parent.iterdir() if not entry.name.startswith("."))
+    return sorted(entry for entry in entries if entry.is_dir() and not entry.is_symlink())
 
 
 def _file(path: Path) -> Mapping[str, Any] | None:

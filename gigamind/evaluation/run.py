@@ -5,7 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,7 +83,7 @@ def evaluate_and_keep(
     with announcing_failure(options):
         reference = check_outputs(options, out, kinds)
         opened = _opened(task, options, shown)
-        with opened.evaluation:
+        with closing(opened.evaluation):
             if reference:
                 reference.policy.refuse_unknown(options.task)
             run = _with_verdicts(opened.evaluation, _scored(opened, shown), out, shown)
@@ -102,13 +102,12 @@ def measure(
     started = datetime.now(UTC)
     shown = progress or Quiet()
     opened = _opened(task, options, shown)
-    with opened.evaluation:
+    with closing(opened.evaluation):
         if opened.evaluation.asks_a_model:
-            raise InputError(
-                _(
-                    "--out is required if a model is used: gigamind stores the model's replies in this folder"
-                )
+            problem = _(
+                "--out is required if a model is used: gigamind stores the model's replies in this folder"
             )
+            raise InputError(problem)
         return opened.record(_scored(opened, shown), started)
 
 
@@ -233,10 +232,8 @@ class Steps:
         except Interrupted as stop:  # Prefect would retry a task that fails with it
             raise KeyboardInterrupt from stop
         runtime_ms = _ms_since(start)
-        return {
-            "results": evaluation.results.dump_python(results, mode="json"),
-            "runtime_ms": runtime_ms,
-        }
+        dumped = evaluation.results.dump_python(results, mode="json")
+        return {"results": dumped, "runtime_ms": runtime_ms}
 
     def judge_run(
         self,
@@ -248,9 +245,8 @@ class Steps:
     ) -> Verdicts | None:
         """Use models on the results of the batches; None if the task uses none."""
         opened = self.opened(options, run)
-        whole = _with_verdicts(
-            opened.evaluation, _put_together(opened, batches), out, progress or Quiet()
-        )
+        scored, shown = _put_together(opened, batches), progress or Quiet()
+        whole = _with_verdicts(opened.evaluation, scored, out, shown)
         return None if whole.model_run is None else _verdicts(whole.model_run, whole.asking_ms)
 
     def begin_shards(
@@ -325,12 +321,8 @@ class Steps:
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
-            whole = replace(
-                whole,
-                model_run=models,
-                asking_ms=verdicts["runtime_ms"],
-                interrupted=interrupted or models.interrupted,
-            )
+            stopped, took_ms = interrupted or models.interrupted, verdicts["runtime_ms"]
+            whole = replace(whole, model_run=models, asking_ms=took_ms, interrupted=stopped)
         record = opened.record(whole, started)
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)

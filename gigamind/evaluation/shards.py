@@ -82,12 +82,8 @@ class Shard:
     def budget(self, options: ModelOptions, run: Path) -> Budget:
         """Return its budget, less what earlier starts of it have spent."""
         own, limits = spent_in(shard_folders(run, self.items)), budget_of(options).limits
-        return Budget(
-            limits,
-            spent_pico_usd=self.taken.pico_usd + own.pico_usd,
-            calls=self.taken.calls + own.calls,
-            began=self.began,
-        )
+        spent, calls = self.taken.pico_usd + own.pico_usd, self.taken.calls + own.calls
+        return Budget(limits, spent_pico_usd=spent, calls=calls, began=self.began)
 
     def share(self, settings: ModelSettings) -> ModelSettings:
         """Return settings with its part of the rate limits; unlimited requests in flight stay unlimited."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -53,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Evaluation(ABC, Generic[Summary, Line, Result]):
-    """Checked input of a run, ready to be scored; close it, or use `with`."""
+    """Checked input of a run, ready to be scored; to be closed."""
 
     results: ClassVar[TypeAdapter[Any]]  # how results are passed between processes
 
@@ -94,12 +94,6 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
 
     def close(self) -> None:
         """Release indexes and files."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True)

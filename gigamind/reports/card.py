@@ -41,14 +41,10 @@ from gigamind.reports.verdict import NO_RELEASE
 NO_MODEL = _("no model")
 
 
-def certified(checked: CheckedCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
     """Return the line; "" without a judge, or without model and report. Certified: meets the gates' requirements."""
     if judge is None or (checked is None and not judge.needs_card):
         return ""
-    return translator(lang)(_certified(checked, judge))
-
-
-def _certified(checked: CheckedCard | None, judge: JudgeReport) -> Message:
     if checked is None:
         return _(
             "The judge of this run is not certified: its verdicts were never compared with labels. To compare"
@@ -133,15 +129,12 @@ def _scale(scale: CardScale) -> Message:
     if scale.kind == "graded":
         names = ("quadratic_kappa", "mean_absolute_error")
     group = scale.overall
-    values = {
-        "scale": scale_name(scale.name),
-        "figures": [
-            _("{name} {value}", name=FIGURES[name], value=with_interval(group.figures[name]))
-            for name in names
-        ],
-        "n": group.items,
-        "clusters": group.clusters,
-    }
+    figures = [
+        _("{name} {value}", name=FIGURES[name], value=with_interval(group.figures[name]))
+        for name in names
+    ]
+    counts = {"n": group.items, "clusters": group.clusters}
+    values = {"scale": scale_name(scale.name), "figures": figures, **counts}
     if group.clusters is None:
         return _("{scale}: {figures}, N = {n} items", **values)
     return _("{scale}: {figures}, N = {n} items from {clusters} answers", **values)
@@ -174,6 +167,8 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     )
     misses = [(scale, miss) for scale in scales for miss in scale.misses]
     missed = sum(scale.missed for scale in scales)
+    shows = len(misses) > doc.EXAMPLES
+    sections = (_scale_section(at, x, shows_misses=shows) for at, x in enumerate(scales, 1))
     return doc.shaped(
         _("Judge report"),
         joined(subject, " · "),
@@ -183,14 +178,7 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
         table=_requirements(checked, scales, missing),
         examples=_examples(misses[: doc.EXAMPLES], missed),
         conditions=doc.Conditions(tuple(others)),
-        sections=(
-            _means(scales),
-            *(
-                _scale_section(place, scale, shows_misses=len(misses) > doc.EXAMPLES)
-                for place, scale in enumerate(scales, 1)
-            ),
-            _details(card),
-        ),
+        sections=(_means(scales), *sections, _details(card)),
         version=card.app_version,
     )
 
@@ -342,7 +330,13 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
     classes = [counts for scale in card.scales for counts in _classes(scale)]
     for scale, what, figure in classes:
         if size(figure) < _ENOUGH <= size(scale.overall):  # few labels in all are a shortfall
-            yield _few(what, figure)
+            yield _(
+                "Only {n} labels or labelled answers have the value {what}, so their confidence intervals are"
+                " imprecise. Label at least {least}.",
+                what=what,
+                n=size(figure),
+                least=_ENOUGH,
+            )
     if card.attacks is None and judge.needs_card:
         yield _(
             "The judge was not tested with prompt-injection attacks. Run gigamind judge attack and pass its report"
@@ -365,16 +359,6 @@ def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]
 
 
 _QUERIES = {"yes": _("unanswerable queries"), "no": _("answerable queries")}
-
-
-def _few(what: Message, figure: CardFigure) -> Message:
-    return _(
-        "Only {n} labels or labelled answers have the value {what}, so their confidence intervals are imprecise. Label"
-        " at least {least}.",
-        what=what,
-        n=size(figure),
-        least=_ENOUGH,
-    )
 
 
 def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> doc.Examples:

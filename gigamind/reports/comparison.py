@@ -16,12 +16,12 @@ from gigamind.release.policy import LOST, WEAK, Release, RuleResult, rule_label,
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports import document as doc
 from gigamind.reports.verdict import (
-    STATE_OF,
     TASKS,
     bad_metric,
     release_verdict,
     rule_order,
     rule_text,
+    shown_state,
     state_of,
     worst_first,
 )
@@ -117,7 +117,6 @@ def _restoring(comparison: Comparison, *, stops: bool) -> Message:
 def _accepting(
     release: Release, run: str, baseline: str, waivable: str, detect: Sequence[doc.Step]
 ) -> Iterator[doc.Step]:
-    """Yield the commands that accept a result."""
     comparison, gate, promote = release.comparison, release.gate, f"gigamind baseline promote {run}"
     if gate.is_refused:
         known = comparison.mismatches
@@ -191,7 +190,7 @@ def gate_conditions(release: Release) -> doc.Conditions:
 
     quiet = {"passed", "skipped"}
     shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
-    decided = dict.fromkeys(doc.Condition(STATE_OF[rule.status], found(rule)) for rule in shown)
+    decided = dict.fromkeys(doc.Condition(shown_state(x.status), found(x)) for x in shown)
     explained = {rule.explanation for rule in gate.rules}
     weak = dict.fromkeys(weak_reason(rule) for rule in shown if WEAK in rule.remarks)
     others = (*weak, *(text for text in gate.reasons if text not in explained))
@@ -204,11 +203,7 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     `every` adds all others.
     """
     comparison = release.comparison
-    rules = [
-        rule
-        for rule in worst_first(release)
-        if rule.baseline is not None or rule.current is not None
-    ]
+    rules = [x for x in worst_first(release) if not (x.baseline is x.current is None)]
     gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     moved = {change.metric for change in comparison.metrics if change.changed}
@@ -216,14 +211,8 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     shown = [key for key in distinct_in([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
-    columns = (
-        doc.Column(_("metric")),
-        doc.Column(_("baseline")),
-        doc.Column(_("current")),
-        doc.Column(_("difference (95% CI)")),
-        doc.Column(_("limit"), minor=True),
-        doc.Column(_("result")),
-    )
+    heads = (_("metric"), _("baseline"), _("current"), _("difference (95% CI)"))
+    columns = (*map(doc.Column, heads), doc.Column(_("limit"), minor=True), doc.Column(_("result")))
     changes = tuple(
         (rule_label(key), *_cells(change, usual, failed=None), None, doc.Result("informational"))
         for key in shown
@@ -291,7 +280,7 @@ def _rule_row(rule: RuleResult, release: Release, usual: int) -> tuple[doc.Cell,
         if before is not None and after is not None:
             difference = f"{after - before:+,.0f} ms".replace("-", "−")
         cells = doc.Time(before), doc.Time(after), difference
-    state = "informational" if _is_known(rule, release) else STATE_OF[rule.status]
+    state = "informational" if _is_known(rule, release) else shown_state(rule.status)
     return label, *cells, _limit(rule), doc.Result(state)
 
 
@@ -469,23 +458,15 @@ def release_document(
 
 
 def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
+    worse = [example_of(change) for change in comparison.changed("worse")]
+    lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
+    gone = [_gone_example(item) for item in comparison.gone]
+    silent = [_gone_example(item) for item in (*comparison.unjudged, *comparison.unchecked)]
     kinds = (
-        (_("Got worse"), [example_of(change) for change in comparison.changed("worse")], ""),
-        (
-            _("Items that could not be evaluated"),
-            [_gone_example(item, _("not evaluated")) for item in comparison.lost],
-            NOT_EVALUATED,
-        ),
-        (
-            _("Items whose expected passage is no longer in its note"),
-            [_gone_example(item) for item in comparison.gone],
-            PASSAGE_GONE,
-        ),
-        (
-            _("Items without a verdict or checklist result in this run"),
-            [_gone_example(item) for item in (*comparison.unjudged, *comparison.unchecked)],
-            VERDICT_LOST,
-        ),
+        (_("Got worse"), worse, ""),
+        (_("Items that could not be evaluated"), lost, NOT_EVALUATED),
+        (_("Items whose expected passage is no longer in its note"), gone, PASSAGE_GONE),
+        (_("Items without a verdict or checklist result in this run"), silent, VERDICT_LOST),
     )
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (doc.EXAMPLES if not why else 0):

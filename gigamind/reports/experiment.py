@@ -70,6 +70,8 @@ def experiment_document(
     block = blocks_of(experiment.task)[0]
     goals = [key for key in main if key.startswith(f"{block}.")] or main
     best = _best(experiment, goals)
+    better, lost = _moved(experiment.comparisons[best], goals)
+    ahead = best if len(better) > len(lost) or not lost else None
     subject = _(
         "{others} vs {reference}, on {shared:,} {units} that all runs evaluated",
         reference=experiment.reference.label,
@@ -92,7 +94,7 @@ def experiment_document(
         warnings=_warnings(experiment, release),
         steps=next_steps(release, names[-1], baseline=names[0], items=items, waivable=waivable)
         if release
-        else _steps(experiment, names, _ahead(experiment, goals, best), items),
+        else _steps(experiment, names, ahead, items),
         table=metric_table(release) if release else _metric_table(experiment, main),
         examples=worst_examples(
             comparison, sides=(experiment.reference.label, experiment.runs[worst + 1].label)
@@ -114,13 +116,9 @@ def _ranking(
 ) -> doc.Verdict:
     """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
     better, worse = _moved(experiment.comparisons[place], goals)
-    values: dict[str, object] = {
-        "run": experiment.runs[place + 1].label,
-        "reference": experiment.reference.label,
-        "metrics": len(goals),
-        "better": len(better),
-        "worse": len(worse),
-    }
+    values: dict[str, object] = {"better": len(better), "worse": len(worse), "metrics": len(goals)}
+    values["run"] = experiment.runs[place + 1].label
+    values["reference"] = experiment.reference.label
     moved = [_moved(comparison, main) for comparison in experiment.comparisons]
     if not any(map(any, moved)):
         text = _("No run differs significantly from {reference} in a main metric.", **values)
@@ -197,14 +195,7 @@ def _steps(
         yield doc.Step(_("See every changed item"), url=items)
 
 
-def _ahead(experiment: Experiment, goals: Sequence[str], best: int) -> int | None:
-    """Return the best comparison if its run is ahead of the reference, or nothing changed significantly."""
-    better, worse = _moved(experiment.comparisons[best], goals)
-    return best if len(better) > len(worse) or not worse else None
-
-
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
-    """Yield what a reader must know before trusting the metrics."""
     named = len(release.comparison.lost) if release else 0  # the verdict has them
     if len(experiment.partial) > named:
         yield n_(
@@ -239,10 +230,8 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
     """Return metrics by run; values are over the items that all runs measured, or a cell has its own values and N."""
     columns = [doc.Column(_("metric")), doc.Column(experiment.reference.label)]
     for run in experiment.runs[1:]:
-        columns += [
-            doc.Column(run.label, minor=True),
-            doc.Column(_minus_reference(experiment, run.label)),
-        ]
+        difference = _minus_reference(experiment, run.label)
+        columns += [doc.Column(run.label, minor=True), doc.Column(difference)]
     rows: list[tuple[doc.Cell, ...]] = []
     sizes = Counter(change.n for c in experiment.comparisons for change in c.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0

@@ -9,7 +9,6 @@ from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
 from gigamind.records.folder import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
-from gigamind.records.schema import RunReport
 from gigamind.release.policy import rule_label
 from gigamind.reports import document as doc
 from gigamind.reports.charts import Course, Trend
@@ -121,7 +120,11 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
             MetricLevel(metric=x, before=_mean(series[x][start:at]), after=_mean(series[x][at:end]))
             for x in names
         )
-        cause = _cause(*(runs[alike[place]].run for place in (at - 1, at)))
+        both = (runs[alike[at - 1]].run, runs[alike[at]].run)
+        old, new = differing(
+            [conditions(run.options, run.environment, run.judge, run.notes_hash) for run in both]
+        )
+        cause = {name: (old[name], new[name]) for name in new}
         return LevelShift(run=alike[at], p_value=p_value, metrics=tuple(levels), cause=cause)
 
     return RunHistory(
@@ -163,13 +166,6 @@ def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _cause(*runs: RunReport) -> dict[str, tuple[str, str]]:
-    old, new = differing(
-        [conditions(run.options, run.environment, run.judge, run.notes_hash) for run in runs]
-    )
-    return {name: (old[name], new[name]) for name in new}
 
 
 def history_document(histories: Histories, say: Translator) -> doc.Document:
@@ -317,23 +313,21 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
     for history in histories.histories:
         texts: list[Text] = []
         if unlike := len(history.runs) - history.comparable:
-            texts.append(
-                n_(
-                    "{n} run has another dataset, judge or sample than the last run. It is drawn as a hollow dot and"
-                    " left out of change detection.",
-                    "{n:,} runs have another dataset, judge or sample than the last run. They are drawn as hollow"
-                    " dots and left out of change detection.",
-                    n=unlike,
-                )
+            text = n_(
+                "{n} run has another dataset, judge or sample than the last run. It is drawn as a hollow dot and"
+                " left out of change detection.",
+                "{n:,} runs have another dataset, judge or sample than the last run. They are drawn as hollow"
+                " dots and left out of change detection.",
+                n=unlike,
             )
+            texts.append(text)
         if history.lacking and history.comparable >= ENOUGH:
-            texts.append(
-                _(
-                    "These metrics are not searched for change points, because some comparable runs did not measure"
-                    " them: {metrics}.",
-                    metrics=list(map(rule_label, history.lacking)),
-                )
+            text = _(
+                "These metrics are not searched for change points, because some comparable runs did not measure"
+                " them: {metrics}.",
+                metrics=list(map(rule_label, history.lacking)),
             )
+            texts.append(text)
         subject = _subject(history)
         for text in texts:
             yield _("{subject}: {result}", subject=subject, result=text) if several else text
@@ -384,11 +378,7 @@ def _sections(
         Course(
             say(rule_label(name)),
             [run.figures.get(name) for run in history.runs],
-            changes=[
-                change.run
-                for change in history.changes
-                if name in {level.metric for level in change.metrics}
-            ],
+            changes=[x.run for x in history.changes if name in {y.metric for y in x.metrics}],
         )
         for name in list(dict.fromkeys((*moving, *main)))[:_COURSES]
     ]

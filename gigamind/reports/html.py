@@ -128,7 +128,6 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
 
 
 def _kinds(table: doc.Table) -> list[str]:
-    """Return the kind of each column."""
     columns: Iterable[tuple[doc.Cell, ...]] = zip(*table.rows, strict=True)
     return [min({*map(_kind, column)} - {""}, default="") for column in columns]
 
@@ -152,7 +151,9 @@ def _width(text: str) -> str:
 
 def _scale(table: doc.Table) -> float:
     """Return how far the differences of a table reach from 0."""
-    extent = max((_extent(cell) for row in table.rows for cell in row), default=0.0)
+    cells = (cell for row in table.rows for cell in row if isinstance(cell, doc.Difference))
+    ends = (end for x in cells for end in (x.value, x.low, x.high, x.limit) if end is not None)
+    extent = max(map(abs, ends), default=0.0)
     return max(extent, _LEAST_EXTENT) if extent else 0.0
 
 
@@ -160,14 +161,6 @@ def _has(table: doc.Table, part: Literal["low", "limit"]) -> bool:
     """Return whether intervals or limit lines are drawn."""
     cells = (cell for row in table.rows for cell in row if isinstance(cell, doc.Difference))
     return any(getattr(cell, part) is not None for cell in cells)
-
-
-def _extent(cell: doc.Cell) -> float:
-    """Return how far a difference reaches from 0."""
-    if not isinstance(cell, doc.Difference):
-        return 0.0
-    ends = (cell.value, cell.low, cell.high, cell.limit)
-    return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
 def _at(value: float, scale: float) -> float:

@@ -12,10 +12,16 @@ _FEW = 0.8  # of the items, as --min-coverage has it
 
 def model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     """Return coverage, reliability, and metrics and cost as tables."""
+    flagged = _(
+        "Items with possible prompt injection or hidden characters in a note: {items}. Check these items"
+        " yourself. Quotes from such text, not accepted as proof: {quotes}.",
+        items=llm.flagged,
+        quotes=llm.flagged_quotes,
+    )
     texts = (
         *_coverage(llm),
         joined(_flips(llm), " "),
-        _flagged(llm) if llm.flagged else "",
+        flagged if llm.flagged else "",
         joined(_conflicts(llm), " "),
         unread_text(llm),
         repaired_text(llm) if llm.repaired else "",
@@ -71,15 +77,6 @@ def role_text(name: str) -> Text:
     """Return "role: model" with the role's label."""
     role, mark, model = name.partition(": ")
     return joined([_ROLES[role], model], mark) if mark and role in _ROLES else name
-
-
-def _flagged(llm: LlmReport) -> Message:
-    return _(
-        "Items with possible prompt injection or hidden characters in a note: {items}. Check these items"
-        " yourself. Quotes from such text, not accepted as proof: {quotes}.",
-        items=llm.flagged,
-        quotes=llm.flagged_quotes,
-    )
 
 
 def _conflicts(llm: LlmReport) -> Iterator[Message]:

@@ -109,7 +109,7 @@ def run_document(
             view.listing(record, say, comparison, outcome.baseline) if items else None,
             doc.folded("cost", _("Model and cost"), *model_blocks(llm)) if llm else None,
             _errors(record.errors),
-            _details(record, say),
+            _details(record),
         ),
         version=run.environment.app_version,
     )
@@ -297,27 +297,24 @@ def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
 
 
 def _lost_kind(kind: str, n: int) -> Message:
-    match kind:
-        case "row":
-            return n_("{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=n)
-        case "verdict":
-            return n_("{n} item without a verdict", "{n:,} items without a verdict", n=n)
-        case "check":
-            return n_(
-                "{n} item without a checklist result", "{n:,} items without a checklist result", n=n
-            )
-        case _item:
-            return n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n)
+    texts = {
+        "row": n_("{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=n),
+        "item": n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n),
+        "verdict": n_("{n} item without a verdict", "{n:,} items without a verdict", n=n),
+        "check": n_(
+            "{n} item without a checklist result", "{n:,} items without a checklist result", n=n
+        ),
+    }
+    return texts[kind]
 
 
-def _details(record: Record[Any, Any], say: Translator) -> doc.Section:
-    rows = tuple(_run_rows(record.run, say))
-    text = certified(record.card, record.run.judge, say.language)
+def _details(record: Record[Any, Any]) -> doc.Section:
+    rows, text = tuple(_run_rows(record.run)), certified(record.card, record.run.judge)
     note = doc.Prose(text) if text else None
     return doc.folded("run", _("Run details"), doc.Facts(rows), note)
 
 
-def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, doc.Cell]]:
+def _run_rows(run: RunReport) -> Iterator[tuple[Text, doc.Cell]]:
     environment, hardware = run.environment, run.hardware
     yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
@@ -334,8 +331,8 @@ def _run_rows(run: RunReport, say: Translator) -> Iterator[tuple[Text, doc.Cell]
     if environment.system:
         yield _("system"), environment.system.name
     else:
-        model = environment.embedding_model or say(_("no embedding model"))
-        yield _("embedding model"), model.removesuffix(IN_BATCHES)  # a suffix for the cache
+        model = (environment.embedding_model or "").removesuffix(IN_BATCHES)  # for the cache
+        yield _("embedding model"), model or _("no embedding model")
     yield _("gigamind version"), build_name(environment.app_version, environment.git_commit)
     machine = f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB"
     yield _("hardware"), f"{machine}, {hardware.system}"

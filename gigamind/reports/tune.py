@@ -233,40 +233,29 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> doc.Table:
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
     changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
-    rows: list[tuple[doc.Cell, ...]] = [
-        (
-            rule_label(change.metric),
-            doc.Proportion(change.baseline),
-            doc.Proportion(change.current),
-            doc.Difference(change.difference, better=change.is_better),
-        )
-        if change.metric != tuning.metric
-        else (
-            rule_label(change.metric),
-            doc.Proportion(change.baseline),
-            doc.Proportion((change.baseline or 0.0) + tuning.gain),
-            doc.Difference(tuning.gain, tuning.low, tuning.high, better=True),
-        )
-        for change in changes
-        if change and (change.metric == tuning.metric or change.is_better is not None)
-    ]
+    rows: list[tuple[doc.Cell, ...]] = []
+    for change in filter(None, changes):
+        now, difference = change.current, doc.Difference(change.difference, better=change.is_better)
+        if change.metric == tuning.metric:
+            now = (change.baseline or 0.0) + tuning.gain
+            difference = doc.Difference(tuning.gain, tuning.low, tuning.high, better=True)
+        if difference.better is not None:
+            values = doc.Proportion(change.baseline), doc.Proportion(now)
+            rows.append((rule_label(change.metric), *values, difference))
     heads = (_("metric"), _("current setting"), _("recommended setting"), _("change"))
-    captions: list[Text] = [
-        _(
-            "{metric} is cross-validated: what to expect on new queries. Other metrics are measured on the queries"
-            " that chose the setting, so they are too optimistic.",
-            metric=rule_label(tuning.metric),
-        )
-    ]
+    caption = _(
+        "{metric} is cross-validated: what to expect on new queries. Other metrics are measured on the queries"
+        " that chose the setting, so they are too optimistic.",
+        metric=rule_label(tuning.metric),
+    )
     if tuning.min_score is not None:
-        captions.append(
-            _(
-                "The command sets --min-score {min_score:g}, because the scores are on a different scale. This"
-                " threshold adds no false refusals on your queries. Gates need a new baseline.",
-                min_score=tuning.min_score,
-            )
+        other = _(
+            "The command sets --min-score {min_score:g}, because the scores are on a different scale. This"
+            " threshold adds no false refusals on your queries. Gates need a new baseline.",
+            min_score=tuning.min_score,
         )
-    return doc.table(heads, rows, joined(captions, " "))
+        caption = joined((caption, other), " ")
+    return doc.table(heads, rows, caption)
 
 
 def _examples(comparison: Comparison) -> doc.Examples:

@@ -27,15 +27,6 @@ TASKS: Mapping[str, Message] = {
     "links": _("Link evaluation"),
     "answers": _("Answer evaluation"),
 }
-STATE_OF: Mapping[policy.Status, State] = {
-    "passed": "passed",
-    "failed": "failed",
-    "warned": "warning",
-    "skipped": "skipped",
-    "inconclusive": "inconclusive",
-    "not-comparable": "not-comparable",
-}
-"""States by the status of a rule; gate verdicts have the same names."""
 _ALSO: Mapping[policy.Status, Message] = {
     "failed": _("Also failed"),
     "warned": _("Also a warning"),
@@ -45,6 +36,11 @@ _ALSO: Mapping[policy.Status, Message] = {
 _ORDER: Sequence[policy.Status] = (
     "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
 )  # fmt: skip
+
+
+def shown_state(status: policy.Status) -> State:
+    """Return the state of a rule, or of a gate verdict."""
+    return "warning" if status == "warned" else status
 
 
 def state_of(release: policy.Release) -> policy.GateVerdict:
@@ -66,8 +62,7 @@ def ungated(release: policy.Release) -> list[MetricChange]:
     if gate.verdict not in {"passed", "warned"}:
         return []
     gated = {rule.metric for rule in gate.rules}
-    changes = comparison.metrics
-    return [entry for entry in changes if entry.is_better is False and entry.metric not in gated]
+    return [x for x in comparison.metrics if x.is_better is False and x.metric not in gated]
 
 
 def release_verdict(release: policy.Release) -> Verdict:
@@ -90,12 +85,9 @@ def release_verdict(release: policy.Release) -> Verdict:
             metrics=list(map(policy.rule_label, first.metrics)),
         )
         return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
-    states = [STATES[STATE_OF[attempt.verdict]] for attempt in attempts]
-    lead = _(
-        "Attempt {count} with the same candidate. Earlier results: {states}.",
-        count=count,
-        states=states,
-    )
+    states = [STATES[shown_state(attempt.verdict)] for attempt in attempts]
+    values = {"count": count, "states": states}
+    lead = _("Attempt {count} with the same candidate. Earlier results: {states}.", **values)
     return Verdict(verdict.state, verdict.sentence, (*verdict.leads, lead))
 
 
@@ -113,11 +105,7 @@ def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a v
     comparison, gate = release.comparison, release.gate
     match state_of(release):
         case "not-comparable" if gate.is_refused:
-            what = [
-                detailed(mismatch)
-                for mismatch in comparison.mismatches
-                if mismatch.meaning in gate.reasons
-            ]
+            what = [detailed(x) for x in comparison.mismatches if x.meaning in gate.reasons]
             sentence = _("Not comparable: the runs differ in {what}.", what=what)
             if not what:
                 sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
@@ -168,12 +156,8 @@ def _for(release: policy.Release, decision: Message) -> Message:
 def _without_failure(release: policy.Release) -> Verdict:
     """Return the verdict on a run that passed, and what is still bad."""
     comparison = release.comparison
-    same = _(
-        "Passed: all {shared:,} {units} have the same result.",
-        shared=comparison.shared,
-        units=units_of(comparison.task),
-    )
-    texts = [same]
+    values = {"shared": comparison.shared, "units": units_of(comparison.task)}
+    texts = [_("Passed: all {shared:,} {units} have the same result.", **values)]
     if comparison.changes or comparison.lost or comparison.unjudged:
         texts = [_passed_sentence(release), items_text(comparison)]
     if release.informational or not (bad := bad_metric(release)):
@@ -215,10 +199,10 @@ def _decided(word: Message, release: policy.Release, status: policy.Status) -> V
     reason = joined([text, items_text(comparison, worst.metric)], " ")
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     if not others:
-        return Verdict(STATE_OF[status], sentence)
+        return Verdict(shown_state(status), sentence)
     metrics = listed([_moved(rule.metric, comparison) for rule in others], _OTHERS)
     lead = _("{also}: {metrics}.", also=_ALSO[status], metrics=metrics)
-    return Verdict(STATE_OF[status], sentence, (lead,))
+    return Verdict(shown_state(status), sentence, (lead,))
 
 
 def worst_first(release: policy.Release) -> list[policy.RuleResult]:
@@ -301,7 +285,6 @@ def _drop_text(
 
 
 def _moved(metric: str, comparison: Comparison) -> Text:
-    """Return a metric and its difference, if there is one."""
     change = comparison.metric(metric)
     if not change or not change.difference:
         return policy.rule_label(metric)
@@ -349,14 +332,10 @@ def bad_metric(release: policy.Release) -> MetricChange | None:
     comparison = release.comparison
     if release.gate.verdict != "passed":
         return None
-    changes = [comparison.metric(rule.metric) for rule in release.gate.rules]
-    counted = [
-        change
-        for change in changes
-        if change
-        and change.n
-        and (change.metric in {REFUSALS, FALSE_ANSWERS} or not comparison.changes)
-    ]
+    changes = (comparison.metric(rule.metric) for rule in release.gate.rules)
+    known = (change for change in changes if change and change.n)
+    errors = {REFUSALS, FALSE_ANSWERS}
+    counted = [x for x in known if x.metric in errors or not comparison.changes]
     worst = max(counted, key=_badness, default=None)
     return worst if worst and _badness(worst) > _BAD else None
 

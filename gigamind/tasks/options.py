@@ -183,10 +183,8 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     task: Literal["answers"] = Field("answers", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(
-        description=(
-            "dataset, one JSON object per line: answers; or queries with --answer-model; or questions or queries"
-            " with --system"
-        )
+        description="dataset, one JSON object per line: answers; or queries with --answer-model; or questions or"
+        " queries with --system"
     )
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  rows may hold their notes
         None,

@@ -85,7 +85,6 @@ def refuse_failed(run: Path, folder: Path) -> None:
 
 
 def _why_incomplete(run: Path) -> Text | None:
-    """Return why a run is incomplete; None if it is complete."""
     record = read_run(run, KINDS)
     options, verdict = record.run.options, read_verdict(run)
     if record.run.status != "complete":
@@ -97,9 +96,8 @@ def _why_incomplete(run: Path) -> Text | None:
     if options.get("allow_partial"):
         return None
     coverage = options.get("min_coverage")
-    short = no_result(
-        TASKS[record.run.task], record, coverage if isinstance(coverage, float) else 0.0, run
-    )
+    least = coverage if isinstance(coverage, float) else 0.0
+    short = no_result(TASKS[record.run.task], record, least, run)
     return short.message if short else None
 
 

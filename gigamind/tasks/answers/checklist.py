@@ -99,29 +99,18 @@ def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
     questions = clusters_of(question_id(item) for item in items if item.quality)
     passed = sum(report.passed for report in checked)
     rate = Estimate.share(passed, len(checked), questions)
-    return QualitySliceReport(
-        checked=len(checked),
-        passed=passed,
-        pass_rate=rate.value,
-        low=rate.low,
-        high=rate.high,
-        items=tuple(_item_rate(item, checked, questions) for item in gate.judge.checklist.items),
+    items_met = (_item_rate(item, checked, questions) for item in gate.judge.checklist.items)
+    return QualitySliceReport.like(
+        rate, checked=len(checked), passed=passed, pass_rate=rate.value, items=tuple(items_met)
     )
 
 
 def _item_rate(
     item: ChecklistItem, checked: Sequence[QualityReport], questions: Clusters
 ) -> QualityItemRate:
-    results: list[QualityItemReport] = [
-        result for report in checked for result in report.items if result.id == item.id
-    ]
+    results = [result for report in checked for result in report.items if result.id == item.id]
     yes = sum(result.yes for result in results)
+    unproven = sum(result.reported_yes is True and not result.trusted for result in results)
     rate = Estimate.share(yes, len(results), questions)
-    return QualityItemRate.like(
-        item,
-        yes=yes,
-        rate=rate.value,
-        low=rate.low,
-        high=rate.high,
-        unproven=sum(result.reported_yes is True and not result.trusted for result in results),
-    )
+    measured = {"rate": rate.value, "low": rate.low, "high": rate.high}
+    return QualityItemRate.like(item, yes=yes, unproven=unproven, **measured)

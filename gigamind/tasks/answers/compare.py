@@ -139,12 +139,8 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
 
 
 def _moved(name: str, before: float, after: float) -> Text:
-    return _(
-        "{metric} {before:.2f} -> {after:.2f}",
-        metric=label_text(f"answers.{name}"),
-        before=before,
-        after=after,
-    )
+    metric = label_text(f"answers.{name}")
+    return _("{metric} {before:.2f} -> {after:.2f}", metric=metric, before=before, after=after)
 
 
 def _joint(answers: Sequence[AnswerItem]) -> AnswerItem:

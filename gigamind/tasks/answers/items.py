@@ -166,18 +166,9 @@ def agreement(items: Sequence[schema.AnswerItemReport]) -> schema.AgreementRepor
         return None
     correct = _distances((judged.correctness, labels.correctness) for judged, labels in both)
     useful = _distances((judged.utility, labels.utility) for judged, labels in both)
-    abstained = [
-        evaluation.abstains is labels.abstains
-        for evaluation, labels in both
-        if labels.abstains is not None
-    ]
-    matched = [
-        _same(evaluation, claim)
-        for evaluation, labels in both
-        for claim in labels.claims
-        if claim.claim is not None
-    ]
-    labelled = sum(len(labels.claims) for _evaluation, labels in both)
+    abstained = [own.abstains is x.abstains for own, x in both if x.abstains is not None]
+    labelled = [(own, claim) for own, labels in both for claim in labels.claims]
+    matched = [_same(own, claim) for own, claim in labelled if claim.claim is not None]
     if not (correct or useful or abstained or labelled):
         return None
     return schema.AgreementReport(
@@ -187,7 +178,7 @@ def agreement(items: Sequence[schema.AnswerItemReport]) -> schema.AgreementRepor
         utility_n=len(useful),
         claim_accuracy=_mean(matched),
         claims=len(matched),
-        claims_unmatched=labelled - len(matched),
+        claims_unmatched=len(labelled) - len(matched),
         abstention_accuracy=_mean(abstained),
         abstentions=len(abstained),
     )
@@ -221,26 +212,22 @@ def evaluation_of(
     """Return the evaluation of a judgement, with texts in the given language."""
     answer = Utf16(case.answer)
     notes = [Utf16(note.text) for note in case.notes]
+    empty = "" if judgement.sentences else translator(language)(_("The answer is empty."))
+    asides = (sentence for sentence in judgement.sentences if sentence.role != "claim")
+    trial = judgement.trial
     return schema.SearchQAEvaluation.like(
         judgement,
         source_coverage=tuple(map(schema.SourceCoverage.like, judgement.coverage)),
         grounding_issues=grounding_issues(judgement, language),
-        summary=judgement.summary
-        or ("" if judgement.sentences else translator(language)(_("The answer is empty."))),
+        summary=judgement.summary or empty,
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
-        asides=tuple(
-            schema.EvaluatedAside.like(sentence, **_place(sentence, answer))
-            for sentence in judgement.sentences
-            if sentence.role != "claim"
-        ),
+        asides=tuple(schema.EvaluatedAside.like(x, **_place(x, answer)) for x in asides),
         omissions=tuple(
             schema.EvaluatedOmission.like(omission, evidence=_evidence(omission.evidence, notes))
             for omission in judgement.omissions
         ),
         flagged=dict(judgement.flagged),
-        second_look=SecondLookReport.like(trial, believed=trial.is_passed)
-        if (trial := judgement.trial)
-        else None,
+        second_look=trial and SecondLookReport.like(trial, believed=trial.is_passed),
     )
 
 
@@ -287,14 +274,8 @@ def _place(judged: JudgedClaim, answer: Utf16) -> dict[str, Any]:
     """Return the fields that all sentences share."""
     piece = judged.claim
     start, end = answer.span_from_code_points(piece.span)
-    return {
-        "id": judged.claim.id,
-        "text": piece.text,
-        "start": piece.span.start,
-        "end": piece.span.end,
-        "utf16_start": start,
-        "utf16_end": end,
-    }
+    place = {"start": piece.span.start, "end": piece.span.end}
+    return {"id": piece.id, "text": piece.text, **place, "utf16_start": start, "utf16_end": end}
 
 
 def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
@@ -330,14 +311,9 @@ def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.Answer
         stored.append(_read(SecondLookReport, evaluation.get("second_look")))
     looks = second_looks(stored)
     unbelieved = {(look.model, look.language) for look in looks if not look.believed}
+    parts = ("", GATE_ROLE, SYSTEM_ROLE)
     return [
-        answer_item(
-            case,
-            results.get(ItemKey(case.id)),
-            results.get(ItemKey(case.id, GATE_ROLE)),
-            results.get(ItemKey(case.id, SYSTEM_ROLE)),
-            unbelieved,
-        )
+        answer_item(case, *(results.get(ItemKey(case.id, x)) for x in parts), unbelieved=unbelieved)
         for case in cases
     ]
 
@@ -365,6 +341,7 @@ def _without_second_check(
     """
     say = translator(language)
     unconfirmed = {"verdict": "unverified", "note": None, "doubt": "not_looked_at"}
+    uncited = {"cited": False, "relevant_claim": ""}
     confirmed = [
         claim for claim in evaluation.claims if claim.confirmed and claim.verdict == "supported"
     ]
@@ -374,6 +351,7 @@ def _without_second_check(
         claim.model_copy(update=unconfirmed) if claim in confirmed else claim
         for claim in evaluation.claims
     ]
+    issues = (say(_unproven(claim.text)) for claim in confirmed)
     supported = sum(claim.verdict == "supported" for claim in claims)
     correct, answerable = supported / len(claims), bool(evaluation.reported_answerable)
     useful = utility(
@@ -393,16 +371,11 @@ def _without_second_check(
         "utility": useful,
         "confidence": confidence(correct, useful, evaluation.answers_question),
         "source_coverage": tuple(
-            row.model_copy(update={"cited": False, "relevant_claim": ""})
-            if row.note_index in unused
-            else row
+            row.model_copy(update=uncited) if row.note_index in unused else row
             for row in evaluation.source_coverage
         ),
         "completeness": whole and share_given(supported, proven, answerable=answerable),
-        "grounding_issues": (
-            *evaluation.grounding_issues,
-            *(say(_unproven(claim.text)) for claim in confirmed),
-        ),
+        "grounding_issues": (*evaluation.grounding_issues, *issues),
     }
     return evaluation.model_copy(update=changes)
 

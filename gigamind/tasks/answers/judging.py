@@ -202,7 +202,6 @@ def least_calls(prepared: PreparedAnswers) -> int:
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
-    """Return the calls of an item if none fails."""
     judge, answering = prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
@@ -253,8 +252,6 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")
     named = (*settings, *searched) if options.answer_model else settings
     own = {"checklist": prepared.gate.report.fingerprint if prepared.gate else ""}
-    if prepared.system:
-        own["system"] = prepared.system.identity
     return prepared.identity(prepared.judge.report, own, named)
 
 

@@ -189,13 +189,11 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
     if report is None:
         return None
     titles = ["", *(note.title for note in item.notes)]
-    return [
-        report.passed,
-        [
-            (x.text, x.yes, x.reported_yes, x.quote, x.trusted, titles[x.source or 0])
-            for x in report.items
-        ],
+    rows = [
+        (x.text, x.yes, x.reported_yes, x.quote, x.trusted, titles[x.source or 0])
+        for x in report.items
     ]
+    return [report.passed, rows]
 
 
 def _own_verdict(item: AnswerItemReport, names: Sequence[str]) -> list[object]:

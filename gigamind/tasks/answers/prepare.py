@@ -1,6 +1,6 @@
 """Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.spec import Chosen
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.retriever import Retriever
 from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
@@ -35,31 +34,14 @@ from gigamind.vault.notes import Vault, read_vault
 def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
     """Return the judge of the options; InputError if its file cannot be used, or no model is given."""
     if options.judge is None and options.model is None:
-        raise InputError(
-            _(
-                "--model: required, for example --model openai/gpt-4o-mini (or a model of your own server with"
-                " --api-base). To judge without a model, use --judge words."
-            )
+        problem = _(
+            "--model: required, for example --model openai/gpt-4o-mini (or a model of your own server with"
+            " --api-base). To judge without a model, use --judge words."
         )
+        raise InputError(problem)
     path = options.judge or asset("judges") / "search_qa.toml"
     judge = load_answer_judge(path, options.judge_lang)
     return chosen(judge, Path(kind_named(str(path))[0]), options)
-
-
-def _cases(
-    queries: tuple[CheckedQuery, ...],
-    vault: Vault,
-    retriever: Retriever,
-    options: AnswerEvalOptions,
-    progress: Progress,
-) -> Iterator[EvalCase]:
-    for done, query in enumerate(queries, start=1):
-        context = context_of_hits(vault, retriever.search(query.item.query), options)
-        notes = tuple(GivenNote(note.path, note.source.title, note.source.text) for note in context)
-        numbered = enumerate(notes, start=1)
-        relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
-        yield replace(_of_query(query, options), notes=notes, relevant=relevant, expected=None)
-        progress.stage("Searching", done, len(queries))
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
@@ -138,12 +120,11 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
                 "{option}: requires --system. Add --system or remove this option.", option=idle
             )
     elif options.system == BUILTIN:
-        raise InputError(
-            _(
-                "--system builtin: not available for answers. To let gigamind answer, use --answer-model. To"
-                " evaluate another system, name it with --system."
-            )
+        problem = _(
+            "--system builtin: not available for answers. To let gigamind answer, use --answer-model. To"
+            " evaluate another system, name it with --system."
         )
+        raise InputError(problem)
     elif options.answer_model:
         raise InputError(_("--answer-model: cannot be combined with --system. Remove one of them."))
 
@@ -218,14 +199,18 @@ def _from_queries(
     with open_retriever(
         vault, identities, options.retrieval, partial(progress.stage, "Indexing")
     ) as retriever:
-        cases = {case.id: case for case in _cases(chosen, vault, retriever, options, progress)}
+        cases: dict[str, EvalCase] = {}
+        for done, query in enumerate(chosen, start=1):
+            context = context_of_hits(vault, retriever.search(query.item.query), options)
+            notes = tuple(GivenNote(x.path, x.source.title, x.source.text) for x in context)
+            numbered = enumerate(notes, start=1)
+            relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
+            case = _of_query(query, options)
+            cases[case.id] = replace(case, notes=notes, relevant=relevant, expected=None)
+            progress.stage("Searching", done, len(chosen))
         model = retriever.semantic.embedder.name if retriever.semantic else None
     return PreparedAnswers(
-        **fields,
-        judge=judge,
-        cases=cases,
-        notes=len(vault.notes),
-        embedding_model=model,
+        **fields, judge=judge, cases=cases, notes=len(vault.notes), embedding_model=model
     )
 
 

@@ -173,12 +173,6 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
     if case.expected is not None:
         numbered = enumerate(notes, start=1)
         relevant = frozenset(number for number, note in numbered if note.path in case.expected)
-    return replace(
-        case,
-        answer=result.value["answer"],
-        notes=notes,
-        relevant=relevant,
-        response=SystemAnswer(
-            contexts, {**result.value["oddities"], **oddities}, result.latency_ms or None
-        ),
-    )
+    answer, odd = result.value["answer"], result.value["oddities"] | oddities
+    details = SystemAnswer(contexts, odd, result.latency_ms or None)
+    return replace(case, answer=answer, notes=notes, relevant=relevant, response=details)

@@ -66,6 +66,8 @@ def summarise_answers(
     judged = [item.evaluation for item in items if item.evaluation]
     claims = [claim for evaluation in judged for claim in evaluation.claims]
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
+    asked = sum(key.part == SYSTEM_ROLE for key in model_run.results)
+    failed = len(items) - len(_answered(items))
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -74,26 +76,15 @@ def summarise_answers(
             key: _slice(own, seed) for key, own in sliced(items, lambda x: [x.language]).items()
         },
         by_tag={key: _slice(own, seed) for key, own in sliced(items, lambda x: x.tags).items()},
-        confidence=_counted(
-            item.evaluation.confidence or "none" for item in items if item.evaluation
-        ),
+        confidence=_counted(evaluation.confidence or "none" for evaluation in judged),
         verdicts=_counted(claim.verdict for claim in claims),
         doubts=_counted(claim.doubt for claim in claims if claim.doubt),
-        roles=_counted(
-            ["claim"] * len(claims)
-            + [aside.role for evaluation in judged for aside in evaluation.asides]
-        ),
+        roles=_counted(["claim"] * len(claims) + [x.role for own in judged for x in own.asides]),
         vetoes=_counted(claim.veto for claim in claims if claim.veto),
-        omissions=_counted(
-            omission.doubt or "proven" for evaluation in judged for omission in evaluation.omissions
-        ),
-        facts_unbacked=sum(
-            not fact.counts for item in items if item.labels for fact in item.labels.facts
-        ),
+        omissions=_counted(x.doubt or "proven" for own in judged for x in own.omissions),
+        facts_unbacked=sum(not x.counts for own in items if own.labels for x in own.labels.facts),
         notices=_counted(name for evaluation in judged for name in evaluation.notices),
-        reported_verdicts=_counted(
-            claim.reported_verdict for claim in claims if claim.reported_verdict
-        ),
+        reported_verdicts=_counted(x.reported_verdict for x in claims if x.reported_verdict),
         not_believed=_counted(
             claim.doubt or claim.verdict
             for claim in claims
@@ -118,19 +109,15 @@ def summarise_answers(
         ),
         quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, model_run, items),
-        system=_health(model_run, items) if prepared.system else None,
+        system=SystemHealth.of(failed, asked, (item.oddities for item in items))
+        if prepared.system
+        else None,
         variance=_variance(items, overall.answers) if prepared.options.repeats > 1 else {},
     )
 
 
 def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
     return [item for item in items if item.outcome != "unanswered"]
-
-
-def _health(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
-    questions = sum(key.part == SYSTEM_ROLE for key in model_run.results)
-    failed = len(items) - len(_answered(items))
-    return SystemHealth.of(failed, questions, (item.oddities for item in items))
 
 
 def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[Text]:
@@ -147,7 +134,6 @@ def _quality_warnings(system: SystemHealth, items: Sequence[AnswerItemReport]) -
 
 
 def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
-    """Return the warning for each kind of data-quality problem."""
     values = {"count": count, "total": total}
     return {
         "no_contexts": _(
@@ -262,12 +248,8 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 def _correlation(items: Sequence[AnswerItemReport]) -> CorrelationReport:
-    both = [
-        (evaluation.correctness, evaluation.utility)
-        for item in items
-        if (evaluation := item.evaluation)
-        and evaluation.correctness is not None
-        and evaluation.utility is not None
-    ]
+    judged = (item.evaluation for item in items if item.evaluation)
+    pairs = ((evaluation.correctness, evaluation.utility) for evaluation in judged)
+    both = [(first, other) for first, other in pairs if first is not None and other is not None]
     r = correlation(both)
     return CorrelationReport(r=r, n=len(both), separate=None if r is None else r <= INSEPARABLE)

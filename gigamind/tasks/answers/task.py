@@ -74,16 +74,15 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
             return ask_about(prepared, out, progress, shard, begun=False)
         if shard and is_resumable(out) and self.prepared.options.resume is None:
             self.system_results = self.system_results or stored_answers(self.prepared, out)
-        results_of_system = self.system_results = self.system_results or ask_system(
-            self.prepared, self.answerer, out, progress
-        )
-        if results_of_system.interrupted and shard:
+        answers = self.system_results or ask_system(self.prepared, self.answerer, out, progress)
+        self.system_results = answers
+        if answers.interrupted and shard:
             raise KeyboardInterrupt
-        if results_of_system.interrupted:
-            return ModelRun(results_of_system.results, (), interrupted=True)
-        prepared = with_answers(self.prepared, results_of_system.results)
+        if answers.interrupted:
+            return ModelRun(answers.results, (), interrupted=True)
+        prepared = with_answers(self.prepared, answers.results)
         run = ask_about(prepared, out, progress, shard, begun=True)
-        return replace(run, results={**results_of_system.final, **run.results})
+        return replace(run, results={**answers.final, **run.results})
 
     def record(
         self, run: Run[None], started: datetime
@@ -200,16 +199,11 @@ def answer_items(item: AnswerItemReport) -> list[RunItem]:
         own_labels={name: label for name, label in own.items() if label is not None},
     )
     if judged is None:
-        unjudged = (
-            _of_claim(item, number, label.text, None, label.verdict)
-            for number, label in enumerate(claim_labels, start=1)
-        )
+        numbered = enumerate(claim_labels, start=1)
+        unjudged = (_of_claim(item, at, x.text, None, x.verdict) for at, x in numbered)
         return [answer, *unjudged]
     labelled = {label.claim: label.verdict for label in claim_labels if label.claim is not None}
-    claims = (
-        _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
-        for claim in judged.claims
-    )
+    claims = (_of_claim(item, x.id, x.text, x, labelled.get(x.id)) for x in judged.claims)
     return [answer, *claims]
 
 

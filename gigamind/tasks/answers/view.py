@@ -202,11 +202,9 @@ def _example(item: schema.AnswerItemReport) -> doc.Example:
 def _worst_by(metric: MetricReport, items: Sequence[schema.AnswerItemReport]) -> list[doc.Example]:
     """Return the answers below the best score of a custom judge, worst first, with the judge's text."""
     low, name = metric.lower_is_better, label_text(f"answers.{metric.name}")
-    scored = [
-        (value, item)
-        for item in items
-        if (value := item.metrics.get(metric.name)) is not None and value != (0.0 if low else 1.0)
-    ]
+    best = 0.0 if low else 1.0
+    known = ((item.metrics.get(metric.name), item) for item in items)
+    scored = [(value, item) for value, item in known if value is not None and value != best]
     scored.sort(key=lambda row: (-row[0] if low else row[0], row[1].id))
     texts = (
         (item, [joined([name, share(value)], " "), item.verdict.text if item.verdict else ""])
@@ -270,39 +268,37 @@ def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[do
         advice = _("Repeats are as good as further questions here.")
     else:
         advice = _("Add questions rather than repeats.")
-    yield doc.Prose(
-        _(
-            "At equal cost, twice the questions narrow the 95% interval of {metric} by {questions:.1%}, twice the"
-            " repeats by {repeats:.1%}. {advice}",
-            metric=name,
-            questions=_TWICE,
-            repeats=found.more_repeats,
-            advice=advice,
-        )
+    text = _(
+        "At equal cost, twice the questions narrow the 95% interval of {metric} by {questions:.1%}, twice the"
+        " repeats by {repeats:.1%}. {advice}",
+        metric=name,
+        questions=_TWICE,
+        repeats=found.more_repeats,
+        advice=advice,
     )
+    yield doc.Prose(text)
 
 
 def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
     summary, judge = record.summary, record.run.judge
     counts, told = summary.counts, bool(judge and judge.asks_a_model)
-    yield doc.Prose(
-        _(
+    if told:
+        rule = _(
             "A claim is supported only if the model says so, the model's quote is in the note, and the sentence"
             " around the quote agrees with the claim."
         )
-        if told
-        else _(
+    elif judge and judge.kind == "nli":
+        rule = _(
             "A claim is supported only if, according to a local entailment model, a passage of the notes entails it,"
             " and the passage has no other number, name or negation. No LLM is called, and utility is not measured."
         )
-        if judge and judge.kind == "nli"
-        else _(
+    else:
+        rule = _(
             "A claim is supported only if one sentence of the notes has the words of the claim and does not"
             " contradict it. No model is called, and utility is not measured."
-        ),
-        faint=True,
-    )
+        )
+    yield doc.Prose(rule, faint=True)
     why = _("Why a quote does not prove its claim")
     for head, numbers in ((_("claims"), summary.verdicts), (why, summary.doubts)):
         most_first = sorted(numbers.items(), key=lambda pair: -pair[1])

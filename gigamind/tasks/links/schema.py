@@ -260,12 +260,9 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
     def terms(self, pairs: model.Pairs[LinkItem]) -> model.Terms:
         """Return the paired terms of all figures except the ceilings, which depend only on the dataset."""
         names = [name for name in pairs[0][1].terms if not name.endswith(CEILING)] if pairs else []
+        both = [(a.terms, b.terms) for a, b in pairs]
         return {
-            f"links.{name}": [
-                (a.terms[name], b.terms[name])
-                for a, b in pairs
-                if name in a.terms and name in b.terms
-            ]
+            f"links.{name}": [(a[name], b[name]) for a, b in both if name in a and name in b]
             for name in names
         }
 

@@ -222,13 +222,9 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     for link in checked.links:
         by_note.setdefault(link.note.path, []).append(link)
     chosen, fields = draw(options, checked, vault, sorted(by_note))
+    rows = {path: tuple(by_note[path]) for path in chosen}
     return PreparedLinks(
-        **fields,
-        vault=vault,
-        identities=identities,
-        checked=checked,
-        rows={path: tuple(by_note[path]) for path in chosen},
-        system=system,
+        **fields, vault=vault, identities=identities, checked=checked, rows=rows, system=system
     )
 
 
@@ -337,7 +333,6 @@ def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSum
 
 
 def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
-    """Return the warning for each kind of data-quality problem."""
     values = {"count": count, "total": total}
     return {
         "not_in_run_file": _(
@@ -378,7 +373,6 @@ def _item(
     topk: int,
     **more: object,
 ) -> schema.LinkItemReport:
-    """Return the line of per_item.jsonl for one note."""
     units = Utf16(note.text)
     return schema.LinkItemReport.like(
         measured,
@@ -495,13 +489,9 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
         tool = RunSuggester(path, vault, identities, prepared.rows if whole else None)
         prepared = replace(prepared, warnings=(*prepared.warnings, *tool.warnings))
         return LinkEvaluation(prepared, tool.suggest, lambda _notes: None, names)
-    suggester = load_suggester(
-        vault,
-        identities,
-        options.embedder if options.semantic else None,
-        options.cache,
-        functools.partial(progress.stage, "Names"),
-    )
+    embedder = options.embedder if options.semantic else None
+    stage = functools.partial(progress.stage, "Names")
+    suggester = load_suggester(vault, identities, embedder, options.cache, stage)
     prepared = replace(prepared, embedding_model=suggester.embedding_model)
     suggest = functools.partial(_own_suggestions, suggester, options.context_chars)
     return LinkEvaluation(prepared, suggest, suggester.prepare, names)

@@ -65,9 +65,8 @@ def label_units(item: LinkItemReport) -> list[LabelUnit]:
             continue
         name = f"{item.note}#{anchor.utf16_start}>{suggestion.target}"
         accepted = "accept" if confidence >= 1 / 2 else "reject"
-        doubt, place = 1 - abs(2 * confidence - 1), (anchor.utf16_start, anchor.utf16_end)
+        doubt, start, end = 1 - abs(2 * confidence - 1), anchor.utf16_start, anchor.utf16_end
         about = item.language, suggestion.target, suggestion.context
-        start, end = place
         task = LabelTask(name, "link", anchor.text, source, accepted, doubt, start=start, end=end)
         units.append(LabelUnit(name, *about, (task,), confidence, int(confidence >= 1 / 2)))
     return units

@@ -37,7 +37,8 @@ def notes_json(
     changes = {c.id: c.change for c in comparison.changes} if comparison else {}
     before = {item.id: item for item in baseline.items} if baseline else {}
     rows = [_item(item, changes.get(item.note, ""), before.get(item.note)) for item in record.items]
-    return items_script(say, rows, compared=comparison is not None, tags=())
+    causes = {name: say(text) for name, text in CAUSES.items()}
+    return items_script(say, rows, compared=comparison is not None, tags=(), causes=causes)
 
 
 def kind_of(suggestion: schema.SuggestionReport) -> str:
@@ -47,11 +48,7 @@ def kind_of(suggestion: schema.SuggestionReport) -> str:
 
 def pieces(item: schema.LinkItemReport) -> list[Piece]:
     """Split the note's text into plain pieces and links. Apart from gaps, the pieces add up to the text."""
-    marks = [
-        (suggestion.anchor, kind_of(suggestion), suggestion.target)
-        for suggestion in item.suggestions
-        if suggestion.anchor
-    ]
+    marks = [(s.anchor, kind_of(s), s.target) for s in item.suggestions if s.anchor]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
     units = Utf16(item.text)
     spans = [
@@ -91,7 +88,10 @@ def _item(item: schema.LinkItemReport, change: str, before: schema.LinkItem | No
         item.language,
         change,
         pieces(item),
-        [_missed(row, miss) for row, miss in item.explained],
+        [
+            (row.anchor, ", ".join(row.targets), x.cause, _ranked(x.own), _ranked(x.instead))
+            for row, x in item.explained
+        ],
         [
             (
                 *(s.anchor.text if s.anchor else "–", s.target, s.confidence, kind_of(s)),
@@ -105,11 +105,6 @@ def _item(item: schema.LinkItemReport, change: str, before: schema.LinkItem | No
         sum(suggestion.hit for suggestion in item.suggestions),
         _before(before) if before else None,
     ]
-
-
-def _missed(row: schema.ExpectedLinkReport, miss: schema.MissReport) -> tuple[object, ...]:
-    ranked = _ranked(miss.own), _ranked(miss.instead)
-    return (row.anchor, ", ".join(row.targets), miss.cause, *ranked)
 
 
 def _ranked(ranked: schema.RankedReport | None) -> tuple[object, ...] | None:
@@ -231,7 +226,6 @@ def _link(anchor: str, target: str) -> str:
 
 
 def _example(item: schema.LinkItemReport) -> doc.Example:
-    """Return a note with its missed links beside its suggestions."""
     causes = {row.id: CAUSES[miss.cause] for row, miss in item.explained}
     missed = [
         doc.SideLine(_link(row.anchor, ", ".join(row.targets)), causes.get(row.id, ""))

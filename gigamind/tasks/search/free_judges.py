@@ -112,11 +112,8 @@ def free_rates(
     """Return the accuracy of each judge; `chosen` is the kind of the run's own judge."""
     rates: list[JudgeRates] = []
     for kind, judge in judges.by_kind.items():
-        counts = confusion(
-            (not item.answerable, item.judges[kind].unanswerable)
-            for item in items
-            if kind in item.judges
-        )
+        judged = (item for item in items if kind in item.judges)
+        counts = confusion((not x.answerable, x.judges[kind].unanswerable) for x in judged)
         rates.append(
             JudgeRates.like(
                 counts,
@@ -145,12 +142,9 @@ NO_FREE_JUDGE = _(
 def is_usable(rates: JudgeRates | Confusion) -> bool:
     """Return whether a judge with these verdicts refuses and misses few enough queries to be recommended."""
     refused, missed = rates.false_refusals, rates.far
-    return (
-        refused is not None
-        and missed is not None
-        and refused <= _MOST_REFUSED
-        and missed <= _MOST_MISSED
-    )
+    if refused is None or missed is None:
+        return False
+    return refused <= _MOST_REFUSED and missed <= _MOST_MISSED
 
 
 def weakness(rates: JudgeRates, forecast: ForecastReport | None) -> WeakJudge | None:
@@ -296,11 +290,9 @@ def _computed(
         )
         for kind in whole
     )
-    return ForecastReport(
-        probes="headings" if has_headings else "sentences",
-        runtime_ms=1000 * (time.perf_counter() - start),
-        judges=judges,
-    )
+    kind_of_probes = "headings" if has_headings else "sentences"
+    runtime_ms = 1000 * (time.perf_counter() - start)
+    return ForecastReport(probes=kind_of_probes, runtime_ms=runtime_ms, judges=judges)
 
 
 def _accepted(

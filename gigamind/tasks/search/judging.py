@@ -23,6 +23,7 @@ from gigamind.llm.limiter import Limiters
 from gigamind.llm.prices import price_of
 from gigamind.prompting.fences import fence_key
 from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport
+from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
@@ -58,9 +59,8 @@ def _quote(
     note = context[index] if 0 <= index < len(context) else None
     if not isinstance(evidence, Aligned) or note is None:
         outcome = "aligned" if isinstance(evidence, Aligned) else evidence.reason
-        return QuoteReport(
-            text=text, note=note.path if note else None, match=outcome, trusted=False
-        )
+        path = note.path if note else None
+        return QuoteReport(text=text, note=path, match=outcome, trusted=False)
     span = Span(evidence.span.start + note.start, evidence.span.end + note.start)
     start, end = prepared.units(note.path).span_from_code_points(span)
     return QuoteReport(
@@ -78,8 +78,6 @@ ROLE = "unanswerable"
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Judges one query with a model."""
-
     prepared: Prepared
     judge: ModelJudge
     fence_key: bytes
@@ -147,15 +145,12 @@ def judged_twice(prepared: Prepared) -> frozenset[str]:
 
 def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
     """Return the notes that a model reads for a query: the top of its ranking."""
-    passages = (
-        (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
-        for hit in item.ranking
-        if hit.chunk is not None
-    )
+    chunks = (hit.chunk for hit in item.ranking if hit.chunk)
+    known = ((prepared.vault.note(chunk.note), chunk) for chunk in chunks)
     notes = [
-        (note, prepared.units(note.path).span_to_code_points(start, end))
-        for note, start, end in passages
-        if note is not None
+        (note, prepared.units(note.path).span_to_code_points(chunk.utf16_start, chunk.utf16_end))
+        for note, chunk in known
+        if note
     ]
     options = prepared.options
     return context_of(notes, options.context_notes, options.context_chars)
@@ -165,8 +160,6 @@ def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank", "rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
-    if prepared.system:
-        own["system"] = prepared.system.identity
     return prepared.identity(judge, own, settings)
 
 
@@ -225,9 +218,8 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     sent = (round(0.6 * likely), round(1.6 * likely))
     model, api_base = options.embedder.removeprefix(_PROVIDER), options.embedding_api_base
     price = price_of(model, {}, api_base=api_base)
-    yield Estimate(
-        work, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
-    )
+    usd = dollars_of(price, [(n, 0) for n in sent])
+    yield Estimate(work, calls, sent, usd, (0.2 * calls, 2 * calls))
 
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
@@ -240,9 +232,7 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
     options = prepared.options
     settings = replace(options.retrieval, mode="keyword")
-    with open_retriever(
-        prepared.vault, prepared.identities, settings, lambda _done, _total: None
-    ) as retriever:
+    with open_retriever(prepared.vault, prepared.identities, settings, quiet) as retriever:
         for query in prepared.queries:
             hits = retriever.search(query.item.query)
             context = context_of_hits(prepared.vault, hits, options)

@@ -107,7 +107,6 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
 
 
 def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
-    """Return a model's judgement with its quotes."""
     return [
         judgement.outcome,
         judgement.code,

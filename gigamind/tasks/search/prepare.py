@@ -107,12 +107,11 @@ def _report(judge: RuleJudge, path: Path, setting: float) -> JudgeReport:
 def _check_model(options: SearchEvalOptions) -> None:
     require("litellm")
     if options.model is None:
-        raise InputError(
-            _(
-                "--model: required, for example --model openai/gpt-4o-mini; or set model below [search] in"
-                " gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL"
-            )
+        problem = _(
+            "--model: required, for example --model openai/gpt-4o-mini; or set model below [search] in"
+            " gigamind.toml, or GIGAMIND_EVAL_SEARCH_MODEL"
         )
+        raise InputError(problem)
 
 
 def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
@@ -179,12 +178,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     is_judged = judge or all(query.item.answerable for query in chosen)
     threshold_warnings = () if is_judged else (_NO_THRESHOLD,)
     prepared = Prepared(
-        **fields,
-        vault=vault,
-        identities=identities,
-        judge=judge,
-        system=system,
-        queries=chosen,
+        **fields, vault=vault, identities=identities, judge=judge, system=system, queries=chosen
     )
     return replace(prepared, warnings=(*option_warnings, *threshold_warnings, *prepared.warnings))
 

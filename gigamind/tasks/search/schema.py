@@ -461,12 +461,9 @@ def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
         if _have_verdicts(*pair)
     ]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
-    return {
-        f"unanswerable.{name}": [
-            (before[name], after[name]) for before, after in zip(*counts, strict=True)
-        ]
-        for name in measure_verdicts(confusion([]))
-    }
+    both = list(zip(*counts, strict=True))
+    names = measure_verdicts(confusion([]))
+    return {f"unanswerable.{name}": [(a[name], b[name]) for a, b in both] for name in names}
 
 
 def _have_verdicts(*items: SearchItem) -> bool:

@@ -220,15 +220,14 @@ def with_ranking_metrics(
     items: Sequence[ItemReport], queries: Sequence[CheckedQuery], topk: int
 ) -> list[ItemReport]:
     """Measure the rankings of answerable queries against their labels, all at once."""
-    answerable = [
-        (item, query) for item, query in zip(items, queries, strict=True) if item.answerable
-    ]
+    pairs = zip(items, queries, strict=True)
+    answerable = [(item, query) for item, query in pairs if item.answerable]
     ranked = [
         RankedQuery([hit.note for hit in item.ranking], query.qrels, query.is_judged, *query.groups)
         for item, query in answerable
     ]
-    pairs = zip(answerable, measure_rankings(ranked, topk), strict=True)
-    metrics = {item.id: {**figures, **item.metrics} for (item, _query), figures in pairs}
+    measured = zip(answerable, measure_rankings(ranked, topk), strict=True)
+    metrics = {item.id: {**figures, **item.metrics} for (item, _query), figures in measured}
     return [item.model_copy(update={"metrics": metrics.get(item.id, {})}) for item in items]
 
 
@@ -274,14 +273,13 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         # Timeouts do not count, because the first queries are slow.
         fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
         if fatal and len(fatal) == len(outcomes):
-            raise EvaluationError(
-                n_(
-                    "The first query failed, so nothing was measured: {reason}",
-                    "The first {n} queries failed, so nothing was measured: {reason}",
-                    n=len(outcomes),
-                    reason=fatal[0].message,
-                )
+            problem = n_(
+                "The first query failed, so nothing was measured: {reason}",
+                "The first {n} queries failed, so nothing was measured: {reason}",
+                n=len(outcomes),
+                reason=fatal[0].message,
             )
+            raise EvaluationError(problem)
         return len(queries)
 
     def score(self, first: int, end: int, progress: Progress) -> list[ItemResult]:
@@ -317,18 +315,12 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         options = self.prepared.options
         if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
-        searched = {
-            item.id: Query(item.id, item.query)
-            for item in run.results
-            if isinstance(item, ItemReport)
-        }
+        items = (item for item in run.results if isinstance(item, ItemReport))
+        searched = {item.id: Query(item.id, item.query) for item in items}
         bills = options.is_builtin and options.retrieval.bills
-        effort = Effort.within(
-            run.opening_ms + run.scoring_ms,
-            options.speed_passes,
-            options.seed,
-            "wall" if options.qdrant_url or not options.is_builtin else "cpu",
-        )
+        clock = "wall" if options.qdrant_url or not options.is_builtin else "cpu"
+        took_ms = run.opening_ms + run.scoring_ms
+        effort = Effort.within(took_ms, options.speed_passes, options.seed, clock)
         search = self.recalled.search if bills else self.retriever.search
         return measure_speed(searched, search, effort)
 
@@ -352,28 +344,19 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         by_id = {query.item.id: query for query in self.prepared.queries}
         successes = [outcome for outcome in outcomes if isinstance(outcome, Success)]
         queries = [by_id[outcome.item_id] for outcome in successes]
-        items = [
-            item_report(
-                self.prepared,
-                self.judges,
-                query,
-                self.read(query.item.query, outcome.value),
-                outcome.latency_ms,
+        items: list[ItemReport] = []
+        for query, outcome in zip(queries, successes, strict=True):
+            ranking = self.read(query.item.query, outcome.value)
+            items.append(
+                item_report(self.prepared, self.judges, query, ranking, outcome.latency_ms)
             )
-            for query, outcome in zip(queries, successes, strict=True)
-        ]
         measured = iter(with_ranking_metrics(items, queries, self.prepared.options.topk))
-        return [
-            ErrorReport(
-                kind="item",
-                id=outcome.item_id,
-                error=outcome.error,
-                message=_("query {id}: {reason}", id=outcome.item_id, reason=outcome.message),
-            )
-            if isinstance(outcome, Failure)
-            else next(measured)
-            for outcome in outcomes
-        ]
+        return [_error(x) if isinstance(x, Failure) else next(measured) for x in outcomes]
+
+
+def _error(failure: Failure) -> ErrorReport:
+    message = _("query {id}: {reason}", id=failure.item_id, reason=failure.message)
+    return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
 
 
 def open_search(
@@ -401,15 +384,9 @@ def open_search(
     judge = choose_judge(options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
     prepared = replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
-    return SearchEvaluation(
-        prepared,
-        Builtin(engine),
-        Builtin(recalled),
-        partial(read_engine, prepared, recalled),
-        free_judges(prepared.judge, recalled),
-        engine,
-        progress,
-    )
+    read, judges = partial(read_engine, prepared, recalled), free_judges(prepared.judge, recalled)
+    searches = Builtin(engine), Builtin(recalled)
+    return SearchEvaluation(prepared, *searches, read, judges, engine, progress)
 
 
 def _open_system(
@@ -428,14 +405,9 @@ def _open_system(
         warnings = (*prepared.warnings, *opened.warnings)
         prepared = replace(prepared, options=options, warnings=warnings)
     labelled = (note for query in prepared.queries for note in query.qrels)
-    return SearchEvaluation(
-        prepared,
-        retriever,
-        retriever,
-        ForeignHits(prepared, keywords, Names(labelled)).read,
-        free_judges(prepared.judge, None),
-        None,
-    )
+    read = ForeignHits(prepared, keywords, Names(labelled)).read
+    judges = free_judges(prepared.judge, None)
+    return SearchEvaluation(prepared, retriever, retriever, read, judges, None)
 
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
@@ -455,14 +427,12 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     unreachable = out_of_reach(labels, pieces)
     if unreachable is None:
         return prepared
+    chars = {"label": unreachable.label_chars, "piece": unreachable.piece_chars}
     caution = _(
         "{count:,} of {labels:,} labelled passages cannot match any evidence, which lowers span precision and span"
         " recall. Their median length is {label:g} characters; nearby sentences have {piece:g}. Label the whole"
         " sentence that answers the query.",
-        count=unreachable.count,
-        labels=unreachable.labels,
-        label=unreachable.label_chars,
-        piece=unreachable.piece_chars,
+        **{"count": unreachable.count, "labels": unreachable.labels, **chars},
     )
     return replace(prepared, out_of_reach=unreachable, warnings=(*prepared.warnings, caution))
 

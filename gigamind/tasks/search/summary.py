@@ -83,6 +83,7 @@ def summarise(
     items = [result for result in results if isinstance(result, schema.ItemReport)]
     judge = prepared.judge.judge if prepared.judge else None
     generated = {query.item.id for query in prepared.queries if query.item.is_generated}
+    reach = prepared.out_of_reach
     slices = slices_of(items, prepared.options.seed)
     overall = slices["overall"]
     return schema.SummaryReport(
@@ -109,11 +110,7 @@ def summarise(
         judges=free_rates(judges, judge.kind, items) if judge else (),
         forecast=forecast,
         weak_verdicts=weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
-        out_of_reach=schema.OutOfReachReport.model_validate(
-            prepared.out_of_reach, from_attributes=True
-        )
-        if prepared.out_of_reach
-        else None,
+        out_of_reach=reach and schema.OutOfReachReport.like(reach),
         llm=_llm(items, run.model_run) if run.model_run else None,
         system=health(items, len(results)) if prepared.system else None,
         holes=measure_unjudged(items, overall.deepest),
@@ -157,10 +154,8 @@ def record_run(
         no_verdict: dict[str, object] = {"judged_unanswerable": None, "answerable_score": None}
         no_verdict["judges"] = {}
         results = [
-            result.model_copy(update=no_verdict)
-            if isinstance(result, schema.ItemReport)
-            else result
-            for result in results
+            x.model_copy(update=no_verdict) if isinstance(x, schema.ItemReport) else x
+            for x in results
         ]
         items = [result for result in results if isinstance(result, schema.ItemReport)]
     summary = summarise(prepared, judges, run, results, passes, forecast=forecast)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -54,11 +54,10 @@ def tune_grid(
     metric = _objective(grid.metric, options.topk)
     settings = grid.around(options.retrieval)
     if len(settings) == 1:
-        raise InputError(
-            _(
-                "The grid contains only the current setting. Give an option more values, such as --alphas 0.3,0.5,0.7."
-            )
+        problem = _(
+            "The grid contains only the current setting. Give an option more values, such as --alphas 0.3,0.5,0.7."
         )
+        raise InputError(problem)
     prepared = prepare(options)
     queries = [query for query in prepared.queries if query.item.answerable]
     if len(queries) < MIN_ITEMS:
@@ -93,7 +92,7 @@ def tune_grid(
     selection = select(values, seed=options.seed, label=f"tune\0{metric}")
     gain, interval = selection.corrected(selection.chosen or selection.best)
     current = [SearchSetting.model_validate(own, from_attributes=True) for own in settings]
-    chosen = with_setting(options, current[selection.chosen])
+    chosen = options.model_copy(update=current[selection.chosen].model_dump())
     return Tuning.like(
         selection,
         app_version=__version__,
@@ -119,18 +118,16 @@ def tune_grid(
 
 def _refuse_foreign(options: SearchEvalOptions) -> None:
     if not options.is_builtin:
-        raise InputError(
-            _(
-                "--system: only gigamind's own search can be tuned. Remove it, or compare runs of other systems with"
-                " gigamind compare."
-            )
+        problem = _(
+            "--system: only gigamind's own search can be tuned. Remove it, or compare runs of other systems with"
+            " gigamind compare."
         )
+        raise InputError(problem)
     if options.unanswerable_mode == "llm" or options.compare or options.dry_run:
-        raise InputError(
-            _(
-                "--unanswerable-mode llm, --compare and --dry-run: not available for tuning. Use gigamind eval search."
-            )
+        problem = _(
+            "--unanswerable-mode llm, --compare and --dry-run: not available for tuning. Use gigamind eval search."
         )
+        raise InputError(problem)
 
 
 def _objective(name: str | None, topk: int) -> str:
@@ -163,12 +160,8 @@ def rank_grid(
         by_index.setdefault(index, []).append(setting)
     for own in by_index.values():
         mode = "keyword" if all(setting.mode == "keyword" for setting in own) else "hybrid"
-        with open_retriever(
-            prepared.vault,
-            prepared.identities,
-            replace(own[0], mode=mode),
-            partial(progress.stage, "Indexing"),
-        ) as retriever:
+        shared, stage = replace(own[0], mode=mode), partial(progress.stage, "Indexing")
+        with open_retriever(prepared.vault, prepared.identities, shared, stage) as retriever:
             for done, query in enumerate(queries, 1):
                 ranked = retriever.rankings(query.item.query, own)
                 for setting, ranking in zip(own, ranked, strict=True):
@@ -211,11 +204,6 @@ def _means(figures: Sequence[Figures], used: npt.NDArray[np.bool_]) -> dict[str,
     return {f"search.{name}": mean for name, mean in zip(names, means, strict=True)}
 
 
-def with_setting(options: SearchEvalOptions, setting: SearchSetting) -> SearchEvalOptions:
-    """Return the options with another search setting."""
-    return options.model_copy(update=setting.model_dump())
-
-
 def eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[str, object]:
     """Return the options that differ from the defaults, by flag, with another judge if one is given."""
     hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
@@ -224,12 +212,6 @@ def eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[st
     if judge is not None and not judge.chosen:
         changes = {"min_score": None, "judge": None, "unanswerable_mode": judge.kind}
     return given_options(SearchEvalOptions, options.for_report(), always, **changes)
-
-
-def config_lines(values: Mapping[str, object]) -> str:
-    """Return these options as lines of gigamind.toml; TOML writes these values as JSON does."""
-    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-    return "\n".join(("[search]", *lines))
 
 
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
@@ -260,7 +242,8 @@ def tune(
     """Choose from the grid around the options, and write the result to `out`; InputError as in `tune_grid`."""
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)
-    chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
+    setting = tuning.settings[tuning.chosen].setting
+    chosen = options.model_copy(update=setting.model_dump())
     current = evaluate(options.model_copy(update={"out": out / CURRENT_FOLDER}))
     judge = next((rates for rates in current.summary.judges if rates.chosen), None)
     best, comparison = None, None
@@ -276,6 +259,8 @@ def tune(
     advised = _recommended(fit, judge)
     values = eval_values(chosen, advised)
     tuning = tuning.model_copy(update={"command": eval_command("search", values)})
+    # Lines of gigamind.toml; TOML writes these values as JSON does.
+    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
     is_made = advised is None or advised.chosen  # else the run with that judge comes first
     say = translator(options.language)
     document = partial(
@@ -283,7 +268,7 @@ def tune(
         tuning,
         comparison=comparison,
         warnings=(NO_FREE_JUDGE,) if known and not fit else (),
-        lines=config_lines(values),
+        lines="\n".join(("[search]", *lines)),
         run=str((best or current).out) if is_made else "eval/out",  # the latest run there
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
@@ -298,7 +283,6 @@ def _compared(
     best: Evaluated[SummaryReport],
     page: Path,
 ) -> Comparison:
-    """Compare both runs, write the page of the comparison, and return it."""
     task, say = SearchComparison(), translator(options.language)
     places = (current.out, best.out)
     runs = [task.take_snapshot(read_run(place, {options.task: task})) for place in places]
@@ -310,10 +294,8 @@ def _compared(
 
 
 def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
-    worse = sorted(
-        (change for change in comparison.metrics if change.is_better is False),
-        key=lambda change: -(change.drop or 0.0),
-    )
+    worse = [change for change in comparison.metrics if change.is_better is False]
+    worse.sort(key=lambda change: -(change.drop or 0.0))
     return tuple(map(WorseMetric.like, worse))
 
 

@@ -207,12 +207,11 @@ def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
     """Yield the errors of the judge, and of other judges and thresholds on the same queries."""
     judge, counts = record.run.judge, judged.counts
     if judge is None or judge.kind == "none":
-        yield doc.Prose(
-            _(
-                "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
-                " --min-score was set for that scale."
-            )
+        text = _(
+            "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
+            " --min-score was set for that scale."
         )
+        yield doc.Prose(text)
     if judge is None or not any(astuple(counts)):
         return
     used = _("{judge} (used in this run)", judge=judge.kind)
@@ -241,7 +240,6 @@ def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
 
 
 def _expected(forecast: schema.ForecastReport) -> doc.Block:
-    """Return the errors that the free judges are expected to make on this vault."""
     heads = (_("accepted, note left out"), _("accepted, folder left out"), _("refused, note kept"))
     rows = [
         (judge.kind, *(rate.describe() if rate else "–" for rate in judge.rates))
@@ -333,10 +331,8 @@ def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:
         (_("indexing"), None if record.run.environment.system else performance.indexing_ms, 0),
         (_("all queries"), performance.eval_runtime_ms, 0),
     ]
-    yield doc.table(
-        (_("time"), _("value")),
-        [(name, doc.Time(value, digits)) for name, value, digits in rows if value is not None],
-    )
+    shown = [(name, doc.Time(value, digits)) for name, value, digits in rows if value is not None]
+    yield doc.table((_("time"), _("value")), shown)
     yield doc.Prose(performance.latency_method, faint=True)
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.records.card import check_alone
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.card import certified
@@ -20,7 +21,7 @@ def figures(group, figure):
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang):
     found = card(scale(overall=figures))
-    line = certified(check_alone(found), found.judge, lang)
+    line = translator(lang)(certified(check_alone(found), found.judge))
     shown = ("0.910", "0.850 – 0.960", "0.800", "0.700 – 0.880", "2026-11-22")
     assert all(part in line for part in shown)
     assert re.search(CERTIFIED[lang], line)
@@ -60,7 +61,7 @@ def test_a_card_of_another_judge_certifies_nothing(card, changes, why):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_judge_without_a_card_is_not_certified_if_it_asks_a_model(card, lang):
-    assert "gigamind judge certify" in certified(None, card().judge, lang)
+    assert "gigamind judge certify" in translator(lang)(certified(None, card().judge))
     assert certified(None, THRESHOLD) == ""
     assert certified(None, None) == ""
 
@@ -71,7 +72,7 @@ def test_a_judge_whose_card_shows_too_little_is_not_called_certified(
 ):
     overall = group(balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12))
     found = card(scale(overall=overall))
-    line = certified(check_alone(found), found.judge, lang)
+    line = translator(lang)(certified(check_alone(found), found.judge))
     assert not re.search("certified|인증", line)
     assert all(part in line for part in ("0.000", "−0.100 – 0.120", "0.400", "100", "2026-11-22"))
 

@@ -54,7 +54,7 @@ def test_a_run_is_told_in_words_with_no_english_left(make_record):
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})
-    rows = dict(_run_rows(batched, translator("ko")))
+    rows = dict(_run_rows(batched))
     assert rows["embedding model"] == "use-multilingual@0.2.1"
     assert [translator("ko")(value_text(value)) for value in ("none", "builtin", "e5@1.0")] == [
         "없음", "내장", "e5@1.0",

@@ -1,4 +1,5 @@
 import threading
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -50,7 +51,7 @@ class Nowhere:
 
 
 def scripted_run(options, embedder):
-    with open_search(options, Quiet()) as opened:
+    with closing(open_search(options, Quiet())) as opened:
         fusion = replace(opened.engine.fusion, alpha=0.5)
         engine = replace(opened.engine, semantic=SemanticLeg(embedder, Nowhere()), fusion=fusion)
         evaluation = replace(opened, retriever=Builtin(engine))

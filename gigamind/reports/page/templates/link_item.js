@@ -4,13 +4,7 @@ const FIELDS = ["id", "title", "language", "change", "pieces", "missed", "sugges
 const SUGGESTION_FIELDS = ["anchor", "target", "confidence", "kind", "elsewhere", "reason"];
 const MISSED_FIELDS = ["anchor", "targets", "cause", "own", "instead"];
 const RANKED_FIELDS = ["place", "anchor", "target", "confidence", "reason", "features"];
-const CAUSE_LABELS = {
-  no_candidate: _("target note not suggested"),
-  ranked_too_low: _("suggested, but ranked too low"),
-  below_confidence: _("confidence below the threshold"),
-  namesake: _("another note suggested for these words"),
-  already_linked: _("note already links to the target"),
-};
+const CAUSE_LABELS = data.causes;
 const KINDS = {
   hit: _("suggested and expected"),
   miss: _("expected, but not suggested"),
