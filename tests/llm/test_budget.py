@@ -177,12 +177,12 @@ def test_each_item_gives_back_its_own_claim_and_not_an_equal_one():
                 await others_ended.wait()
                 await budget.reserve(0)
 
-        async def second():
-            async with budget.whole(1):
-                pass
-            others_ended.set()
-
-        await asyncio.gather(first(), second())
+        waiting = asyncio.create_task(first())
+        await asyncio.sleep(0)
+        async with budget.whole(1):
+            pass
+        others_ended.set()
+        await waiting
 
     asyncio.run(run())
 
