@@ -27,10 +27,8 @@ MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
 USE = COSINE_SCALES["use-multilingual"]
 # Four notes of one chunk and two tokens, title and body: a token that a chunk has once then adds its IDF, no more.
 ANIMALS = {"a.md": "zebra", "b.md": "lion", "c.md": "lion", "d.md": "tiger"}
-ONCE, NEVER = (
-    math.log(1 + 3.5 / 1.5),
-    math.log(1 + 4.5 / 0.5),
-)  # IDF of a token in one note of four, in none
+# IDF of a token in one note of four, and in none
+ONCE, NEVER = math.log(1 + 3.5 / 1.5), math.log(1 + 4.5 / 0.5)
 
 
 @pytest.fixture
