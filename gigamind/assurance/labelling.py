@@ -442,8 +442,8 @@ class Labelling:
         """Return what the page shows of a task; offsets are UTF-16 code units."""
         found = passage(task.text, task.sources)
         sources: list[dict[str, Any]] = [
-            {"title": source.title, "path": source.path, "text": source.text, "range": None}
-            for source in task.sources
+            {"number": at, "title": one.title, "path": one.path, "text": one.text, "range": None}
+            for at, one in enumerate(task.sources, start=1)
         ]
         if task.kind == "link" and task.start is not None:
             sources[0]["range"] = [task.start, task.end]

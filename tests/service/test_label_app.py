@@ -62,6 +62,7 @@ def test_a_unit_marks_the_claim_and_its_passage_and_says_nothing_about_the_verdi
     first, *others = claim["sources"]
     assert first["text"][slice(*first["range"])].startswith(claim["text"])
     assert [other["range"] for other in others] == [None]
+    assert (first["number"], others[0]["number"]) == (2, 1)
 
 
 def test_the_verdict_comes_with_the_label_and_stays_for_who_gave_it(client):

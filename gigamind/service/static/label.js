@@ -261,10 +261,10 @@ function marked(text, range) {
   return [text.slice(0, range[0]), make("mark", { text: text.slice(...range) }), text.slice(range[1])];
 }
 
-function sourceOf({ title, path, text, range }, number) {
+function sourceOf({ number, title, path, text, range }, at, all) {
   const box = make("div", { class: "source", tabindex: 0, role: "group", "aria-label": title || path }, ...marked(text, range));
-  const details = make("details", { open: number === 0 },
-    make("summary", {}, make("span", { class: "title", text: title || path }), path && path !== title ? make("span", { class: "aside path", text: path }) : null), box);
+  const details = make("details", { open: at === 0 },
+    make("summary", {}, make("span", { class: "title", text: `${all.length > 1 ? `[${number}] ` : ""}${title || path}` }), path && path !== title ? make("span", { class: "aside path", text: path }) : null), box);
   return { details, center: () => {
     const mark = box.querySelector("mark");
     if (mark) box.scrollTop = mark.offsetTop - box.offsetTop - box.clientHeight / 3;
