@@ -102,8 +102,11 @@ def fake(model_server: "FakeServer") -> "FakeServer":
 
 @pytest.fixture(scope="session")
 def examples_cache(tmp_path_factory: pytest.TempPathFactory) -> "Path":
-    """A cache in which the vectors of examples/vault stay: embedding them takes seconds."""
-    return tmp_path_factory.mktemp("examples-cache")
+    """A cache of the vectors of examples/vault for all workers: embedding them takes seconds."""
+    folder = tmp_path_factory.getbasetemp()
+    shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "examples-cache"
+    shared.mkdir(exist_ok=True)
+    return shared
 
 
 @pytest.fixture(scope="session")
