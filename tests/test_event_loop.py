@@ -21,7 +21,7 @@ from gigamind.event_loop import async_twin, run_async, stop_if_cancelled
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 QUERIES, VAULT = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
-FEW = {"mode": "keyword", "sample": "8"}
+FEW = {"mode": "keyword", "sample": "8", "speed_passes": 0}
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def evaluations(dataset, server):
         ),
         "evaluate_links": (
             (home / "links.jsonl", home / "unlinked"),
-            {"sample": "3", "topk": 3},
+            {"sample": "3", "topk": 3, "semantic": False},
             lambda result: result.summary.overall.links["recall_at_3"],
         ),
         "evaluate_answers": (

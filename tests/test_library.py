@@ -79,7 +79,8 @@ def test_tuning_can_be_told_the_axes_of_the_command_line():
 
 
 def test_the_examples_hold(here):
-    vault, unlinked = here / "examples" / "vault", here / "vault-without-links"
+    # A folder of the vault: to embed what all notes say takes eight seconds.
+    vault, unlinked = here / "examples" / "vault" / "policies", here / "vault-without-links"
     generate_links(vault, unlinked, here / "links.jsonl", remove_ratio=0.1, seed=42)
     (here / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
     with running() as server:
@@ -92,7 +93,7 @@ def test_the_examples_hold(here):
 
 @pytest.mark.usefixtures("here")
 def test_a_run_without_a_folder_equals_one_with_it():
-    given = {"mode": "keyword", "sample": "8"}
+    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
     bare = gigamind.evaluate_search("examples/queries.jsonl", "examples/vault", **given)
     kept = gigamind.evaluate_search(
         "examples/queries.jsonl", "examples/vault", out="run", lang="ko", **given
@@ -105,7 +106,7 @@ def test_a_run_without_a_folder_equals_one_with_it():
 
 
 def test_a_baseline_gives_comparison_and_verdict_without_a_folder(here):
-    given = {"mode": "keyword", "sample": "8"}
+    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
     queries, vault = "examples/queries.jsonl", "examples/vault"
     before = gigamind.evaluate_search(queries, vault, **given)
     (here / "snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
@@ -116,7 +117,7 @@ def test_a_baseline_gives_comparison_and_verdict_without_a_folder(here):
 
 @pytest.mark.usefixtures("here")
 def test_several_runs_are_compared_as_by_the_command_line():
-    given = {"mode": "keyword", "sample": "8"}
+    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
     queries, vault = "examples/queries.jsonl", "examples/vault"
     kept = [
         gigamind.evaluate_search(queries, vault, out=f"runs/top{topk}", topk=topk, **given)
@@ -129,7 +130,7 @@ def test_several_runs_are_compared_as_by_the_command_line():
     assert [run.label for run in experiment.runs] == ["top10", "top3", "top1"]
     bare = gigamind.evaluate_search(queries, vault, topk=1, **given)
     assert gigamind.compare(*kept[:2], bare).runs[2].label == bare.run.run_id
-    other = gigamind.evaluate_search(queries, vault, out="other", mode="keyword", sample="3")
+    other = gigamind.evaluate_search(queries, vault, out="other", **given | {"sample": "3"})
     with pytest.raises(gigamind.InputError, match="nowhere"):
         gigamind.compare(*paths, "nowhere")
     assert gigamind.compare(*paths, other).shared == 3
@@ -150,7 +151,9 @@ def test_several_runs_are_compared_as_by_the_command_line():
 def test_what_cannot_be_is_said(options, problem):
     with pytest.raises(gigamind.InputError, match=problem):
         gigamind.evaluate_search(
-            "examples/queries.jsonl", "examples/vault", **{"mode": "keyword"} | options
+            "examples/queries.jsonl",
+            "examples/vault",
+            **{"mode": "keyword", "speed_passes": 0} | options,
         )
 
 
@@ -199,12 +202,13 @@ def test_what_an_own_search_raises_or_returns_of_another_type_is_a_failure_of_it
 @pytest.mark.parametrize("out", [None, "run"])
 @pytest.mark.usefixtures("here")
 def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
-    dataset, vault, few = "examples/queries.jsonl", "examples/vault", {"mode": "keyword"}
-    before = gigamind.evaluate_search(dataset, vault, sample="30", **few)
+    dataset, vault = "examples/queries.jsonl", "examples/vault"
+    few = {"mode": "keyword", "sample": "20", "speed_passes": 0}
+    before = gigamind.evaluate_search(dataset, vault, **few)
     Path("snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
     few |= {"out": out} if out else {}
     result = gigamind.evaluate_search(
-        dataset, vault, sample="30", topk=1, compare="snapshot.json", changed=["settings"], **few
+        dataset, vault, topk=1, compare="snapshot.json", changed=["settings"], **few
     )
     frames = []
 
@@ -230,7 +234,7 @@ def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
 @pytest.mark.usefixtures("here")
 def test_a_data_frame_has_a_row_for_each_item(library, monkeypatch):
     result = gigamind.evaluate_search(
-        "examples/queries.jsonl", "examples/vault", mode="keyword", sample="8"
+        "examples/queries.jsonl", "examples/vault", mode="keyword", sample="8", speed_passes=0
     )
     made = getattr(result, f"to_{library}")
     monkeypatch.setitem(sys.modules, library, None)

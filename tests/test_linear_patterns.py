@@ -200,12 +200,15 @@ def test_no_pattern_is_slow_behind_what_it_begins_with():
     assert slow(patterns(), *behind) == []
 
 
-@pytest.mark.parametrize("kind", ["a", "[", "a a a "])
+@pytest.mark.parametrize(
+    "kind", [*(pytest.param(kind, marks=pytest.mark.whole) for kind in "a["), "a a a "]
+)
 def test_a_long_text_is_read_in_linear_time(kind):
     # What is quadratic with a small factor is noticed here alone.
     assert slow(patterns(), repeated(kind), size=MANY_CHARS) == []
 
 
+@pytest.mark.whole
 def test_slow_patterns_are_distinguished_from_fast_ones():
     quadratic = [Tried("here", re.compile(form), at_a_place=False) for form in (r"\w+://", r"\s*$")]
     bounded = r"\s{1,60}?\s*:"  # linear, at each place 60 times as slow as others

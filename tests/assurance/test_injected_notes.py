@@ -6,6 +6,7 @@ Each payload was written for this table, and none is in the phrase lists of `pro
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,11 @@ class Obeying(ScriptedJudge):
         return not self.payload or any(line in row["text"] for line in self.payload.splitlines())
 
 
+@cache
+def search_qa():
+    return load_search_qa(asset("judges") / "search_qa.toml")
+
+
 def judgement_of(row, *, payload_only, quotes_payload):
     note = f"{row['note']}\n\n{row['payload']}\n"
     quote = row["payload"].splitlines()[-1] if quotes_payload else row["note"].splitlines()[2]
@@ -45,9 +51,7 @@ def judgement_of(row, *, payload_only, quotes_payload):
     title = note.splitlines()[0].removeprefix("# ")
     case = AnswerCase(row["question"], row["answer"], (Source(title, note),), row["language"])
     answer = LabelledAnswer.of(row["id"], case, AnswerLabels())
-    (judged,) = asyncio.run(
-        judged_by(load_search_qa(asset("judges") / "search_qa.toml"), judge, [answer])
-    )
+    (judged,) = asyncio.run(judged_by(search_qa(), judge, [answer]))
     return judged
 
 

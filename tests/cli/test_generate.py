@@ -62,7 +62,18 @@ def test_a_report_over_generated_queries_says_that_they_are_easier(gigamind, tmp
     assert gigamind("eval", "generate-queries", *asked).code == 0
     with out.open("a") as file:
         file.write('{"id": "p", "query": "Wet?", "answerable": true, "expected_notes": ["a.md"]}\n')
-    run = ("--dataset", out, "--notes", vault, "--mode", "keyword", "--lang", "ko")
+    run = (
+        "--dataset",
+        out,
+        "--notes",
+        vault,
+        "--mode",
+        "keyword",
+        "--lang",
+        "ko",
+        "--speed-passes",
+        0,
+    )
     ended = gigamind("eval", "search", *run, "--out", tmp_path / "run")
     (told,) = (line for line in ended.stdout.splitlines() if "4건" in line and "3건" in line)
     warning = told.removeprefix("  ! ")

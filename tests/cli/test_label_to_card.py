@@ -145,7 +145,18 @@ def test_labels_certify_another_judge_of_the_same_answers_by_the_strata_they_wer
 
 def test_labelled_hits_become_grades_of_the_dataset(case, gigamind):
     queries, vault = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
-    inputs = ("--dataset", queries, "--notes", vault, "--mode", "keyword", "--sample", 4)
+    inputs = (
+        "--dataset",
+        queries,
+        "--notes",
+        vault,
+        "--mode",
+        "keyword",
+        "--sample",
+        4,
+        "--speed-passes",
+        0,
+    )
     ended = gigamind("eval", "search", *inputs, "--out", "run")
     assert ended.code == 0, ended.stderr
     labelling = session(case / "run")

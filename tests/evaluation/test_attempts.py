@@ -42,6 +42,7 @@ def run(home: Path, name: str, **changes: object):
         "notes": home / "vault",
         "out": home / "runs" / name,
         "mode": "keyword",
+        "speed_passes": 0,
         "compare": home / "runs" / "base",
         "changed": ("notes",),
         "fail_on_regression": False,

@@ -28,6 +28,7 @@ def options(tmp_path: Path) -> Iterator[SearchEvalOptions]:
         notes=tmp_path / "examples" / "vault",
         out=tmp_path / "out",
         mode="keyword",
+        speed_passes=0,
         cache_dir=tmp_path / "cache",
     )
     yield chosen

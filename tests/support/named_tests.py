@@ -1,8 +1,11 @@
 """At the end of a run of the whole suite: the tests that docs/conformance.md names as proofs must have passed in it.
 
-A skipped test, or one of whose cases failed, proves nothing.  Those that `-m` leaves out belong to another run.  With
-xdist, the workers report what passed to the controller, which decides.
+A skipped test, or one of whose cases failed, proves nothing.  Those that `-m` leaves out belong to another run, and a
+file of only such tests is not imported.  With xdist, the workers report what passed to the controller, which decides.
 """
+
+import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,13 @@ import pytest
 def named(node_id: str) -> str:
     """Such as "cli/test_main.py::test_help", as a row names a test."""
     return node_id.removeprefix("tests/").partition("[")[0]
+
+
+def marks_of(file: Path) -> set[str]:
+    """Marks of all tests of a file, read from its text."""
+    line = re.search(r"^pytestmark = (?:\[[^\]]*\]|.*)", file.read_text("utf-8"), re.MULTILINE)
+    marks = set(re.findall(r"\bmark\.(\w+)", line[0])) if line else set()
+    return marks | {"whole"} if "deployed" in marks else marks  # as conftest.py adds it
 
 
 class NamedTests:
@@ -20,6 +30,18 @@ class NamedTests:
         self.failed: set[str] = set()
         self.left_out: set[str] = set()
         self.unproven: list[str] = []
+
+    def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
+        """Leave out a file whose `pytestmark` the expression of `-m` excludes: importing Prefect takes seconds."""
+        excluded = set(re.findall(r"\bnot (\w+)", config.getoption("-m")))
+        if (
+            not excluded
+            or collection_path.suffix != ".py"
+            or not excluded & marks_of(collection_path)
+        ):
+            return None
+        self.left_out.add(named(collection_path.relative_to(config.rootpath).as_posix()))
+        return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -43,7 +65,8 @@ class NamedTests:
             from demands.table import tests_named
 
             proven = self.passed - self.failed
-            self.unproven = sorted(tests_named() - proven - (self.left_out - self.passed))
+            here = {name for name in tests_named() if name.partition("::")[0] not in self.left_out}
+            self.unproven = sorted(here - proven - (self.left_out - self.passed))
             if self.unproven and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
