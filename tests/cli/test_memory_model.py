@@ -150,20 +150,6 @@ def test_entries_come_from_a_file_or_a_model_and_not_from_both_or_none(case, gig
     assert not (case / ".gigamind").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        (("--max-cost-usd", "-1"), "--max-cost-usd -1.0: must be 0 or more"),
-        (("--max-tokens", "0"), "--max-tokens 0: must be 1 or more"),
-        (("--max-cost-usd", "nan"), "--max-cost-usd nan: "),
-    ],
-)
-def test_a_bad_option_is_refused_by_its_name(graduate, option, told):
-    ended = graduate(*option)
-    assert ended.code == 1
-    assert told in ended.stderr
-
-
 def test_a_session_whose_entries_are_in_a_file_loads_nothing_that_speaks_to_a_model(case):
     message = {"role": "user", "content": KEPT}
     (case / "s.jsonl").write_text(json.dumps(message))

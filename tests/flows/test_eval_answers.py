@@ -65,22 +65,6 @@ def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
     assert set(artifacts_of(state)) == {page, table}
 
 
-def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, make, server, tmp_path):
-    server.script.extend([REPLY, REPLY])
-    state = flow(make(max_calls=1), return_state=True)
-    assert state.is_failed()
-    assert "resume" in state.message
-    state = flow(make(out=None, resume=tmp_path / "out"), return_state=True)
-    assert state.is_completed()
-    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 2}
-    assert server.seen.total == 2
-
-
-def test_a_dry_run_checks_and_sends_nothing(flow, make, server):
-    state = flow(make(dry_run=True), return_state=True)
-    assert (state.name, server.seen.total) == ("Checked", 0)
-
-
 def test_the_release_gate_judges_answers_too(make, server, tmp_path):
     from prefect.flows import load_flow_from_entrypoint
 

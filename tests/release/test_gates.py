@@ -5,7 +5,6 @@ import pytest
 from gate_policy import POLICY, policy_of
 
 from gigamind.errors import InputError
-from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport, WeakJudge
 from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
@@ -637,14 +636,6 @@ def test_two_endpoints_are_told_how_to_be_one_system(snapshot):
     assert "--system-name NAME" in told
     (told,) = (one.meaning for one in compare(runs[1], moved).mismatches if one.what == "system")
     assert "--system-name" not in told  # a run file has no name
-
-
-def test_every_explanation_can_be_said_in_korean(snapshot, policy):
-    before = timed(measuring(snapshot, ["hit_at_1", "ndcg_at_10"]), STEADY)
-    after = timed(measuring(snapshot, ["hit_at_1"]), WILD)
-    gate = verdict(before, after, policy(NDCG + '[floors]\n"search.mrr" = 0.5\n'))
-    for rule in gate.rules:
-        assert translator("ko")(rule.explanation) != translator("en")(rule.explanation), rule
 
 
 def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snapshot, policy):

@@ -286,13 +286,6 @@ def test_text_of_others_runs_nothing(show, reader, record):
     assert reader.has_run_nothing()
 
 
-def test_a_phone_has_no_sideways_scroll(show, record):
-    browser = show(record, width=360, baseline=KINDS["answers"].take_snapshot(record))
-    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[5:8]:
-        browser.execute_script("arguments[0].click()", toggle)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 360
-
-
 def test_the_korean_page_speaks_korean(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
     browser = show(record, lang="ko")

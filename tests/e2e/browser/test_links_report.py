@@ -122,14 +122,6 @@ def test_text_of_others_runs_nothing(show, reader, record):
     assert reader.has_run_nothing()
 
 
-def test_a_phone_has_no_sideways_scroll(show, record):
-    browser = show(record, width=360, lang="ko", baseline=KINDS["links"].take_snapshot(record))
-    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:4]:
-        browser.execute_script("arguments[0].click()", toggle)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 360
-    assert browser.find_element(By.CSS_SELECTOR, ".items td.note").size["width"] > 120
-
-
 def test_the_korean_page_speaks_korean(show, reader, record):
     browser = show(record, lang="ko")
     assert "34" in browser.find_element(By.TAG_NAME, "h1").text

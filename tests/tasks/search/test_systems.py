@@ -10,10 +10,9 @@ from search_servers import plain, search_server
 
 import gigamind
 from gigamind.errors import EvaluationError, InputError
-from gigamind.i18n import translator
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.release.compare import compare
-from gigamind.release.snapshot import read_run, read_snapshot
+from gigamind.release.snapshot import read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 
@@ -267,21 +266,6 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
         assert "Every Friday, says the handbook." in pages[name]
     columns = {name: page.count(">false refusals</th>") for name, page in pages.items()}
     assert columns["unjudged"] == 0 < columns["judged"]
-
-
-def test_what_is_wrong_with_a_run_is_told_in_korean(asked, tmp_path):
-    file = tmp_path / "a.run"
-
-    say = translator("ko")
-    file.write_text("second Q0 deploy.md 1 0.8 t\n", "utf-8")
-    with pytest.raises(EvaluationError) as refused:
-        evaluate(asked(f"run:{file}", out=tmp_path / "few"))
-    assert re.search(r"질의 \d건\(\d+%\)", say(refused.value.message))
-    file.write_text(f"{RUN}broken line here\n", "utf-8")
-    out = evaluate(asked(f"run:{file}", out=tmp_path / "warned")).out
-    warnings = read_run(out, KINDS).run.warnings
-    assert all(re.search("[가-힣]{2}", say(warning)) for warning in warnings)
-    assert any(f"{file}:11: " in say(warning) for warning in warnings)
 
 
 def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):

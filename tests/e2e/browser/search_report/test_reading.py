@@ -9,7 +9,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import failed_items
 
 pytestmark = pytest.mark.browser
@@ -130,19 +129,6 @@ def test_quotes_are_read_without_the_marks_of_markdown(show, record):
         assert browser.execute_script("return readable(arguments[0])", text) == read
         for at in range(len(text)):  # wherever a highlight cuts it
             assert browser.execute_script(together, text, at) == read
-
-
-def test_a_phone_has_no_sideways_scroll(show, record):
-    browser = show(record, width=360, lang="ko", baseline=KINDS["search"].take_snapshot(record))
-    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:3]:
-        browser.execute_script("arguments[0].click()", toggle)
-    browser.execute_script(
-        "for (const part of document.querySelectorAll('details')) part.open = true"
-    )
-    wide = browser.execute_script("return document.documentElement.scrollWidth")
-    assert wide == 360
-    query = browser.find_element(By.CSS_SELECTOR, ".items td.query")
-    assert query.size["width"] > 120  # a detail row must not squeeze the columns
 
 
 def test_the_korean_page_speaks_korean(show, reader, record):
