@@ -49,7 +49,8 @@ def test_junit_says_why_a_run_was_refused_by_its_options_alone(case, search):
 )
 def test_a_run_that_broke_off_is_no_passed_case(tmp_path, status, refused, outcome):
     file = tmp_path / "j.xml"
-    announce(None, ReleaseOptions(junit=file), PAGE, refused, status=status)
+    options = ReleaseOptions(junit=file)
+    announce(None, options, PAGE, refused, language="en", status=status)
     assert cases(file) == [("evaluation", outcome)]
 
 
