@@ -166,7 +166,7 @@ def test_the_files_of_real_runs_fit_their_schemas(ended):
             fits(value, name)
 
 
-@pytest.mark.parametrize("run", ["a", "links", "answers"])
+@pytest.mark.each("run", ["a", "links", "answers"])
 def test_per_item_jsonl_is_a_table_as_data_frames_want_it(ended, run):
     folder, _ = ended
     items = lines(folder / "runs" / run / "per_item.jsonl")

@@ -20,6 +20,7 @@ CASES = {
     "skipped": ("def test_two(): pytest.skip('no engine')\n", (), 1),
     "gone": ("def test_other(): pass\n", (), 1),
     "of another run": ("@pytest.mark.browser\ndef test_two(): assert 0\n", ("-m", "not browser"), 0),
+    "not imported": ("pytestmark = pytest.mark.browser\nraise ImportError\n", ("-m", "not browser"), 0),
     "a part": ("def test_two(): pytest.skip('no engine')\n", ("-k", "two or one"), 0),
     "one file": ("def test_two(): pytest.skip('no engine')\n", ("tests/test_a.py",), 0),
 }  # fmt: skip
@@ -27,7 +28,10 @@ CASES = {
 
 @pytest.mark.parametrize(
     ("name", "workers"),
-    [*((name, ()) for name in CASES), ("skipped", ("-p", "xdist.plugin", "-n", "1"))],
+    [
+        *((name, ()) for name in CASES),
+        *((name, ("-p", "xdist.plugin", "-n", "1")) for name in ("skipped", "not imported")),
+    ],
 )
 def test_a_named_test_must_have_passed_in_a_whole_run(tmp_path, name, workers):
     text, options, code = CASES[name]
@@ -36,6 +40,7 @@ def test_a_named_test_must_have_passed_in_a_whole_run(tmp_path, name, workers):
     (tmp_path / "demands/table.py").write_text(TABLE)
     (tmp_path / "tests/conftest.py").write_text(CONFTEST)
     (tmp_path / "tests/test_a.py").write_text(ONE + text)
+    (tmp_path / "tests/test_b.py").write_text("def test_three(): pass\n")
     settings = "[pytest]\ntestpaths = tests\nmarkers =\n    browser: drives a browser\n"
     (tmp_path / "pytest.ini").write_text(settings)
     done = subprocess.run(

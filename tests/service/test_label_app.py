@@ -25,10 +25,15 @@ def labels(tmp_path):
     return tmp_path / "labels.jsonl"
 
 
+def _client(url):
+    # Without the authorities of certificates, which take a client a tenth of a second.
+    return httpx.Client(base_url=url, trust_env=False, timeout=30, verify=False)
+
+
 @pytest.fixture
 def client(run, labels):
     app = create_label_app(session(run, labels, count=20), "mina", "en")
-    with serving_app(app) as (url, _server), httpx.Client(base_url=url, trust_env=False) as client:
+    with serving_app(app) as (url, _server), _client(url) as client:
         yield client
 
 
@@ -80,7 +85,7 @@ def test_the_verdict_comes_with_the_label_and_stays_for_who_gave_it(client):
 
 def test_the_figure_and_the_decisions_follow_the_labels(run, labels):
     app = create_label_app(session(run, labels, count=20, floor=0.5), "mina", "en")
-    with serving_app(app) as (url, _server), httpx.Client(base_url=url, trust_env=False) as client:
+    with serving_app(app) as (url, _server), _client(url) as client:
         assert state(client)["progress"]["figure"] is None
         for _ in range(3):
             label_unit(client)
@@ -194,7 +199,7 @@ def test_an_annotator_labels_one_of_the_first_ten_units_again(client):
 
 def test_labelling_ends_with_the_command_that_uses_the_labels(run, labels):
     app = create_label_app(session(run, labels, count=8), "mina", "en")
-    with serving_app(app) as (url, _server), httpx.Client(base_url=url, trust_env=False) as client:
+    with serving_app(app) as (url, _server), _client(url) as client:
         while state(client)["unit"]:
             label_unit(client)
         page, progress = client.get("/").text, state(client)["progress"]
@@ -259,7 +264,7 @@ def test_a_key_press_among_2000_answers_takes_less_than_a_second(tmp_path):
     app = create_label_app(session(run, tmp_path / "labels.jsonl", count=60), "mina", "en")
     with (
         serving_app(app) as (url, _server),
-        httpx.Client(base_url=url, trust_env=False, timeout=30) as client,
+        _client(url) as client,
     ):
         label_unit(client)
         started = time.monotonic()
