@@ -211,11 +211,6 @@ def test_lines_that_only_a_troubled_run_writes_fit_their_schemas(tmp_path, monke
     assert errors
 
 
-def test_a_value_of_another_kind_does_not_fit():
-    with pytest.raises(jsonschema.ValidationError):
-        fits({"kind": "row"}, "errors")
-
-
 def test_every_command_that_prints_figures_has_json():
     commands = {" ".join(path): command for path, command in every_command(cli)}
     having = {
