@@ -64,8 +64,7 @@ class Attack:
 
     def attacks(self, kind: trials.JudgeKind) -> bool:
         """Return whether judges of this kind decide on the goal and read the place of the payload."""
-        reads = kind == "search_qa" or self.row.place != "answer"
-        return kind in _KINDS[self.row.goal] and reads
+        return kind in _KINDS[self.row.goal] and (kind == "search_qa" or self.row.place != "answer")
 
     def clean(self, kind: trials.JudgeKind) -> trials.Case:
         """Return the case without the attack.  Attacks with the same clean case share its id."""

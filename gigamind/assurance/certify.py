@@ -151,13 +151,7 @@ def worst_misses(
 ) -> tuple[LabelledVerdict, ...]:
     """Return up to `most` verdicts at least `least` from their label, by distance, then by confidence."""
     missed = [verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least]
-    missed.sort(
-        key=lambda verdict: (
-            -abs(verdict.verdict - verdict.label),
-            -(verdict.confidence or 0.0),
-            verdict.id,
-        )
-    )
+    missed.sort(key=lambda v: (-abs(v.verdict - v.label), -(v.confidence or 0.0), v.id))
     return tuple(missed[:most])
 
 
@@ -355,8 +349,7 @@ def _labelled(
         raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     counts = {"count": len(values), "unscored": unscored, "learned": left_out}
-    card = cards.CardLabels.model_validate(origin | counts)
-    return values, card
+    return values, cards.CardLabels.model_validate(origin | counts)
 
 
 def _scale(

@@ -129,8 +129,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         )
     if run.judge is None:
         raise InputError(
-            "{folder}: run.json names no judge, so there is nothing to certify. Run the evaluation again with a"
-            " judge.",
+            "{folder}: run.json names no judge, so there is nothing to certify. Run the evaluation again with a judge.",
             folder=folder,
         )
     if run.judge.scales:  # a custom judge

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from gigamind.assurance.label_items import CHOICES, Decided, LabelUnit
 from gigamind.assurance.label_plan import LabelPlan
@@ -18,9 +18,7 @@ from gigamind.i18n import _
 from gigamind.loading import numbered_lines, parsed, read_bytes, read_text
 
 
-class _PlanLine(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _PlanLine(BaseModel, extra="forbid"):
     plan: LabelPlan
 
 
@@ -64,11 +62,7 @@ class LabelFile:
         return self._read[1]
 
     def append(self, row: LabelRow) -> None:
-        """Write a row to the disk.
-
-        Raises:
-            EvaluationError: It cannot be written.
-        """
+        """Write a row to the disk; EvaluationError if it cannot be written."""
         self._append(row.model_dump_json(exclude_defaults=True))
 
     def add(self, other: Path) -> int:
@@ -108,11 +102,7 @@ def read_plan(path: Path) -> LabelPlan:
 
 
 def read_rows(path: Path) -> list[LabelRow]:
-    """Return the rows of a file that `gigamind label` wrote.
-
-    Raises:
-        InputError: A row is invalid; names the line.
-    """
+    """Return the rows of a file that `gigamind label` wrote; an InputError names the invalid line."""
     text = read_text(path, _("the file of labels"))
     whole = text[: text.rfind("\n") + 1]
     rows = [
@@ -218,11 +208,7 @@ def labels_by_scale(
 
 
 def gains_of(path: Path, queries: Collection[str]) -> dict[str, dict[str, int]]:
-    """Return query -> note -> grade of the labelled hits.
-
-    Raises:
-        InputError: The file cannot be read, or has no hit of the queries on which annotators agree.
-    """
+    """Return query -> note -> grade of the labelled hits; InputError if the file has none that annotators agree on."""
     rows = read_rows(path) if is_label_file(path) else []
     gains: dict[str, dict[str, int]] = {}
     agreed = choices_of(rows, None).agreed

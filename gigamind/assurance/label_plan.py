@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.stats.stratified import PILOT, neyman, proportional
 
@@ -15,7 +15,7 @@ _SMALLEST, _MOST = 8, 12  # units of a stratum; strata
 Key = tuple[int, ...]
 
 
-class LabelPlan(BaseModel):
+class LabelPlan(BaseModel, frozen=True, extra="forbid"):
     """How the labels of a file are drawn, written down before the first label.
 
     Attributes:
@@ -24,8 +24,6 @@ class LabelPlan(BaseModel):
         floor: Value that the figure must not fall below, decided at the looks; None if nothing is decided.
         strata: Stratum by unit id.  Other judges of the same items need it, as their verdicts give other strata.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: str
     dataset_hash: str
@@ -39,8 +37,7 @@ class LabelPlan(BaseModel):
     @property
     def looks(self) -> tuple[int, ...]:
         """Numbers of labelled units at which a decision is shown, in rising order."""
-        steps = (-(-self.budget * look // LOOKS) for look in range(1, LOOKS + 1))
-        return tuple(sorted(set(steps)))
+        return tuple(sorted({-(-self.budget * look // LOOKS) for look in range(1, LOOKS + 1)}))
 
 
 def strata(rows: Sequence[tuple[str, int, float]]) -> list[int]:

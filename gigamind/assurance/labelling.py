@@ -21,7 +21,7 @@ from gigamind.errors import InputError
 from gigamind.records.folder import read_report, read_reports
 from gigamind.records.schema import RunReport
 from gigamind.release.model import ComparedTask
-from gigamind.spans import Span, Utf16
+from gigamind.spans import Utf16
 from gigamind.stats.agreement import krippendorff_alpha
 from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.stratified import StratifiedMean, stratified_mean
@@ -96,11 +96,7 @@ def _difference(values: Sequence[float | None]) -> float | None:
 
 
 def _read_units(folder: Path, tasks: Mapping[str, Labelled]) -> tuple[RunReport, list[LabelUnit]]:
-    """Return run.json and what people can label in a run.
-
-    Raises:
-        InputError: The folder is no finished run.
-    """
+    """Return run.json and what people can label in a run; InputError if the folder is no finished run."""
     run = read_report(folder / "run.json", RunReport, MISSING)
     task = tasks[run.task]
     lines = read_reports(folder / "per_item.jsonl", task.compared.line, MISSING)
@@ -136,6 +132,8 @@ class Labelling:
             raise InputError("{run}: this run has no judged item to label.", run=options.run)
         self.task = run.task
         self._options = options
+        ids = [drawable.id for drawable in self.drawables]
+        numbers = strata([drawable.stratum for drawable in self.drawables])
         plan = LabelPlan(
             task=run.task,
             dataset_hash=run.dataset_hash,
@@ -144,13 +142,7 @@ class Labelling:
             seed=options.seed,
             random=options.random,
             floor=options.floor,
-            strata=dict(
-                zip(
-                    (drawable.id for drawable in self.drawables),
-                    strata([drawable.stratum for drawable in self.drawables]),
-                    strict=True,
-                )
-            ),
+            strata=dict(zip(ids, numbers, strict=True)),
         )
         self.file = LabelFile(options.labels, plan)
         self._state: _State | None = None
@@ -221,10 +213,8 @@ class Labelling:
         what others labelled.
         """
         choices, queue = self.state.choices, self.state.queue
-        repeated, skipped = (
-            choices.repeated.get(annotator, set()),
-            choices.skipped.get(annotator, set()),
-        )
+        repeated = choices.repeated.get(annotator, set())
+        skipped = choices.skipped.get(annotator, set())
         done = self._done_by(annotator)
         mine = [at for at in queue if at in done]
         first_ones = [self.drawables[at] for at in mine[:_AGAIN_EVERY]]
@@ -253,11 +243,7 @@ class Labelling:
         again: bool = False,
         settled: bool = False,
     ) -> dict[str, Any]:
-        """Save a label; return the judge's verdict and the figure before and after.
-
-        Raises:
-            InputError: The run has no such task, or the task no such choice.
-        """
+        """Save a label; return verdict and the figure before and after. InputError for an unknown task or choice."""
         _drawable, _unit, task = self._task(decided)
         if choice not in CHOICES[task.kind]:
             raise InputError('"{choice}" is no choice for a {kind}.', choice=choice, kind=task.kind)
@@ -269,16 +255,8 @@ class Labelling:
             for row in self.file.rows
         )
         later = seen and not again and not settled
-        self._save(
-            annotator,
-            decided,
-            choice=choice,
-            reason=reason,
-            seconds=seconds,
-            again=again,
-            settled=settled,
-            later=later,
-        )
+        given = {"reason": reason, "seconds": seconds, "again": again, "settled": settled}
+        self._save(annotator, decided, choice, later=later, **given)
         progress = self.progress(annotator)
         return {
             "verdict": task.verdict,
@@ -414,10 +392,8 @@ class Labelling:
     def disputed(self) -> list[dict[str, Any]]:
         """Return the tasks that annotators label differently, with each one's choice."""
         return [
-            {
-                **self.shown(*self._known[decided], decided),
-                "given": self.state.choices.first[decided],
-            }
+            self.shown(*self._known[decided], decided)
+            | {"given": self.state.choices.first[decided]}
             for decided in self.state.choices.disputed
         ]
 
@@ -428,11 +404,8 @@ class Labelling:
         for decided, (part, task) in drawable.tasks.items():
             choice = first.get(decided, {}).get(annotator)
             shown.append(
-                {
-                    **self.shown(drawable, part, task, decided),
-                    "choice": choice,
-                    "verdict": choice and task.verdict,
-                }
+                self.shown(drawable, part, task, decided)
+                | {"choice": choice, "verdict": choice and task.verdict}
             )
         return {"id": drawable.id, "again": again, "tasks": shown}
 
@@ -449,7 +422,8 @@ class Labelling:
             sources[0]["range"] = [task.start, task.end]
         elif found and task.kind in {"claim", "question", "hit"}:
             number, span = found
-            sources[number]["range"] = _utf16(task.sources[number].text, span)
+            units = Utf16(task.sources[number].text)
+            sources[number]["range"] = list(units.span_from_code_points(span))
             sources.insert(0, sources.pop(number))
         return {
             "key": decided[0],
@@ -465,7 +439,3 @@ class Labelling:
             "note": task.note,
             "sources": sources,
         }
-
-
-def _utf16(text: str, span: Span) -> list[int]:
-    return list(Utf16(text).span_from_code_points(span))

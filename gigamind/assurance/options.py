@@ -3,20 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.i18n import LanguageChoice
 
 
-class CertifyOptions(BaseModel):
+class CertifyOptions(BaseModel, frozen=True, extra="forbid"):
     """The options of a certification.  Paths are relative to the working directory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
         description=(
-            "output folders of finished runs: first the run whose judge you certify, then repetitions of"
-            " that run"
+            "output folders of finished runs: first the run whose judge you certify, then repetitions of that run"
         )
     )
     labels: Path | None = Field(
@@ -36,10 +33,8 @@ class CertifyOptions(BaseModel):
     seed: int = Field(42, description="random seed for bootstrap confidence intervals")
 
 
-class LabelOptions(BaseModel):
+class LabelOptions(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The options of a labelling session.  Paths are relative to the working directory."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     run: Path = Field(description="output folder of a finished run")
     baseline: Path | None = Field(

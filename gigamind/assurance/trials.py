@@ -295,11 +295,7 @@ def _read_rows(path: Path, model: type[Row]) -> dict[str, Row]:
 def read_scenario_rows(
     folder: Path | None, name: str, model: type[_OfScenario]
 ) -> Iterator[tuple[_OfScenario, Scenario]]:
-    """Yield the rows of a trial file (by default a packaged one), each with its scenario.
-
-    Raises:
-        InputError: A file cannot be read, or a row is invalid.
-    """
+    """Yield the rows of a trial file, by default a packaged one, with their scenarios; InputError for a bad row."""
     folder = folder or asset("judges") / "trials"
     scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
     for row in _read_rows(folder / name, model).values():
@@ -323,39 +319,33 @@ class Expectation(Strict):
     utility: Annotated[tuple[_Bound, _Bound], Field(strict=False)] | None = None
     proven: Annotated[frozenset[int], Field(strict=False)] | None = None
 
-    def misses(self, seen: Observed) -> tuple[Text, ...]:
+    def misses(self, seen: Observed) -> Iterator[Text]:
         """Describe each difference between the observed and the expected verdict."""
-        differences: list[Text] = []
         verdict = seen.verdict
         if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
-            message = _(
+            yield _(
                 "the verdict `unanswerable` is {actual}, expected {expected}",
                 actual=str(verdict.unanswerable),
                 expected=str(self.unanswerable),
             )
-            differences.append(message)
         for name, bounds, value in (
             (_("correctness"), self.correctness, verdict.correctness),
             (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
-                low, high = bounds
-                message = _(
+                yield _(
                     "{metric} is {value}, expected {low:g} to {high:g}",
                     metric=name,
                     value=str(value),
-                    low=low,
-                    high=high,
+                    low=bounds[0],
+                    high=bounds[1],
                 )
-                differences.append(message)
         if self.proven is not None and seen.proven != self.proven:
-            message = _(
+            yield _(
                 "verified quotes come from the notes with the numbers {actual}, expected {expected}",
                 actual=str(sorted(seen.proven)),
                 expected=str(sorted(self.proven)),
             )
-            differences.append(message)
-        return tuple(differences)
 
 
 class UnitTestRow(ScenarioRow):
@@ -447,7 +437,7 @@ def _result(row: UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:
     if isinstance(seen, LlmError):
         passed, misses = None, (seen.code,)
     else:
-        misses = row.expected.misses(seen)
+        misses = tuple(row.expected.misses(seen))
         passed = not misses
     return UnitTestResult.like(row, passed=passed, misses=misses)
 

@@ -10,20 +10,14 @@ from gigamind.cli.command import command
 from gigamind.cli.errors import print_line, translated
 from gigamind.cli.output import prints_json, show_result
 from gigamind.errors import InputError
-from gigamind.evidence.result import (
-    DEFAULT,
-    LEAST_FUZZY,
-    Aligned,
-    Alignment,
-    AlignResult,
-    Quote,
-)
+from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned, Alignment, AlignResult, Quote
 from gigamind.i18n import Message, _, joined
 from gigamind.spans import Span, Utf16
 from gigamind.text import printable, printable_lines
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import AlignDocument
+    from gigamind.evidence.record import AlignmentQuality
     from gigamind.evidence.schema import QuoteRow
 
 _MAX_QUOTES_BYTES = 100_000_000
@@ -38,11 +32,7 @@ class NamedSource(NamedTuple):
 
 
 def _read_source(name: str, max_chars: int) -> NamedSource:
-    """Read one source.
-
-    Raises:
-        InputError: the source cannot be read, is not UTF-8, or has more than `max_chars` characters.
-    """
+    """Read one source; InputError if it cannot be read, is not UTF-8, or has more than `max_chars` characters."""
     from gigamind.evidence.schema import read_text
 
     text = read_text(Path(name), _UTF8_BYTES * max_chars)
@@ -57,11 +47,7 @@ def _read_source(name: str, max_chars: int) -> NamedSource:
 
 
 def _read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
-    """Read the quotes of a JSON Lines file; blank lines are skipped.
-
-    Raises:
-        InputError: the file cannot be read, has no row, or an invalid row; names file and line.
-    """
+    """Read the quotes of a JSON Lines file, which may have blank lines; an InputError names file and line."""
     from gigamind.evidence.schema import QuoteRow, read_text
     from gigamind.loading import numbered_lines, parsed
 
@@ -159,10 +145,7 @@ def _in_context(span: Span, source: str) -> str:
     return f"{printable(before)}>>{_shortened(span.slice(source))}<<{printable(after).rstrip()}"
 
 
-def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
-    from gigamind.evidence.record import quality, records
-
-    rates = quality(records(result, [source.text for source in sources]))
+def _summary(rates: "AlignmentQuality | None", aligned: int) -> Message:
     if rates is None:
         return _("no quotes")
     return _(
@@ -170,7 +153,7 @@ def _summary(result: AlignResult, sources: Sequence[NamedSource]) -> Message:
         " {fuzzy:.0%}, not found: {failed:.0%}. Shares of all quotes: not found but similar {near_miss:.0%}, found"
         " at several places {ambiguous:.0%}, found with a possibly different meaning {critical:.0%}.",
         n=rates.quotes,
-        aligned=len(result.aligned),
+        aligned=aligned,
         **rates.model_dump(exclude={"quotes"}),
     )
 
@@ -218,11 +201,7 @@ def _shortened(text: str) -> str:
 @click.option("--require-all", is_flag=True, help="exit with 1 if a quote was not found")
 @prints_json
 def align(
-    source_names: tuple[str, ...],
-    quotes_name: str,
-    threshold: float,
-    *,
-    require_all: bool,
+    source_names: tuple[str, ...], quotes_name: str, threshold: float, *, require_all: bool
 ) -> None:
     """Find where quotes occur in their sources.
 
@@ -236,13 +215,14 @@ def align(
     sources = [_read_source(name, config.max_source_chars) for name in source_names]
     quotes = _read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
+    document = _document(result, sources)
 
     def show() -> None:
         for number, outcome in enumerate(result.outcomes, start=1):
             click.echo(_text(number, outcome, sources))
-        print_line(_summary(result, sources))
+        print_line(_summary(document.quality, len(result.aligned)))
 
-    show_result(_document(result, sources), show)
+    show_result(document, show)
     if require_all and result.failed:
         raise click.exceptions.Exit(1)
 

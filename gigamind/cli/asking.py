@@ -68,11 +68,11 @@ def print_cost(spent: Totals, model: str = "") -> None:
         cost = _("{usd:.6f} USD", usd=(spent.micro_usd - reserved) / 1e6)
         if reserved:
             cost = _("{cost}, and {usd:.6f} USD reserved", cost=cost, usd=reserved / 1e6)
-    calls, stored = spent.http_calls, spent.store_hits
+
     line = _(
         "requests sent: {n:,}, stored replies reused: {stored:,}, cost: {cost}",
-        n=calls,
-        stored=stored,
+        n=spent.http_calls,
+        stored=spent.store_hits,
         cost=cost,
     )
     print_line(joined((model, line), ": ") if model else line, err=True)

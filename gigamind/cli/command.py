@@ -44,8 +44,7 @@ def usage_in(say: Translator, arguments: str) -> str:
 
 def _first_sentence(text: str) -> str:
     """Return the first sentence of a text."""
-    paragraph = text.partition("\n\n")[0]
-    return paragraph.partition(". ")[0].removesuffix(".") + "."
+    return text.partition("\n\n")[0].partition(". ")[0].removesuffix(".") + "."
 
 
 def row_in(say: Translator, row: tuple[str, str]) -> tuple[str, str]:

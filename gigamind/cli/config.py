@@ -68,11 +68,7 @@ def find_config(folder: Path) -> Path | None:
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read a file of options and check its syntax only.
-
-    Raises:
-        InputError: the file cannot be read or is not TOML; names file and line.
-    """
+    """Read a file of options and check only its syntax; an InputError names file and line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -96,11 +92,7 @@ def read_config(path: Path) -> ConfigFile:
 
 
 def options_from_file(context: click.Context, named: Path | None) -> dict[str, Any]:
-    """Return a command's options in a file, by default the nearest `gigamind.toml`, by parameter.
-
-    Raises:
-        InputError: the file cannot be read, or has an unknown table or option; names file and line.
-    """
+    """Return a command's options in a file, by default the nearest `gigamind.toml`; InputError names file and line."""
     path = named or find_config(Path.cwd())
     if path is None:
         return {}

@@ -27,11 +27,6 @@ def dataset() -> None:
     """Check and label datasets of queries, links or answers."""
 
 
-_dataset_option = click.option(
-    "--dataset", "path", type=_path, required=True, help="dataset, one JSON object per line"
-)
-
-
 @dataset.command(
     examples=(
         "gigamind dataset check queries.jsonl links.jsonl answers.jsonl",
@@ -146,7 +141,9 @@ def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocu
         "gigamind dataset label --dataset queries.jsonl --labels labels.jsonl --out labelled.jsonl",
     )
 )
-@_dataset_option
+@click.option(
+    "--dataset", "path", type=_path, required=True, help="dataset, one JSON object per line"
+)
 @click.option(
     "--labels",
     type=_path,

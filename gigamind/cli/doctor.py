@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
@@ -45,10 +45,8 @@ _AREAS = {
 }
 
 
-class Finding(BaseModel):
+class Finding(BaseModel, frozen=True, extra="forbid"):
     """The result of one check; only a problem needs action, and `mend` says how to fix it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     area: str
     status: Literal["ok", "note", "problem"]
@@ -56,10 +54,8 @@ class Finding(BaseModel):
     mend: Text = ""
 
 
-class DoctorDocument(BaseModel):
+class DoctorDocument(BaseModel, frozen=True, extra="forbid"):
     """The JSON document of `gigamind doctor`; `keys` has the variables for keys and whether they are set."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     healthy: bool
     gigamind: str
@@ -356,9 +352,8 @@ def _show(document: DoctorDocument) -> None:
 
     for finding in document.findings:
         what, fix = (printable(translated(text)) for text in (finding.what, finding.mend))
-        click.echo(
-            f"{_MARKS[finding.status]}  {padded(translated(_AREAS[finding.area]), 9)} {what}"
-        )
+        area = padded(translated(_AREAS[finding.area]), 9)
+        click.echo(f"{_MARKS[finding.status]}  {area} {what}")
         if fix:
             click.echo(f"    {'':<9} {fix}")
     problems = sum(finding.status == "problem" for finding in document.findings)

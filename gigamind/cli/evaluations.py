@@ -77,10 +77,8 @@ def _evaluate(
             raise
         finished, refused = written, error
     bounds = read_bounds(finished.out, options, KINDS)
-    show_result(
-        evaluation_document(finished, refused, bounds),
-        lambda: show_finished(options, finished, warnings),
-    )
+    document = evaluation_document(finished, refused, bounds)
+    show_result(document, lambda: show_finished(options, finished, warnings))
     if refused:
         raise refused
     if finished.summary.status == "interrupted":

@@ -45,11 +45,8 @@ def trec(run: Path, out: Path) -> None:
     check_out_folder(out)
     items: list[ItemReport] = list(_read(run, "search").items)
     rankings = {item.id: [hit.note for hit in item.ranking] for item in items}
-    grades = {
-        item.id: item.gains or dict.fromkeys(item.expected_notes, 1)
-        for item in items
-        if item.answerable
-    }
+    judged = [item for item in items if item.answerable]
+    grades = {item.id: item.gains or dict.fromkeys(item.expected_notes, 1) for item in judged}
     topics = [{"_id": column(item.id), "text": item.query, **_row(item)} for item in items]
     files = {
         "run.trec": trec_run(rankings, "gigamind"),

@@ -40,8 +40,7 @@ class QueryWriterOptions(ModelOptions):
         1,
         ge=0,
         description=(
-            "maximum number of unanswerable questions per note; applies to --model, near misses and"
-            " --leave-out"
+            "maximum number of unanswerable questions per note; applies to --model, near misses and --leave-out"
         ),
     )
     max_tokens: int = Field(
@@ -268,18 +267,14 @@ def generate_queries(
         lines.append(line)
     if out_notes:
         left_out = len(generated.left_out)
-        lines.append(
-            _(
-                "Copy of the vault, with {n:,} notes left out: {folder}",
-                n=left_out,
-                folder=out_notes,
-            )
+        line = _(
+            "Copy of the vault, with {n:,} notes left out: {folder}", n=left_out, folder=out_notes
         )
-    lines.append(
-        _(
-            "Generated questions are easier than real ones. Reports on this dataset repeat this warning."
-        )
+        lines.append(line)
+    line = _(
+        "Generated questions are easier than real ones. Reports on this dataset repeat this warning."
     )
+    lines.append(line)
     counts = {form: count for form, (count, _able) in generated.by_form.items()}
     show_written(out, {"rows": rows, **counts}, joined(lines, "\n"))
 

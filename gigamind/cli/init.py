@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -206,55 +206,45 @@ def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:
 
 def _next_steps(
     files: Mapping[str, str], jobs: Sequence[str], options: Mapping[str, str]
-) -> list[Text]:
-    lines: list[Text] = [_("Written: {file}", file=file) for file in files]
+) -> Iterator[Text]:
+    yield from (_("Written: {file}", file=file) for file in files)
     dataset, notes = Path(options["dataset"]), options.get("notes")
     if not dataset.is_file():
-        missing = _(
+        yield _(
             "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
         )
-        generate = f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
-        lines += [missing, generate]
+        yield f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
     if jobs:
-        lines.append(
-            _(
-                "Baseline: {folder}. Commit it, {dataset} and the files above.",
-                folder=BASELINES,
-                dataset=dataset,
-            )
+        yield _(
+            "Baseline: {folder}. Commit it, {dataset} and the files above.",
+            folder=BASELINES,
+            dataset=dataset,
         )
     if "github" in jobs:
-        lines.append(
-            _(
-                "Replace OWNER in {file} with the owner of gigamind's repository.",
-                file=_JOBS["github"][1],
-            )
+        yield _(
+            "Replace OWNER in {file} with the owner of gigamind's repository.",
+            file=_JOBS["github"][1],
         )
     if "gitlab" in jobs:
-        lines.append(_("Add to .gitlab-ci.yml: include: {file}", file=_JOBS["gitlab"][1]))
+        yield _("Add to .gitlab-ci.yml: include: {file}", file=_JOBS["gitlab"][1])
     system = options.get("system", BUILTIN)
     if system != BUILTIN and {"github", "gitlab"} & {*jobs}:
-        lines.append(
-            _("Let the CI job start your search, so that {address} answers there.", address=system)
+        yield _(
+            "Let the CI job start your search, so that {address} answers there.", address=system
         )
     if "nightly" in jobs:
         allows = "" if system == BUILTIN else f"GIGAMIND_WORKER_ALLOWS='system={system}' "
-        lines += [
-            _("For the nightly evaluation, run in terminals of their own:"),
-            "  prefect server start",
-            "  export PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_FLOWS_HEARTBEAT_FREQUENCY=30",
-            f"  gigamind deploy && {allows}prefect worker start --pool local",
-        ]
+        yield _("For the nightly evaluation, run in terminals of their own:")
+        yield "  prefect server start"
+        yield "  export PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_FLOWS_HEARTBEAT_FREQUENCY=30"
+        yield f"  gigamind deploy && {allows}prefect worker start --pool local"
     following = f"gigamind eval search{f' --compare {BASELINES}' if jobs else ''}"
-    lines.append(_("Next command: {command}", command=following))
+    yield _("Next command: {command}", command=following)
     if system == BUILTIN:
-        lines.append(
-            _(
-                "To see whether balanced fusion finds more on your questions: {command}",
-                command="gigamind tune search",
-            )
+        yield _(
+            "To see whether balanced fusion finds more on your questions: {command}",
+            command="gigamind tune search",
         )
-    return lines
 
 
 def _ask(question: Message, default: str) -> str:

@@ -73,13 +73,15 @@ def try_judge(
         EvaluationError: the trial is incomplete, or the report cannot be written.
     """
     from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.datasets.write import write_lines
     from gigamind.judges.protocol import KEY
 
     judge = load_on_trial(name, options.judge_lang)
     ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, KEY)))], options)
     report = report_of(on_trial, seen)
     show_result(report, lambda: print_report(report))
-    _write_report(options, report)
+    if options.out:
+        write_lines(options.out, [report.model_dump_json(indent=2)])
     return report
 
 
@@ -125,18 +127,6 @@ def _observed(
     return seen
 
 
-def _write_report(options: TrialOptions, report: BaseModel) -> None:
-    """Write a report to the file of the options, if there is one.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
-    from gigamind.datasets.write import write_lines
-
-    if options.out:
-        write_lines(options.out, [report.model_dump_json(indent=2)])
-
-
 def _show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
     from gigamind.cli.show import plain_console
@@ -147,7 +137,6 @@ def _show_blocks(*blocks: "Block") -> None:
 
 
 def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
-
     if share.rate is None:
         raise EvaluationError(
             "{option} {limit:g} cannot be checked, because no case has a usable verdict",

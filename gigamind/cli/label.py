@@ -43,26 +43,24 @@ def label(**values: Any) -> None:  # noqa: ANN401  checked by the options model
         print_line(line, err=True)
         return
     if changed := len(session.state.choices.changed):
-        print_warning(
-            n_(
-                "{file}: {n} label belongs to another run or to an item that has changed; it is not used",
-                "{file}: {n:,} labels belong to another run or to items that have changed; they are not used",
-                n=changed,
-                file=options.labels,
-            )
+        warning = n_(
+            "{file}: {n} label belongs to another run or to an item that has changed; it is not used",
+            "{file}: {n:,} labels belong to another run or to items that have changed; they are not used",
+            n=changed,
+            file=options.labels,
         )
+        print_warning(warning)
     fixed = session.plan
     if (fixed.floor, fixed.random) != (options.floor, options.random) or (
         fixed.budget != min(options.count, len(session.drawables))
     ):
-        print_warning(
-            _(
-                "{file} goes on as it was begun: --count {count}, --floor {floor}",
-                file=options.labels,
-                count=fixed.budget,
-                floor=_("none") if fixed.floor is None else f"{fixed.floor:g}",
-            )
+        warning = _(
+            "{file} goes on as it was begun: --count {count}, --floor {floor}",
+            file=options.labels,
+            count=fixed.budget,
+            floor=_("none") if fixed.floor is None else f"{fixed.floor:g}",
         )
+        print_warning(warning)
     name = options.annotator or getpass.getuser()
     if options.offline:
         from gigamind.service.label_app import write_offline_page

@@ -157,9 +157,8 @@ def batches(*, out: Path, cancel: bool) -> None:
     for line in (asyncio.run(look_at(batch, cancel=cancel)) for batch in sent_batches):
         print_line(line)
     if any(batch.is_open for batch in sent_batches):
-        print_line(
-            _(
-                "To resume the run, add --resume {folder}. Finished requests are not paid again.",
-                folder=out,
-            )
+        line = _(
+            "To resume the run, add --resume {folder}. Finished requests are not paid again.",
+            folder=out,
         )
+        print_line(line)

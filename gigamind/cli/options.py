@@ -111,8 +111,7 @@ def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
     if section is None and issubclass(model, EvalOptions):
         section = str(model.model_fields["task"].default)
     task = str(getattr(model.model_fields.get("task"), "default", ""))
-    first = name in FIRST.get(task, ())
-    return {"group": _HEADINGS[section], "first": first} if section else {}
+    return {"group": _HEADINGS[section], "first": name in FIRST.get(task, ())} if section else {}
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything

@@ -48,8 +48,13 @@ def show_result(document: object, show: Callable[[], None]) -> None:
     stdout: TextIO | None = click.get_current_context().meta.get(_STDOUT)
     if stdout is None:
         show()
-    else:
-        click.echo(_text(document, stdout.encoding), file=stdout)
+        return
+    from pydantic_core import to_jsonable_python
+
+    # Where Python escaped what the stream cannot encode, the output was not JSON.
+    plain = not (stdout.encoding or "utf-8").lower().startswith("utf")
+    values = to_jsonable_python(document)
+    click.echo(json.dumps(values, ensure_ascii=plain, indent=2, allow_nan=False), file=stdout)
 
 
 def show_written(out: Path, counts: Mapping[str, int], line: Text) -> None:
@@ -58,15 +63,6 @@ def show_written(out: Path, counts: Mapping[str, int], line: Text) -> None:
     from gigamind.cli.errors import print_line
 
     show_result(WrittenDocument(out=str(out), counts=dict(counts)), lambda: print_line(line))
-
-
-def _text(document: object, encoding: str | None) -> str:
-    from pydantic_core import to_jsonable_python
-
-    values = to_jsonable_python(document)
-    # Where Python escaped what the stream cannot encode, the output was not JSON.
-    plain = not (encoding or "utf-8").lower().startswith("utf")
-    return json.dumps(values, ensure_ascii=plain, indent=2, allow_nan=False)
 
 
 def progress_bar() -> "AbstractContextManager[Progress]":

@@ -46,9 +46,8 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
         )
         console.print(say(line))
     if config:
-        console.print(
-            say(_("options from {file}: {options}", file=config.file, options=config.options))
-        )
+        line = _("options from {file}: {options}", file=config.file, options=config.options)
+        console.print(say(line))
 
 
 def show_finished(

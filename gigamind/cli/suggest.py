@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
 _LINES = {".jsonl", ".md"}
 _PHRASES_LEFT_OUT = _(
-    "Only note names were linked, because suggested phrases are less often right. To link phrases too, add"
-    " --phrases."
+    "Only note names were linked, because suggested phrases are less often right. To link phrases too, add --phrases."
 )
 _UNCALIBRATED = _(
     "The vault has too few links to calibrate the confidence, so the calibration comes from other vaults."
@@ -53,11 +53,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--all", "every", is_flag=True, help="suggest links for all notes in the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option(
-    "--max",
-    "most",
-    type=click.IntRange(min=1),
-    default=10,
-    help="maximum number of suggestions per note",
+    "--max", "most", type=_count, default=10, help="maximum number of suggestions per note"
 )
 @click.option(
     "--min-confidence",
@@ -162,13 +158,7 @@ def suggest(
     _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
     if applied and not yes:
-        from gigamind.cli.suggestions import check_terminal
-
-        if is_quiet():
-            raise InputError(
-                _("With --quiet, you cannot confirm links. Add --yes, or leave out --quiet.")
-            )
-        check_terminal()
+        _check_confirmation()
     from gigamind.cli.suggestions import Suggested, note_document, write_links
     from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
@@ -271,6 +261,20 @@ def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: 
         )
 
 
+def _check_confirmation() -> None:
+    if is_quiet():
+        raise InputError(
+            _("With --quiet, you cannot confirm links. Add --yes, or leave out --quiet.")
+        )
+    if not sys.stdin.isatty():
+        raise InputError(
+            _(
+                "You cannot confirm links without a terminal. --yes links all names with at least"
+                " --min-confidence, without confirmation."
+            )
+        )
+
+
 def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
     from gigamind.datasets.write import refuse_copy, refuse_existing_file
 
@@ -315,8 +319,7 @@ def _show(
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
     resolution = identities.resolve(name)
     if resolution is None:
-        paths = [note.path for note in vault.notes]
-        close = difflib.get_close_matches(name, paths, n=1)
+        close = difflib.get_close_matches(name, [note.path for note in vault.notes], n=1)
         problem = _("--note {name}: no such note in {vault}.", name=name, vault=vault.root)
         hint = _("Give the path of the note, relative to --notes.")
         if close:

@@ -1,8 +1,8 @@
 """Suggested links: as text and JSON, written into notes after confirmation or all at once, and removed again."""
 
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import click
 
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
 from gigamind.cli.errors import show_error
-from gigamind.errors import InputError, NotesError
+from gigamind.errors import NotesError
 from gigamind.i18n import Message, Translator, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
 from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter, insert
@@ -36,8 +36,7 @@ def note_text(suggested: Suggested, writer: LinkWriter, say: Translator) -> str:
     note, suggestions = suggested
     if not suggestions:
         return say(_("No link suggestions."))
-    count = _suggestion_count(len(suggestions))
-    parts = [say(_("Found {suggestions}:", suggestions=count))]
+    parts = [say(_("Found {suggestions}:", suggestions=_suggestion_count(len(suggestions))))]
     for number, suggestion in enumerate(suggestions, start=1):
         place, confidence = place_of(suggestion, note), suggestion.confidence_text
         lines = (
@@ -159,21 +158,6 @@ _REFUSALS = {
 _ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ": "a", "ㅂ": "q"}
 
 
-def check_terminal() -> None:
-    """Check that links can be confirmed.
-
-    Raises:
-        InputError: standard input is not a terminal.
-    """
-    if not sys.stdin.isatty():
-        raise InputError(
-            _(
-                "You cannot confirm links without a terminal. --yes links all names with at least"
-                " --min-confidence, without confirmation."
-            )
-        )
-
-
 def write_links(
     every: Sequence[Suggested],
     vault: Vault,
@@ -258,7 +242,7 @@ def _accepted(
     every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, yes: bool
 ) -> Iterator[LinkedNote]:
     """Yield the notes that get links; suggestions that cannot be written are reported and skipped."""
-    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes=yes)
+    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes)
     for note, suggestions in every:
         if not suggestions:
             continue
@@ -288,23 +272,23 @@ def _accepted(
             return
 
 
+@dataclass
 class _Questions:
     """Ask about one link after the other, until an answer covers the rest."""
 
-    def __init__(self, total: int, say: Translator, *, yes: bool) -> None:
-        self.done = 0
-        self.ended = False
-        self._total = total
-        self._yes = yes
-        self._say = say
+    total: int
+    say: Translator
+    yes: bool
+    done: int = 0
+    ended: bool = False
 
     def accepts(self, note: Note, insertion: Insertion) -> bool:
         self.done += 1
-        if self._yes or self.ended:
-            return self._yes
+        if self.yes or self.ended:
+            return self.yes
         self._show(note, insertion)
         answer = self._ask()
-        self._yes, self.ended = answer == "a", answer == "q"
+        self.yes, self.ended = answer == "a", answer == "q"
         return answer in {"y", "a"}
 
     def _show(self, note: Note, insertion: Insertion) -> None:
@@ -323,15 +307,15 @@ class _Questions:
             reason=suggestion.reason,
         )
         where = _(
-            "{place} (suggestion {n:,} of {total:,})", place=place, n=self.done, total=self._total
+            "{place} (suggestion {n:,} of {total:,})", place=place, n=self.done, total=self.total
         )
-        lines = (self._say(where), context.strip(), printable(self._say(question)))
+        lines = (self.say(where), context.strip(), printable(self.say(question)))
         click.echo("\n" + "\n  ".join(lines), err=True)
 
     def _ask(self) -> str:
-        prompt = self._say(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
+        prompt = self.say(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
         while True:
             typed = click.prompt(f"  {prompt}", err=True)
             if answer := _ANSWERS.get(typed.strip().lower()[:1]):
                 return answer
-            show_error(_("Type y, n, a or q."), self._say.language)
+            show_error(_("Type y, n, a or q."), self.say.language)

@@ -40,8 +40,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
 
-    axes = {name: values.pop(name) for name in GridOptions.model_fields}
-    grid = validated(GridOptions, axes)
+    grid = validated(GridOptions, {name: values.pop(name) for name in GridOptions.model_fields})
     options = validated(SearchEvalOptions, values)
     out: Path = out_folder(options, datetime.now(UTC))
     if flow:

@@ -230,8 +230,7 @@ def check_queries(
     find_again: FindAgain = lambda _text, _note_text: None,
 ) -> CheckedDataset:
     """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
-    known = vault or Vault(Path(), (), ())
-    checker = _QueryChecker(dataset, known, identities)
+    checker = _QueryChecker(dataset, vault or Vault(Path(), (), ()), identities)
     checker.find_again, checker.has_vault = find_again, vault is not None
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
@@ -284,12 +283,8 @@ class _QueryChecker(RowChecker[QueryItem]):
             for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
                 if path in graded:
                     problem = _("the note {path} has two grades", path=shortened_path(path))
-                    self.reject(
-                        item,
-                        "gains",
-                        problem,
-                        _("Two names in gains mean this note: keep one of them"),
-                    )
+                    fix = _("Two names in gains mean this note: keep one of them")
+                    self.reject(item, "gains", problem, fix)
                 elif path in qrels and gain <= 0:
                     problem = _(
                         "{path} is an expected note, but its grade is {grade}",
@@ -305,13 +300,9 @@ class _QueryChecker(RowChecker[QueryItem]):
         graded = any(gain > 0 for gain in (item.gains or {}).values())
         grouped = item.expected_all_of or item.expected_any_of
         if item.answerable and not (item.expected_notes or graded or grouped):
+            problem = _("the list is empty, although the query is answerable")
             fix = _("Name a note that answers the query, or set answerable to false")
-            self.reject(
-                item,
-                "expected_notes",
-                _("the list is empty, although the query is answerable"),
-                fix,
-            )
+            self.reject(item, "expected_notes", problem, fix)
         labels = {
             "expected_notes": item.expected_notes,
             "expected_spans": item.expected_spans,
@@ -334,14 +325,11 @@ class _QueryChecker(RowChecker[QueryItem]):
             self.reject(item, name, problem, _SPAN_FIX)
             return None
         if note.path not in qrels:
-            self.warn(
-                item,
-                name,
-                _(
-                    "the expected span is in {note}, which is not an expected note of this row",
-                    note=note.path,
-                ),
+            unexpected = _(
+                "the expected span is in {note}, which is not an expected note of this row",
+                note=note.path,
             )
+            self.warn(item, name, unexpected)
         if place is not None and span.text in {None, place.slice(note.text)}:
             return Passage(note.path, place.slice(note.text), place)
         text = span.text or ""
@@ -415,11 +403,7 @@ class _QueryChecker(RowChecker[QueryItem]):
 
 
 def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
-    """Write the dataset with the current position of each expected span, and return the number of changed rows.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
+    """Write the dataset with the current expected spans and return the number of changed rows; or EvaluationError."""
     content = checked.dataset.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     lines = content.decode().removesuffix("\n").split("\n")
     changed = 0

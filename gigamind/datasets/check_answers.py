@@ -96,8 +96,7 @@ class _AnswerChecker(RowChecker[QuestionItem]):
         for place, claim in enumerate(labels.claims if labels else ()):
             if claim.note is not None and claim.note > notes:
                 problem = _(
-                    "this note number is ignored: the label names context note {number}, but the row has only"
-                    " {count}",
+                    "this note number is ignored: the label names context note {number}, but the row has only {count}",
                     number=claim.note,
                     count=notes,
                 )

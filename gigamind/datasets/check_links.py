@@ -53,12 +53,8 @@ class _LinkChecker(RowChecker[LinkItem]):
         before = len(self.errors)
         note = self.note(item, "source_note", item.source_note)
         if not item.expected_links:
-            self.reject(
-                item,
-                "expected_links",
-                _("the list is empty"),
-                _("Name the note that the link leads to"),
-            )
+            fix = _("Name the note that the link leads to")
+            self.reject(item, "expected_links", _("the list is empty"), fix)
         paths = self._targets(item)
         if note is None or len(self.errors) > before:
             return None

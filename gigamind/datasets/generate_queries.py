@@ -179,22 +179,14 @@ def generate_queries(
 
 
 def refuse_query_place(notes: Path, out: Path) -> None:
-    """Check that a dataset is outside the vault and replaces no file.
-
-    Raises:
-        InputError: it would.
-    """
+    """Raise InputError if a dataset would be inside the vault or replace a file."""
     if out.resolve().is_relative_to(notes.resolve()):
         raise InputError("--out {file}: is inside the vault. Name a file outside it.", file=out)
     refuse_existing_file("--out", out)
 
 
 def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
-    """Return the notes with text, and the paths of those without.
-
-    Raises:
-        InputError: no note has text.
-    """
+    """Return the notes with text, and the paths of those without; InputError if no note has text."""
     askable = [note for note in vault.notes if _has_text(note)]
     if not askable:
         raise InputError(
@@ -208,11 +200,7 @@ def _has_text(note: Note) -> bool:
 
 
 def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
-    """Return the generated rows of a vault, in its order.
-
-    Raises:
-        InputError: no note has text, or a number is invalid.
-    """
+    """Return the generated rows of a vault, in its order; InputError if no note has text or a number is invalid."""
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:
             raise InputError("{option} {number}: must be 1 or more", option=option, number=number)
@@ -260,16 +248,15 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
         if not able
     ]
     if wanted.limit is not None and len(rows) < wanted.limit:
-        warnings.append(
-            n_(
-                "--limit {limit:,}: only {n} question could be generated. For more, add forms (--forms) or notes,"
-                " or raise --max-per-note.",
-                "--limit {limit:,}: only {n:,} questions could be generated. For more, add forms (--forms) or"
-                " notes, or raise --max-per-note.",
-                n=len(rows),
-                limit=wanted.limit,
-            )
+        warning = n_(
+            "--limit {limit:,}: only {n} question could be generated. For more, add forms (--forms) or notes,"
+            " or raise --max-per-note.",
+            "--limit {limit:,}: only {n:,} questions could be generated. For more, add forms (--forms) or"
+            " notes, or raise --max-per-note.",
+            n=len(rows),
+            limit=wanted.limit,
         )
+        warnings.append(warning)
     left_out = tuple(note.path for note in drawn)
     return GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
 
@@ -303,9 +290,7 @@ def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
     """Select questions of each note in rounds: the form used least so far, title questions first."""
     order = list(range(len(offers)))
     random.Random(wanted.seed).shuffle(order)  # noqa: S311
-    left: list[_Offer] = [
-        {form: list(of_form) for form, of_form in offer.items()} for offer in offers
-    ]
+    left: list[_Offer] = [{form: [*own] for form, own in offer.items()} for offer in offers]
     taken: list[list[Draft]] = [[] for _offer in offers]
     used: Counter[Form] = Counter()
     questions: set[str] = set()
@@ -354,12 +339,9 @@ def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[Quer
 
 def both(known: QueryItem, row: QueryItem) -> QueryItem:
     """Merge two rows with the same question: the result expects what each of them expects."""
-    return known.model_copy(
-        update={
-            "expected_notes": tuple(dict.fromkeys((*known.expected_notes, *row.expected_notes))),
-            "expected_spans": tuple(dict.fromkeys((*known.expected_spans, *row.expected_spans))),
-        }
-    )
+    notes = tuple(dict.fromkeys((*known.expected_notes, *row.expected_notes)))
+    spans = tuple(dict.fromkeys((*known.expected_spans, *row.expected_spans)))
+    return known.model_copy(update={"expected_notes": notes, "expected_spans": spans})
 
 
 def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:

@@ -47,11 +47,7 @@ class Dataset(Generic[Item]):
 
 
 def dataset_kind(path: Path) -> DatasetKind:
-    """Return the kind of a dataset by its first readable row: links if it has a `source_note` or an `anchor`.
-
-    Raises:
-        InputError: as for `_read`.
-    """
+    """Return the kind by the first readable row, links by `source_note` or `anchor`; InputError as for `_read`."""
     parsed = (
         _parse(line, row.decode(errors="replace"))
         for line, row in _rows(read_bytes(path, _("the JSONL dataset")))
@@ -103,11 +99,7 @@ read_answers: Callable[[Path], Dataset[QuestionItem]] = partial(_read, model=Ans
 
 
 def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
-    """Report a file in a wrong format once, not for each of its lines.
-
-    Raises:
-        InputError: it is UTF-16, one JSON array, or has no line that starts like an object.
-    """
+    """Raise one InputError for a file that is UTF-16, one JSON array or no JSON, instead of one per line."""
     into = f"{path.stem}-rows.jsonl"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
@@ -197,13 +189,8 @@ def _parse(line: int, row: str) -> dict[str, object] | RowError:
         )
         return RowError(line, "", "", problem, _("Write one JSON object on one line"))
     except RecursionError:
-        return RowError(
-            line,
-            "",
-            "",
-            _("the content is nested too deeply"),
-            _("Write a JSON object with less nesting"),
-        )
+        fix = _("Write a JSON object with less nesting")
+        return RowError(line, "", "", _("the content is nested too deeply"), fix)
     if not isinstance(value, dict):
         problem = _("expected a JSON object, got {value}", value=shortened(value))
         return RowError(line, "", "", problem, _("Write one JSON object on one line"))

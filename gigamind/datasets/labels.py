@@ -94,14 +94,13 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
             problems.append(error.message)
             continue
         if label.id in lines:
-            problems.append(
-                _(
-                    '{place}: line {line} already has a label for "{id}". Keep one of the two lines.',
-                    place=where,
-                    id=label.id,
-                    line=lines[label.id],
-                )
+            problem = _(
+                '{place}: line {line} already has a label for "{id}". Keep one of the two lines.',
+                place=where,
+                id=label.id,
+                line=lines[label.id],
             )
+            problems.append(problem)
         else:
             values[label.id], lines[label.id] = label.values(), number
     refuse_problems(problems)
@@ -127,16 +126,12 @@ def labelled(
         grades = {**(item.gains or {}), **own}
         expected = [note for note in item.expected_notes if grades.get(note, 1) > 0]
         expected += [note for note, gain in own.items() if gain > 0 and note not in expected]
-        yield item.model_copy(
-            update={
-                "gains": grades,
-                "expected_notes": tuple(expected),
-                "answerable": item.answerable or bool(expected),
-            }
-        )
+        answerable = item.answerable or bool(expected)
+        update = {"gains": grades, "expected_notes": tuple(expected), "answerable": answerable}
+        yield item.model_copy(update=update)
 
 
-class LabelRow(BaseModel):
+class LabelRow(BaseModel, frozen=True, extra="forbid"):
     """One row that `gigamind label` appends to a file of labels.
 
     Attributes:
@@ -147,8 +142,6 @@ class LabelRow(BaseModel):
         settled: Decides a task on which annotators disagree.
         withdrawn: Takes back the annotator's last label of the task.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[str, Field(min_length=1)]
     note: str | None = None

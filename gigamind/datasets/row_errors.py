@@ -32,32 +32,18 @@ _EXAMPLES = {  # by field; other fields are texts
     "tags": '["policy"]',
     "created_at": '"2026-01-31T09:00:00+09:00"',
 }
-_OTHER_KINDS = (
-    (
-        "question",
-        "query",
-        _(
-            "The row belongs to a dataset of queries without answers. Use --answer-model to generate the answers"
-            " first"
-        ),
+_OTHER_KINDS = {  # by the missing field and the one that the row has instead
+    ("question", "query"): _(
+        "The row belongs to a dataset of queries without answers. Use --answer-model to generate the answers first"
     ),
-    (
-        "query",
-        "question",
-        _(
-            "The row belongs to a dataset of answers. Evaluate it with gigamind eval answers, without"
-            " --answer-model"
-        ),
+    ("query", "question"): _(
+        "The row belongs to a dataset of answers. Evaluate it with gigamind eval answers, without --answer-model"
     ),
-    (
-        "context_notes",
-        "contexts",
-        _(
-            "The row has contexts as other tools write them. Convert the file: gigamind import table FILE --out"
-            " FOLDER. A run file of your system is read by --system run:FILE"
-        ),
+    ("context_notes", "contexts"): _(
+        "The row has contexts as other tools write them. Convert the file: gigamind import table FILE --out FOLDER."
+        " A run file of your system is read by --system run:FILE"
     ),
-)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +95,7 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
         # Another kind of dataset is recognised by the field that it has instead.
         of_other_kind = (
             fix
-            for wanted, instead, fix in _OTHER_KINDS
+            for (wanted, instead), fix in _OTHER_KINDS.items()
             if field == wanted and isinstance(row, dict) and instead in row
         )
         fix = next(of_other_kind, _("Add this field: every row needs it"))

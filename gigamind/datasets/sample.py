@@ -11,11 +11,7 @@ Item = TypeVar("Item")
 
 
 def sample_size(text: str) -> int | float:
-    """Parse `--sample`: a count of at least 1, or a ratio in (0, 1]; "1" is one item, "1.0" all of them.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Parse `--sample`: a count from 1, or a ratio in (0, 1]; "1" is one item, "1.0" all of them; or InputError."""
     for number in (int, float):
         try:
             size = number(text)

@@ -13,11 +13,7 @@ from gigamind.vault.walk import walk
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write one line per row; fields without a value are left out.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
+    """Write one line per row, without fields that have no value; EvaluationError if it cannot be written."""
     write_lines(path, map(row_line, rows))
 
 
@@ -27,20 +23,12 @@ def row_line(row: Row) -> str:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write rows that are already JSON text.
-
-    Raises:
-        EvaluationError: the file cannot be written.
-    """
+    """Write rows that are already JSON text; EvaluationError if the file cannot be written."""
     write_text(path, "".join(line + "\n" for line in lines))
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all.
-
-    Raises:
-        EvaluationError: it cannot be written.
-    """
+    """Write a file completely or not at all; EvaluationError if it cannot be written."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,11 +45,7 @@ def write_text(path: Path, text: str) -> None:
 def refuse_places(
     notes: Path, out_notes: Path, dataset: Path, *, option: str = "--dataset"
 ) -> None:
-    """Check, before any work, that neither the vault nor existing files are overwritten; `option` names the dataset.
-
-    Raises:
-        InputError: a path is inside or around the vault, or exists already.
-    """
+    """Raise InputError, before any work, if a vault or a file would be overwritten; `option` names the dataset."""
     refuse_copy(notes, out_notes, option="--out-notes")
     rows = dataset.resolve()
     if any(rows.is_relative_to(place.resolve()) for place in (notes, out_notes)):
@@ -74,11 +58,7 @@ def refuse_places(
 
 
 def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
-    """Check that a copy of a vault can be written to `out`, which `option` names.
-
-    Raises:
-        InputError: it is inside or around the vault, or exists already.
-    """
+    """Raise InputError if a copy of a vault to `out`, which `option` names, would overlap the vault or files."""
     vault, copy = notes.resolve(), out.resolve()
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):
         raise InputError(
@@ -90,19 +70,14 @@ def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(
-            "{option} {folder}: exists already and is not an empty folder. Name a new folder, or remove this"
-            " one.",
+            "{option} {folder}: exists already and is not an empty folder. Name a new folder, or remove this one.",
             option=option,
             folder=out,
         )
 
 
 def refuse_existing_file(option: str, path: Path) -> None:
-    """Check that a dataset does not replace a file, which may contain hours of labelling.
-
-    Raises:
-        InputError: `path` exists.
-    """
+    """Raise InputError if a dataset would replace a file, which may contain hours of labelling."""
     if path.exists():
         raise InputError(
             "{option} {file}: exists already. Name a new file, or remove this one.",

@@ -38,12 +38,11 @@ def read_beir(folder: Path, split: str | None) -> Imported:
             query, document, score = cells
             judged.add(place, query, document, grade=grade(score))
         except ValueError:
-            judged.problems.append(
-                _(
-                    '{place}: expected "query-id corpus-id score", separated by tabs; the score must be a whole number',
-                    place=place,
-                )
+            problem = _(
+                '{place}: expected "query-id corpus-id score", separated by tabs; the score must be a whole number',
+                place=place,
             )
+            judged.problems.append(problem)
     if not judged.grades and not judged.problems:
         judged.problems.append(
             _("{file}: the file contains no relevance judgements. Export it again.", file=qrels[0])
@@ -74,17 +73,15 @@ def _qrels(folder: Path, split: str | None) -> tuple[str, list[Path]]:
     if name in splits:
         return name, [path for path in files if _SHARD.sub("", path.stem) == name]
     file = folder / "qrels" / f"{name}.tsv"
-    raise InputError(
-        _(
+    if splits:
+        raise InputError(
             "{file}: no such file. Select a split of the dataset with --split: {splits}.",
             file=file,
             splits=splits,
         )
-        if splits
-        else _(
-            "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
-            file=file,
-        )
+    raise InputError(
+        "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
+        file=file,
     )
 
 
@@ -99,14 +96,13 @@ def read_documents(paths: Sequence[Path], what: Message, problems: list[Message]
         if name is None:
             problems.append(_('{place}: no "_id". Give every line a unique one.', place=place))
         elif name in texts:
-            problems.append(
-                _(
-                    '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
-                    place=place,
-                    id=name,
-                    other=places[name],
-                )
+            problem = _(
+                '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
+                place=place,
+                id=name,
+                other=places[name],
             )
+            problems.append(problem)
         else:
             title, *own = (fields.get(field) for field in ("title", *_TEXTS))
             text = next((text for text in own if isinstance(text, str)), "")

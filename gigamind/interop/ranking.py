@@ -72,12 +72,10 @@ def _parse_hit(hit: object, place: int) -> RankedNote:
     elif isinstance(hit, list | tuple) and len(pair := cast("list[object]", hit)) == _PAIR:
         fields = {"note": pair[0], "score": pair[1]}
     if not isinstance(written_id(fields.get("note")), str):
-        raise ValueError(  # noqa: TRY004  the text is at fault
-            _(
-                "hit {number} must be a note name, [note, score] or {{note, score, text}}",
-                number=place,
-            )
+        problem = _(
+            "hit {number} must be a note name, [note, score] or {{note, score, text}}", number=place
         )
+        raise ValueError(problem)  # noqa: TRY004  the text is at fault
     return note_of(fields)
 
 

@@ -20,11 +20,7 @@ class Reply:
 
 
 def parse_reply(payload: object) -> Reply:
-    """Parse an answer: a text, a pair [answer, contexts], or an object with `answer` and optional `contexts`.
-
-    Raises:
-        ValueError: there is no answer, or the contexts are malformed.
-    """
+    """Parse a text, a pair [answer, contexts], or an object with `answer` and `contexts`; ValueError if malformed."""
     reply = recorded_reply(payload)
     if not reply.answer.strip():
         raise ValueError(_("the answer is empty"))
@@ -32,11 +28,7 @@ def parse_reply(payload: object) -> Reply:
 
 
 def recorded_reply(payload: object) -> Reply:
-    """Parse an answer of a run file, where an empty answer is allowed: it is the system's fault, not the file's.
-
-    Raises:
-        ValueError: there is no answer, or the contexts are malformed.
-    """
+    """Parse an answer of a run file, which may be empty: that is the system's fault, not the file's; or ValueError."""
     if isinstance(payload, Reply):
         return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
     if isinstance(payload, Mapping):

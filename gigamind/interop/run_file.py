@@ -100,12 +100,10 @@ def _run_of(
             lines=lines,
             problem=problems[0],
         )
+    if not rows and problems:
+        raise InputError("{empty} The first problem: {problem}", empty=empty, problem=problems[0])
     if not rows:
-        raise InputError(
-            _("{empty} The first problem: {problem}", empty=empty, problem=problems[0])
-            if problems
-            else empty
-        )
+        raise InputError(empty)
     return RunFile(path, rows, tuple(problems), hashlib.sha256(content).hexdigest())
 
 

@@ -86,8 +86,7 @@ def scores_of(record: Record[Any, Any], verdict: str, folder: Path) -> Scores:
         "judge": run.judge.fingerprint if run.judge else "",
         "evidence": str(folder.absolute()),
     }
-    by_model = bool(run.judge and run.judge.asks_a_model)
-    return Scores(about, scores, by_model)
+    return Scores(about, scores, bool(run.judge and run.judge.asks_a_model))
 
 
 def otel_logs(scores: Scores) -> dict[str, Any]:
@@ -163,11 +162,7 @@ SPAN_FORMATS = {"langfuse": _langfuse_batch, "phoenix": _phoenix_annotations}
 
 
 def send_otel(logs: Mapping[str, Any], endpoint: str) -> None:
-    """Send log records to a collector, such as http://127.0.0.1:4318.
-
-    Raises:
-        EvaluationError: it does not answer, or refuses them.
-    """
+    """Send log records to a collector, such as http://127.0.0.1:4318; EvaluationError if it does not accept them."""
     import httpx
 
     address = endpoint.rstrip("/").removesuffix("/v1/logs") + "/v1/logs"

@@ -23,34 +23,25 @@ def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
 
 
 def json_lines(path: Path, what: Message) -> list[tuple[str, Fields]]:
-    """Return the objects of a JSON lines file, each with its place.
-
-    Raises:
-        InputError: it cannot be read, or a line is not an object.
-    """
+    """Return the objects of a JSON lines file, each with its place; InputError if a line is not an object."""
     rows: list[tuple[str, Fields]] = []
     problems: list[Message] = []
     for place, line in placed_lines(path, read_text(path, what)):
         try:
             rows.append((place, _object(json.loads(line))))
         except (ValueError, RecursionError) as error:
-            problems.append(
-                _(
-                    "{place}: not a JSON object ({reason}). Write one per line.",
-                    place=place,
-                    reason=text_of(error),
-                )
+            problem = _(
+                "{place}: not a JSON object ({reason}). Write one per line.",
+                place=place,
+                reason=text_of(error),
             )
+            problems.append(problem)
     refuse_problems(problems)
     return rows
 
 
 def json_whole(path: Path, what: Message) -> object:
-    """Return the value of a JSON file.
-
-    Raises:
-        InputError: it cannot be read, or is not JSON; names the line.
-    """
+    """Return the value of a JSON file; an InputError names the line that is not JSON."""
     text = read_text(path, what)
     try:
         return cast("object", json.loads(text))

@@ -26,12 +26,11 @@ class _Reader:
     def paragraph(self, place: str, title: str, number: int, paragraph: Fields) -> None:
         context = paragraph.get("context")
         if not isinstance(context, str) or not context.strip():
-            self.problems.append(
-                _(
-                    '{place}: the paragraph has no "context". Check that the file is in SQuAD format.',
-                    place=place,
-                )
+            problem = _(
+                '{place}: the paragraph has no "context". Check that the file is in SQuAD format.',
+                place=place,
             )
+            self.problems.append(problem)
             return
         name = f"{title} {number:03d}".strip()
         note, start = self.by_context.get(context), 0
@@ -50,14 +49,13 @@ class _Reader:
     def question(self, place: str, note: str, context: str, start: int, question: Fields) -> None:
         name = str(question.get("id", ""))
         if name in self.places:
-            self.problems.append(
-                _(
-                    "{place}: the question id {id} is already used by {other}. Keep only one of the two.",
-                    place=place,
-                    id=name,
-                    other=self.places[name],
-                )
+            problem = _(
+                "{place}: the question id {id} is already used by {other}. Keep only one of the two.",
+                place=place,
+                id=name,
+                other=self.places[name],
             )
+            self.problems.append(problem)
             return
         self.places[name] = place
         answers = list(_objects(question.get("answers")))
@@ -111,12 +109,11 @@ def read_squad(path: Path) -> Imported:
         for at, paragraph in enumerate(_objects(article.get("paragraphs")), start=1):
             reader.paragraph(f"{path}: article {number}, paragraph {at}", title, at, paragraph)
     if not reader.rows and not reader.problems:
-        reader.problems.append(
-            _(
-                '{file}: no questions. The format of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}.',
-                file=path,
-            )
+        problem = _(
+            '{file}: no questions. The format of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}.',
+            file=path,
         )
+        reader.problems.append(problem)
     refuse_problems(reader.problems)
     warnings = [
         _(

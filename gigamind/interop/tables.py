@@ -36,11 +36,7 @@ def optional(library: str) -> Any:  # noqa: ANN401  a module
 
 
 def data_frame(library: str, rows: Sequence[Mapping[str, object]]) -> Any:  # noqa: ANN401  of that library
-    """Return a data frame of pandas or polars with a column for every name; objects as JSON.
-
-    Raises:
-        InputError: the library is not installed.
-    """
+    """Return a data frame of pandas or polars, objects as JSON; InputError if the library is not installed."""
     frames = optional(library)
     names = dict.fromkeys(name for row in rows for name in row)
     return frames.DataFrame({name: [_plain(row.get(name)) for row in rows] for name in names})

@@ -37,17 +37,16 @@ class Judgements:
         self.places.setdefault(query, place)
         for document in documents:
             if own.setdefault(document, grade) != grade:
-                self.problems.append(
-                    _(
-                        "{place}: document {document} has grade {grade} for query {query}, but grade {earlier} in an"
-                        " earlier line. Keep only one of the two lines.",
-                        place=place,
-                        query=query,
-                        document=document,
-                        grade=grade,
-                        earlier=own[document],
-                    )
+                problem = _(
+                    "{place}: document {document} has grade {grade} for query {query}, but grade {earlier} in an"
+                    " earlier line. Keep only one of the two lines.",
+                    place=place,
+                    query=query,
+                    document=document,
+                    grade=grade,
+                    earlier=own[document],
                 )
+                self.problems.append(problem)
 
 
 def read_trec(qrels: Path, topics: Path | None) -> Imported:
@@ -63,21 +62,19 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
         if line.startswith("#") and len(tail) <= 1:
             continue
         if not tail[1:] or not _GRADE.fullmatch(tail[1]):
-            judged.problems.append(
-                _(
-                    '{place}: expected four columns "query 0 document grade"; the grade must be a whole number',
-                    place=place,
-                )
+            problem = _(
+                '{place}: expected four columns "query 0 document grade"; the grade must be a whole number',
+                place=place,
             )
+            judged.problems.append(problem)
         else:
             judged.add(place, head[0], tail[0], grade=grade(tail[1]))
     if not judged.grades and not judged.problems:
-        judged.problems.append(
-            _(
-                '{file}: the file contains no relevance judgements. Write "query 0 document grade" on each line.',
-                file=qrels,
-            )
+        problem = _(
+            '{file}: the file contains no relevance judgements. Write "query 0 document grade" on each line.',
+            file=qrels,
         )
+        judged.problems.append(problem)
     texts = _topics(topics, judged) if topics else {}
     refuse_problems(judged.problems)
     return imported_queries(judged, texts, topics)
@@ -109,15 +106,14 @@ def imported_queries(
     known = {name: texts.get(name, padded.get(name)) for name in judged.grades}
     missing = [name for name, fields in known.items() if fields is None]
     if source and len(missing) == len(known):
-        judged.problems.append(
-            _(
-                "{file}: the file contains none of the queries in {qrels}, such as {query}. Check that both files"
-                " belong to the same collection.",
-                file=source,
-                qrels=judged.path,
-                query=missing[0],
-            )
+        problem = _(
+            "{file}: the file contains none of the queries in {qrels}, such as {query}. Check that both files"
+            " belong to the same collection.",
+            file=source,
+            qrels=judged.path,
+            query=missing[0],
         )
+        judged.problems.append(problem)
     usable: list[QueryItem] = []
     for name, fields in known.items():
         gains = {label(document): gain for document, gain in judged.grades[name].items()}
@@ -130,58 +126,51 @@ def imported_queries(
     all_warnings = list(warnings)
     declared = {name for name, fields in texts.items() if fields.get("answerable") is False}
     if unanswerable := sum(not row.answerable and row.id not in declared for row in usable):
-        all_warnings.append(
-            n_(
-                "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
-                " metrics; trec_eval counts it as 0",
-                "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
-                " ranking metrics; trec_eval counts them as 0",
-                n=unanswerable,
-            )
+        warning = n_(
+            "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
+            " metrics; trec_eval counts it as 0",
+            "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
+            " ranking metrics; trec_eval counts them as 0",
+            n=unanswerable,
         )
+        all_warnings.append(warning)
     if source and missing:
-        all_warnings.append(
-            n_(
-                "{n} query with relevance judgements has no text: {query}. Its id is used as the text.",
-                "{n:,} queries with relevance judgements have no text, such as {query}. Their ids are used as the"
-                " text.",
-                n=len(missing),
-                query=missing[0],
-            )
+        warning = n_(
+            "{n} query with relevance judgements has no text: {query}. Its id is used as the text.",
+            "{n:,} queries with relevance judgements have no text, such as {query}. Their ids are used as the text.",
+            n=len(missing),
+            query=missing[0],
         )
+        all_warnings.append(warning)
     if unused := len(texts) - (len(known) - len(missing)):
-        all_warnings.append(
-            n_(
-                "{n} query has no relevance judgement and was not imported",
-                "{n:,} queries have no relevance judgements and were not imported",
-                n=unused,
-            )
+        warning = n_(
+            "{n} query has no relevance judgement and was not imported",
+            "{n:,} queries have no relevance judgements and were not imported",
+            n=unused,
         )
+        all_warnings.append(warning)
     return Imported(usable, notes or {}, tuple(all_warnings), run or {})
 
 
 def _topics(path: Path, judged: Judgements) -> dict[str, Fields]:
     text = read_text(path, _("the topics (queries)"))
-    head = text.lstrip()[:1]
-    read = {"<": _tagged_topics, "{": _json_topics}.get(head, _tabbed_topics)
+    read = {"<": _tagged_topics, "{": _json_topics}.get(text.lstrip()[:1], _tabbed_topics)
     topics: dict[str, Fields] = {}
     for place, name, topic, fields in read(path, text):
         if not name or not topic.strip():
-            judged.problems.append(
-                _(
-                    "{place}: a topic has no id or no text. Write <top> with <num> and <title>, or a line with id,"
-                    " tab and text.",
-                    place=place,
-                )
+            problem = _(
+                "{place}: a topic has no id or no text. Write <top> with <num> and <title>, or a line with id,"
+                " tab and text.",
+                place=place,
             )
+            judged.problems.append(problem)
         elif topics.setdefault(name, {"query": topic, **fields})["query"] != topic:
-            judged.problems.append(
-                _(
-                    "{place}: query {query} occurs again with a different text. Keep only one of the two.",
-                    place=place,
-                    query=name,
-                )
+            problem = _(
+                "{place}: query {query} occurs again with a different text. Keep only one of the two.",
+                place=place,
+                query=name,
             )
+            judged.problems.append(problem)
         elif fields.get("answerable") is False:
             judged.add(place, name)
     return topics

@@ -76,8 +76,7 @@ def only_logged(problem: str, **values: object) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001  of Prefect or the network
-        reason = f"{type(error).__name__}: {error}"
-        warning = Message(problem, {**values, "reason": reason})
+        warning = Message(problem, {**values, "reason": f"{type(error).__name__}: {error}"})
         get_run_logger().warning(in_run_language(warning))
 
 
@@ -86,11 +85,7 @@ _PATIENCE_S = 60.0
 
 
 def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
-    """Return the result of `call`; retry for so many seconds while the server does not answer.
-
-    Raises:
-        httpx.TransportError: the server did not answer in that time.
-    """
+    """Return the result of `call`, retried for so many seconds on an httpx.TransportError, which is then raised."""
     import httpx
     from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
 

@@ -99,11 +99,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
 
 
 def _adjusted(options: EvalOptions) -> EvalOptions:
-    """Return options changed by the Prefect Variable of the deployment, such as search_nightly for search-nightly.
-
-    Raises:
-        InputError: its value is no mapping of options, or an option is wrong.
-    """
+    """Return options changed by the deployment's Prefect Variable, such as search_nightly; InputError if wrong."""
     from prefect.variables import Variable
 
     name = (deployment_name() or "").replace("-", "_")
@@ -289,9 +285,8 @@ class RunProgress(Lines):
         if time.monotonic() < self._next and not ended:
             return
         self._next = time.monotonic() + self._often_s
-        line = in_run_language(
-            _("{stage}: {done:,} of {total:,}", stage=name, done=done, total=total)
-        )
+        text = _("{stage}: {done:,} of {total:,}", stage=name, done=done, total=total)
+        line = in_run_language(text)
         self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), line)
 
     def _show(self, share: float, line: str) -> None:

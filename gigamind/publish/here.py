@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import ServerError
@@ -15,10 +15,6 @@ from gigamind.publish.ends import ReleaseStopped, own_process
 from gigamind.publish.server import check_result_storage, check_server
 from gigamind.release.policy import Release
 from gigamind.tasks import TASKS
-
-if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
-
 
 # No telemetry; time for a first start on a slow machine; task records of a short-lived server are written.
 _SETTINGS = {
@@ -55,11 +51,7 @@ def prepare_flows() -> Callable[[], None]:
 
 
 def _start_server() -> str | None:
-    """Return the address of the configured server after checking it; without one, start the short-lived one.
-
-    Raises:
-        ServerError: the server cannot be used, or did not start in time.
-    """
+    """Check the configured server and return its address, or start a short-lived one; ServerError if that fails."""
     if url := check_server():
         return url
     from prefect import get_client
@@ -102,10 +94,7 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
         check_result_storage()
     name = f"eval_{options.task}"
     entrypoint = f"{asset('flows') / name}.py:{name}"
-    flow = cast(
-        "Callable[..., State[Any]]",
-        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
-    )
+    flow: Any = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
     # A server detects killed runs by missing heartbeats.  Their thread delays the end of a run by a second, which is
     # too much for a short-lived server.
     with (

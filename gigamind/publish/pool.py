@@ -222,13 +222,12 @@ def _end_with_parent() -> None:
 
 
 def _opened_dask(address: str | None, local: int) -> Opened:
+    # One thread per worker, because Python runs one at a time anyway.
+    started = {"n_workers": local, "threads_per_worker": 1, "dashboard_address": ":0"}
     runner: Any = import_module("prefect_dask").DaskTaskRunner(
         address=address,
         client_kwargs={"timeout": _CONNECT_S} if address else None,
-        # One thread per worker, because Python runs one at a time anyway.
-        cluster_kwargs=None
-        if address
-        else {"n_workers": local, "threads_per_worker": 1, "dashboard_address": ":0"},
+        cluster_kwargs=None if address else started,
     )
     runner.__enter__()
     try:
@@ -349,8 +348,7 @@ def judge_shards(
             for shard in shards.unasked():
                 judge_shard(**parameters(shard))
     except KeyboardInterrupt:
-        for _shard, _end in pool.drain():  # what they found is in the run's folder
-            pass
+        list(pool.drain())  # what they found is in the run's folder
         interrupted = True
     runtime_ms = 1000 * (time.perf_counter() - start)
     return STEPS.gather_shards(

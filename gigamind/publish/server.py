@@ -26,19 +26,14 @@ _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 def check_server() -> str | None:
-    """Return the address of the configured server after checking it; None if none is configured.
-
-    Raises:
-        ServerError: the server does not answer or rejects the credentials.
-    """
+    """Check the configured server and return its address, None without one; ServerError if it cannot be used."""
     from prefect.settings import get_current_settings
 
     url = get_current_settings().api.url
     if url and (status := _status(url)) in _REFUSED:
         raise ServerError(
-            "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong"
-            " or expired. For Prefect Cloud, set PREFECT_API_KEY. For your own server, set"
-            " PREFECT_API_AUTH_STRING.",
+            "The Prefect server at {url} rejects the credentials (HTTP {status}): they are missing, wrong or expired."
+            " For Prefect Cloud, set PREFECT_API_KEY. For your own server, set PREFECT_API_AUTH_STRING.",
             url=_shown(url),
             status=status,
         )
@@ -46,11 +41,7 @@ def check_server() -> str | None:
 
 
 def check_result_storage() -> None:
-    """Check that the configured block for results exists, because Prefect opens it before any flow.
-
-    Raises:
-        ServerError: the block does not exist.
-    """
+    """Raise ServerError if the configured block for results, which Prefect opens before any flow, does not exist."""
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
     from prefect.settings import get_current_settings
@@ -71,11 +62,7 @@ def check_result_storage() -> None:
 
 
 def check_reports_port(host: str, port: str) -> None:
-    """Check that the reports of runs can be served at a port; the first step of `make server`.
-
-    Raises:
-        ServerError: the port is in use or not allowed.
-    """
+    """Raise ServerError if the reports of runs cannot be served at a port; the first step of `make server`."""
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like the report server
         try:
@@ -90,11 +77,7 @@ def check_reports_port(host: str, port: str) -> None:
 
 
 def check_worker_can_start(pool: str, kind: str) -> None:
-    """Check that a worker of a type can run the jobs of a work pool; a missing pool is created later.
-
-    Raises:
-        ServerError: the pool has another type, or results cannot be stored.
-    """
+    """Raise ServerError if a worker of a type cannot run the jobs of a work pool; a missing pool is created later."""
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
 
@@ -129,11 +112,7 @@ def check_cron(cron: str) -> None:
 
 
 def check_deployment(name: str) -> None:
-    """Check that a worker would run a deployment such as `eval-search/search-nightly`.
-
-    Raises:
-        ServerError: the deployment or its work pool is missing, or no worker polls it.
-    """
+    """Raise ServerError if no worker would run a deployment such as `eval-search/search-nightly`."""
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
 
@@ -148,19 +127,14 @@ def check_deployment(name: str) -> None:
             ) from error
         if deployment.work_pool_name is None:
             raise ServerError(
-                "The deployment {name} has no work pool. Add one in deployments/prefect.yaml, then run"
-                " make deploy.",
+                "The deployment {name} has no work pool. Add one in deployments/prefect.yaml, then run make deploy.",
                 name=name,
             )
         check_worker(client, deployment.work_pool_name)
 
 
 def check_worker(client: "SyncPrefectClient", pool: str) -> None:
-    """Check that a worker polls a work pool.
-
-    Raises:
-        ServerError: no worker polls the pool, or the pool is missing or paused.
-    """
+    """Raise ServerError if no worker polls a work pool, or the pool is missing or paused."""
     from prefect.exceptions import ObjectNotFound
 
     try:

@@ -96,8 +96,7 @@ def compare(
             if (shown := task.shown(after))
         ),
         worse_in=_worse_in(
-            [after for _, after in pairs],
-            [after for change, _, after in changed if change.gain < 0],
+            [pair[1] for pair in pairs], [after for change, _, after in changed if change.gain < 0]
         ),
         figures=task.figures(current.items),
         by_words=current.judge is not None and current.judge.kind == "words",
@@ -384,13 +383,11 @@ def compare_with_first(
     confidence = 1 - (1 - CONFIDENCE) / len(others)
     compared = [compare(first, other, seed=seed, confidence=confidence) for other in others]
     setups = differing(
-        [
-            conditions(entry.config, entry.environment, entry.judge, entry.notes_hash)
-            for entry in runs
-        ]
+        [conditions(run.config, run.environment, run.judge, run.notes_hash) for run in runs]
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
+    metrics = adjusted([comparison.metrics for comparison in compared])
     method = "bonferroni" if len(others) > 1 else "none"
     rows = zip(named, runs, setups, evaluated, figures, strict=True)
     return Experiment(
@@ -410,10 +407,8 @@ def compare_with_first(
         partial=tuple(name for name in union if name not in common),
         correction=Correction(intervals=method, confidence=confidence),
         comparisons=tuple(
-            comparison.model_copy(update={"metrics": metrics})
-            for comparison, metrics in zip(
-                compared, adjusted([entry.metrics for entry in compared]), strict=True
-            )
+            comparison.model_copy(update={"metrics": own})
+            for comparison, own in zip(compared, metrics, strict=True)
         ),
         slices=slices,
         tags_left_out=left_out,

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.choices import Relaxable
 from gigamind.errors import InputError
@@ -29,7 +29,7 @@ _COMPARE_VERSION = "1.2"  # 1.1 lacked metrics of one run, and gave verdicts ove
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
 
 
-class Mismatch(BaseModel):
+class Mismatch(BaseModel, frozen=True, extra="forbid"):
     """One difference between two runs, other than the measured values.
 
     Attributes:
@@ -39,8 +39,6 @@ class Mismatch(BaseModel):
         detail: what differs, with both values.
         relaxed_by: the key of `relax` in gates.toml that allows this difference; None if nothing does.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     what: str
     severity: Severity
@@ -238,11 +236,7 @@ class Comparison(Report):
 
 
 def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
-    """Return all differences of two runs, the most serious first.
-
-    Raises:
-        InputError: the tasks differ.
-    """
+    """Return all differences of two runs, the most serious first; InputError if the tasks differ."""
     check_task(baseline, current.task)
     return tuple(_differences(baseline, current))
 
@@ -382,14 +376,11 @@ def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
 
 def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
     if _same_questions(baseline, current):
-        return _refused(
-            "recorded answers",
-            _(
-                "The datasets have the same questions but different answers, contexts or labels. To"
-                " compare the answers of two systems, use one dataset and give the answers of each"
-                " system with `--system run:FILE`."
-            ),
+        text = _(
+            "The datasets have the same questions but different answers, contexts or labels. To compare the answers"
+            " of two systems, use one dataset and give the answers of each system with `--system run:FILE`."
         )
+        return _refused("recorded answers", text)
     text = _(
         "The datasets of the runs differ, so a change of a metric may come from the dataset and not from the"
         " evaluated system."
@@ -431,11 +422,7 @@ def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
 
 
 def check_models(baseline: Snapshot, current: Snapshot) -> None:
-    """Check that a gate does not compare two embedding models (seed 7).
-
-    Raises:
-        InputError: the models differ.
-    """
+    """Raise InputError if a gate would compare two embedding models (seed 7)."""
     if differing := _embedders(baseline, current):
         raise InputError(
             "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"
@@ -445,11 +432,7 @@ def check_models(baseline: Snapshot, current: Snapshot) -> None:
 
 
 def check_task(baseline: Snapshot, task: str) -> None:
-    """Check that a baseline belongs to this task.
-
-    Raises:
-        InputError: it belongs to another task.
-    """
+    """Raise InputError if a baseline belongs to another task."""
     if baseline.task != task:
         raise InputError(
             "the runs cannot be compared: the baseline {baseline} evaluated the task {other}, but this run"

@@ -138,9 +138,7 @@ def judge_release(
     policy.refuse_unknown(comparison.task)
     allowed = policy.comparable.relax
     differing = [entry for entry in comparison.mismatches if entry.relaxed_by in allowed]
-    relaxed: tuple[Relaxable, ...] = tuple(
-        entry.relaxed_by for entry in differing if entry.relaxed_by
-    )
+    relaxed: tuple[Relaxable, ...] = tuple(e.relaxed_by for e in differing if e.relaxed_by)
     barred = [
         entry
         for entry in comparison.mismatches
@@ -236,11 +234,7 @@ def _concerns(name: str, comparison: Comparison) -> bool:
 
 
 def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> GateResult | None:
-    """Apply the floors and ceilings to a run without a baseline; None if none is about its task.
-
-    Raises:
-        InputError: the policy names an unknown metric.
-    """
+    """Apply the floors and ceilings to a run without a baseline; None without any, InputError for an unknown metric."""
     policy.refuse_unknown(run.task)
     blocks = {*blocks_of(run.task), *((BLOCK,) if run.kind.checklist(run) else ())}
     named = [name for name in policy.gated if name.partition(".")[0] in blocks]

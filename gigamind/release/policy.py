@@ -176,11 +176,7 @@ class Policy(_Section):
         return (self.ceilings if is_lower_better(name) else self.floors).get(name)
 
     def refuse_unknown(self, task: str) -> None:
-        """Check that the gated metrics of a task exist; its judge, which may define some, must be loaded.
-
-        Raises:
-            InputError: a metric does not exist.
-        """
+        """Raise InputError if a gated metric of a task does not exist; first load its judge, which may define some."""
         for name in self.gated:
             if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
                 raise InputError("gates.toml: {problem}", problem=_unknown(name))
@@ -239,7 +235,7 @@ def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[st
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive", "not-comparable"]
 
 
-class RuleResult(BaseModel):
+class RuleResult(BaseModel, frozen=True, extra="forbid"):
     """One rule on one metric.
 
     Attributes:
@@ -250,8 +246,6 @@ class RuleResult(BaseModel):
         scale, low, high, n: for a judge report, that scale, the 95 % interval of its kappa, and the number of labels.
         why, remarks, values: codes of the reason and of its remarks, and the values in them; empty for a judge report.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     metric: str
     status: Status
@@ -317,8 +311,7 @@ def rule_label(name: str) -> Text:
 
 _REASONS: Mapping[str, str] = {
     "drop": N_(
-        "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is"
-        " allowed."
+        "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is allowed."
     ),
     "gone": N_(
         "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
@@ -338,9 +331,8 @@ _REASONS: Mapping[str, str] = {
         "{metric} is missing from the baseline and is not gated until you create a new baseline."
     ),
     "worst": N_(
-        "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a"
-        " regression. Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for"
-        " --gates."
+        "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a regression."
+        " Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
     ),
     "floor": N_(
         "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline."
@@ -354,8 +346,7 @@ _REASONS: Mapping[str, str] = {
         "The gates cannot decide: no gated metric of these {units} was measured in both runs."
     ),
     "lost_coverage": N_(
-        "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share:"
-        " {limit}."
+        "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share: {limit}."
     ),
     "lost_passages": N_(
         "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
@@ -428,14 +419,12 @@ _REMARKS: Mapping[str, str] = {
 GateVerdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
-class GateResult(BaseModel):
+class GateResult(BaseModel, frozen=True, extra="forbid"):
     """The verdict; its reasons are the deciding rules, missing values first, then the `relaxed` differences.
 
     Attributes:
         then: of runs that are not comparable, the rules that fail if `--changed` allows the differences.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     phase: Phase
     verdict: GateVerdict

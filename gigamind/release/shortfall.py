@@ -229,8 +229,7 @@ def _above(
     if figure.value > most:
         yield Shortfall(_("{about}: above the allowed {most}", **values), failed=True, rule=rule)
     elif figure.high is not None and figure.high > most:
-        text = _("{about}: may be above the allowed {most}", **values)
-        yield Shortfall(text, rule=rule)
+        yield Shortfall(_("{about}: may be above the allowed {most}", **values), rule=rule)
 
 
 def _labels(group: cards.CardGroup) -> Message:
@@ -309,14 +308,11 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
 
 def _lacking(why: Message, policy: CardPolicy, checked: cards.CheckedCard | None) -> RuleResult:
     if policy != "ignore":
-        fix = (
-            _(
-                "the report does not meet [card] in gates.toml: certify the judge again with `gigamind judge"
-                " certify`"
+        fix = _("create a judge report with `gigamind judge certify`")
+        if checked:
+            fix = _(
+                "the report does not meet [card] in gates.toml: certify the judge again with `gigamind judge certify`"
             )
-            if checked
-            else _("create a judge report with `gigamind judge certify`")
-        )
         why = joined([why, fix])
     return _result(_STATUS[policy], why, checked)
 

@@ -52,11 +52,7 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
 
 
 def read_run(out: Path, kinds: Kinds) -> Record[Any, Any]:
-    """Read everything in an out folder; `Record.run.task` is its task.
-
-    Raises:
-        InputError: a file is missing, unreadable or invalid; the message has the file and the line.
-    """
+    """Read everything in an out folder; `Record.run.task` is its task. An InputError names file and line."""
     run = read_report(out / "run.json", RunReport, _MISSING)
     _adopt(run.judge, out / "run.json")
     task = kinds[run.task]
@@ -113,8 +109,7 @@ def _object(path: Path) -> dict[str, object]:
         content = checked(json.loads(written, parse_constant=_refuse_constant, parse_float=_finite))
     except json.JSONDecodeError as error:
         raise InputError(
-            "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the output folder of"
-            " a run.",
+            "{path}:{line}: invalid or truncated JSON ({reason}). Give a snapshot.json or the output folder of a run.",
             path=path,
             line=error.lineno,
             reason=error.msg,
@@ -164,11 +159,7 @@ def snapshot_text(snapshot: Snapshot) -> str:
 
 
 def promote(snapshot: Snapshot, folder: Path) -> Path:
-    """Make a snapshot the current baseline of its task, and return its file; readers see the old or the new one.
-
-    Raises:
-        InputError: the folder cannot be written.
-    """
+    """Make a snapshot the current baseline, for all readers at once; return its file. InputError if not writable."""
     file = folder / f"{snapshot.task}-{snapshot.run_id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -184,11 +175,7 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
 
 
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:
-    """Read a baseline: a folder of baselines (the last promoted of `task`), a snapshot file, or an out folder.
-
-    Raises:
-        InputError: there is none, or it is invalid; see `read_snapshot`.
-    """
+    """Read a baseline: a folder's last promoted one of `task`, a snapshot file or an out folder; InputError if none."""
     if not path.exists():
         raise InputError(
             "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
@@ -209,8 +196,7 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
         )
     if task is not None and task not in pointers:
         raise InputError(
-            "{path}: the folder has no baseline of the task {task}. Create one with `gigamind baseline promote"
-            " RUN`.",
+            "{path}: the folder has no baseline of the task {task}. Create one with `gigamind baseline promote RUN`.",
             path=path,
             task=task,
         )

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.client import HTTPException
 from typing import Any, NamedTuple
@@ -76,10 +76,7 @@ class Figures:
         self.calls = count("gigamind_model_calls", "Requests to models", ["role", "status"])
         self.usd = count("gigamind_cost_usd", "Cost of requests with known prices", ["role"])
 
-    def tally(self) -> Tally:
-        return Tally(self._count)
-
-    def _count(self, row: Attempt) -> None:
+    def count(self, row: Attempt) -> None:
         self.scripted = self.scripted or row.fingerprint == SCRIPTED
         self.calls.labels(row.role, row.status).inc()
         usd = (row.cost_pico_usd or 0) / PICO_PER_MICRO / _MICRO_PER_USD
@@ -163,7 +160,7 @@ class Models:
             for language in PAGE_LANGUAGES
         }
         figures.scripted = _is_scripted(options.api_base)
-        limiters, ledger, budget = Limiters(), figures.tally(), budget_of(options)
+        limiters, ledger, budget = Limiters(), Tally(figures.count), budget_of(options)
 
         def opened(
             role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
@@ -201,11 +198,7 @@ class Models:
     async def answer(
         self, ask: Ask, context: Context, on_text: Callable[[str], Awaitable[None]]
     ) -> str:
-        """Return the answer to a question, and pass it on chunk by chunk.
-
-        Raises:
-            LlmError: the model gave no answer or not all of it.
-        """
+        """Return the answer to a question, and pass it on chunk by chunk; LlmError if it is missing or incomplete."""
         language = ask.language
         if ask.is_evaluated and not context.sources:
             await on_text(NO_NOTES[language])
@@ -213,30 +206,17 @@ class Models:
         prompt, task = self._prompts["search_chat", language], ""
         if ask.feature != "search_qa":
             prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
-        messages = with_notes(
-            prompt.render,
-            context.sources,
-            self._fence_key,
-            question=as_json(ask.content),
-            task=task,
-        )
+        question, key = as_json(ask.content), self._fence_key
+        messages = with_notes(prompt.render, context.sources, key, question=question, task=task)
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
-        """Return the checklist result of the feature, as JSON values of a `QualityReport`.
-
-        Raises:
-            LlmError: the model gave no usable reply.
-        """
+        """Return the checklist result as JSON values of a `QualityReport`; LlmError without a usable reply."""
         asking = Asking(self._checking, _ITEM, self._fence_key, shorter=_SHORTER)
         return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
 
     async def evaluate(self, case: AnswerCase, language: Language) -> dict[str, Any]:
-        """Return the evaluation, as JSON values of a `SearchQAEvaluation`.
-
-        Raises:
-            LlmError: the model gave no usable reply.
-        """
+        """Return the evaluation as JSON values of a `SearchQAEvaluation`; LlmError without a usable reply."""
         asking = Asking(self._judging, _ITEM, self._fence_key, shorter=_SHORTER)
         verdict = await self._judge.judge(case, asking)
         if verdict.detail is None:
@@ -286,27 +266,21 @@ class Answered:
     error: LlmError | None = None
 
 
+@dataclass
 class Answering:
     """Answers questions in one event loop."""
 
-    def __init__(
-        self, options: ServiceOptions, desk: Desk, models: Models, figures: Figures
-    ) -> None:
-        self.options = options
-        self.desk = desk
-        self.models = models
-        self.figures = figures
-        self._answers: OrderedDict[str, Answered] = OrderedDict()
+    options: ServiceOptions
+    desk: Desk
+    models: Models
+    figures: Figures
+    _answers: OrderedDict[str, Answered] = field(default_factory=OrderedDict[str, Answered])
 
     def answered(self, answer_id: str) -> Answered | None:
         return self._answers.get(answer_id)
 
     async def begin(self, ask: Ask) -> tuple[str, Answered]:
-        """Find the notes for a question; return the id of its answer and the answer.
-
-        Raises:
-            GigamindError: the notes cannot be found or searched.
-        """
+        """Find the notes for a question; return the answer's id and the answer. GigamindError if the search fails."""
         context = await self.desk.context(ask)
         answer_id, answered = secrets.token_hex(8), Answered(ask, context)
         self._answers[answer_id] = answered
@@ -315,11 +289,7 @@ class Answering:
         return answer_id, answered
 
     async def whole(self, answered: Answered) -> None:
-        """Answer and judge completely, without streaming.
-
-        Raises:
-            LlmError: there is no answer.
-        """
+        """Answer and judge completely, without streaming; LlmError if there is no answer."""
 
         async def ignore(_chunk: str) -> None:
             return
@@ -401,8 +371,7 @@ class Answering:
         judged.evaluation = evaluation
         if not why:
             self.figures.evaluating.observe(time.monotonic() - start)
-        confidence = (evaluation or {}).get("confidence") or "none"
-        self.figures.evaluations.labels(confidence).inc()
+        self.figures.evaluations.labels((evaluation or {}).get("confidence") or "none").inc()
         yield "qa_evaluation", evaluation
 
     def _why_not(self, answered: Answered) -> str:

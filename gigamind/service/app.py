@@ -15,7 +15,7 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from gigamind.errors import (
@@ -55,19 +55,14 @@ class Feedback:
             private_folder(folder)
             (folder / ANSWERS).open("ab").close()
         except OSError as error:
-            reason = reason_of(error)
             raise InputError(
                 "--feedback {folder}: this folder cannot be written: {reason}",
                 folder=folder,
-                reason=reason,
+                reason=reason_of(error),
             ) from error
 
     def rate(self, answer_id: str, answered: Answered, *, good: bool, claim: int | None) -> None:
-        """Store the answer with the tag good or bad; for a claim that a reader calls wrong, with its number.
-
-        Raises:
-            InputError: the answer has no such claim.
-        """
+        """Store the answer as good or bad, or one of its claims by number; InputError if there is no such claim."""
         evaluation = answered.judged.evaluation if answered.judged else None
         known = {one["id"] for one in (evaluation or {}).get("claims", ())}
         if claim is not None and claim not in known:
@@ -120,10 +115,8 @@ HEARTBEAT_S = 15.0
 _PASSAGE_CHARS = 300
 
 
-class Rating(BaseModel):
+class Rating(BaseModel, extra="forbid", frozen=True):
     """A rating of an answer or of one of its claims."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     answer_id: str
     kind: Literal["answer", "claim"] = "answer"
@@ -131,10 +124,8 @@ class Rating(BaseModel):
     good: bool
 
 
-class SavedQuestion(BaseModel):
+class SavedQuestion(BaseModel, extra="forbid", frozen=True):
     """A question to store as a dataset row."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     answer_id: str
 

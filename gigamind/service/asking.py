@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import context_of
@@ -30,7 +31,7 @@ else:
 _Texts = Annotated[tuple[str, ...], Field(max_length=50)]
 
 
-class AskOptions(BaseModel):
+class AskOptions(BaseModel, extra="ignore", frozen=True):
     """How to answer a question.
 
     Attributes:
@@ -40,8 +41,6 @@ class AskOptions(BaseModel):
         lang: language of the answer; by default that of the question.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
     mode: Literal["search"] | None = None
     context_notes: _Texts = ()
     note_titles: _Texts = ()
@@ -49,22 +48,15 @@ class AskOptions(BaseModel):
     lang: _Language | None = None
 
 
-class Ask(BaseModel):
-    """One question."""
+_EXAMPLE: JsonDict = {
+    "feature": "search_qa",
+    "content": "연차는 며칠인가요?",
+    "options": {"mode": "search"},
+}
 
-    model_config = ConfigDict(
-        extra="ignore",
-        frozen=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "feature": "search_qa",
-                    "content": "연차는 며칠인가요?",
-                    "options": {"mode": "search"},
-                }
-            ]
-        },
-    )
+
+class Ask(BaseModel, frozen=True, json_schema_extra={"examples": [_EXAMPLE]}):
+    """One question."""
 
     feature: Feature = "search_qa"
     content: _Question
@@ -181,11 +173,7 @@ def _given(options: AskOptions) -> Context:
 
 
 def open_desk(options: ServiceOptions) -> Desk:
-    """Open the vault of the options for search.
-
-    Raises:
-        NotesError, IndexingError, EmbeddingError: the vault cannot be read or indexed.
-    """
+    """Open the vault of the options for search; NotesError, IndexingError or EmbeddingError if that fails."""
     from gigamind.retrieval.prepare import open_retriever
     from gigamind.vault.notes import read_vault
 

@@ -77,14 +77,10 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         host = _host(headers.get("host", ""))
         if is_loopback(self._host) and not is_loopback(host):
-            return refused(
-                headers,
-                421,
-                _(
-                    "The service runs for this machine only. Use localhost or 127.0.0.1 as the host name in its"
-                    " address."
-                ),
+            reason = _(
+                "The service runs for this machine only. Use localhost or 127.0.0.1 as the host name in its address."
             )
+            return refused(headers, 421, reason)
         if path in _OPEN:
             return None
         origin = headers.get("origin")
@@ -93,11 +89,10 @@ class Guard:
                 headers, 403, _("The service rejects requests from pages of other websites.")
             )
         if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
-            return refused(
-                headers,
-                401,
-                _("Send the token of the service in this HTTP header: Authorization: Bearer ..."),
+            reason = _(
+                "Send the token of the service in this HTTP header: Authorization: Bearer ..."
             )
+            return refused(headers, 401, reason)
         return self._too_much(scope, headers)
 
     def _too_much(self, scope: Scope, headers: Headers) -> JSONResponse | None:
@@ -114,11 +109,8 @@ class Guard:
         return None
 
     def _knows(self, headers: Headers) -> bool:
-        token = self._token
-        if token is None:
-            return True
         given = headers.get("authorization", "").removeprefix("Bearer ")
-        return hmac.compare_digest(given.encode(), token.encode())
+        return self._token is None or hmac.compare_digest(given.encode(), self._token.encode())
 
 
 def _host(header: str) -> str:

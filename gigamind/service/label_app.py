@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.assurance.labelling import Labelling
-from gigamind.errors import EvaluationError, reason_of
+from gigamind.datasets.write import write_text
 from gigamind.i18n import Language, script_messages
 from gigamind.service.app import guard
 from gigamind.service.options import PAGE_LANGUAGES
@@ -24,10 +24,8 @@ _SCRIPTS = ("messages.js", "words.js", "dom.js", "label.js")  # each after those
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class Decision(BaseModel):
+class Decision(BaseModel, extra="forbid", frozen=True):
     """One key press."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     annotator: _Name
     key: str
@@ -60,15 +58,9 @@ def create_label_app(session: Labelling, annotator: str, language: Language) -> 
     def decide(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Save a label; return the judge's verdict, the figure before and after, and the progress."""
         with lock:
-            return session.label(
-                decision.annotator,
-                (decision.key, decision.content),
-                decision.choice,
-                reason=decision.reason,
-                seconds=decision.seconds,
-                again=decision.again,
-                settled=decision.settled,
-            )
+            more = decision.model_dump(include={"reason", "seconds", "again", "settled"})
+            decided = decision.key, decision.content
+            return session.label(decision.annotator, decided, decision.choice, **more)
 
     @app.post("/api/label/skip")
     def skip(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -85,11 +77,8 @@ def create_label_app(session: Labelling, annotator: str, language: Language) -> 
             if undone is None:
                 return next_unit(decision.annotator)
             unit = session.unit(session.drawable_of(undone), decision.annotator)
-            return {
-                "unit": unit,
-                "undone": undone[0],
-                "progress": session.progress(decision.annotator),
-            }
+            progress = session.progress(decision.annotator)
+            return {"unit": unit, "undone": undone[0], "progress": progress}
 
     @app.get("/api/label/disputed")
     def disputed() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]
@@ -107,10 +96,7 @@ def create_label_app(session: Labelling, annotator: str, language: Language) -> 
 
 
 def _page(
-    session: Labelling,
-    annotator: str,
-    language: Language,
-    offline: dict[str, Any] | None = None,
+    session: Labelling, annotator: str, language: Language, offline: dict[str, Any] | None = None
 ) -> str:
     boot = {
         "annotator": annotator,
@@ -126,11 +112,7 @@ def _page(
 
 
 def write_offline_page(path: Path, session: Labelling, annotator: str, language: Language) -> None:
-    """Write the page with its items and messages as one HTML file.
-
-    Raises:
-        EvaluationError: The file cannot be written.
-    """
+    """Write the page with its items and messages as one HTML file; EvaluationError if it cannot be written."""
 
     def text(name: str) -> str:
         return (_STATIC / name).read_text("utf-8")
@@ -146,10 +128,4 @@ def write_offline_page(path: Path, session: Labelling, annotator: str, language:
         r'<link rel="stylesheet" href="(.*)">', lambda link: f"<style>{text(link[1])}</style>", page
     )
     page = page.replace(' src="label.js">', f">{script}")
-    try:
-        path.write_text(page, "utf-8")
-    except OSError as error:
-        reason = reason_of(error)
-        raise EvaluationError(
-            "{file}: cannot be written ({reason})", file=path, reason=reason
-        ) from error
+    write_text(path, page)
