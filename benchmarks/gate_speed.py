@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import cycle
 from math import exp
 from pathlib import Path
@@ -129,7 +129,7 @@ def measure(runs: int, burners: int, limit_ms: float) -> None:
         "notes": ROOT / "examples" / "vault",
     }
     options = SearchEvalOptions.model_validate(examples)
-    with open_search(options, Quiet()) as evaluation:
+    with closing(open_search(options, Quiet())) as evaluation:
         queries = {
             query.item.id: Query(query.item.id, query.item.query)
             for query in evaluation.prepared.queries
