@@ -48,6 +48,11 @@ def texts() -> Iterator[tuple[str, str, bool]]:
     for message in template():
         for text in forms(message.id):
             yield message.locations[0][0] if message.locations else "", text, True
+    yield from pages_and_docstrings()
+
+
+def pages_and_docstrings() -> Iterator[tuple[str, str, bool]]:
+    """Yield those of `texts` that are no messages, which take seconds to extract."""
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")):
         if ".ko." not in page.name and page.name not in GENERATED:
             yield str(page.relative_to(ROOT)), page.read_text("utf-8"), page == ROOT / "README.md"
