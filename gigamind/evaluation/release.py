@@ -69,9 +69,9 @@ class JunitCase:
 def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:
     """One test suite as XML text, characters that XML 1.0 forbids left out."""
     counts = Counter(case.outcome for case in cases)
-    totals = {"tests": len(cases), "failures": counts["failed"], "errors": counts["error"]}
-    totals["skipped"] = counts["skipped"]
-    root = ET.Element("testsuite", {"name": suite} | {x: str(n) for x, n in totals.items()})
+    totals = {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
+    totals = {name: str(count) for name, count in totals.items()}
+    root = ET.Element("testsuite", {"name": suite, "tests": str(len(cases))} | totals)
     tags = {"failed": "failure", "error": "error", "skipped": "skipped"}
     for case in cases:
         element = ET.SubElement(root, "testcase", classname=suite, name=_allowed(case.name))
@@ -308,14 +308,14 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
     own = [home / entry.folder for entry in past if candidate_of(entry.run) == candidate]
     attempts: list[Attempt] = []
     waiver = _read_waiver(out)
+    reference = verdict.comparison.baseline.run_id
     for folder in own:
         earlier = read_verdict(folder) if folder.name != out.resolve().name else None
-        runs = earlier and earlier.comparison
-        if not earlier or not runs or runs.baseline.run_id != verdict.comparison.baseline.run_id:
-            continue
-        metrics, gate = tuple(rule.metric for rule in earlier.gate.failed), earlier.gate.verdict
-        attempts.append(Attempt(run_id=runs.current.run_id, verdict=gate, metrics=metrics))
-        waiver = waiver or _read_waiver(folder)
+        if earlier and earlier.comparison.baseline.run_id == reference:
+            run_id, gate = earlier.comparison.current.run_id, earlier.gate
+            metrics = tuple(rule.metric for rule in gate.failed)
+            attempts.append(Attempt(run_id=run_id, verdict=gate.verdict, metrics=metrics))
+            waiver = waiver or _read_waiver(folder)
     applies = waiver if waiver and waiver.covers(verdict.gate, datetime.now(UTC).date()) else None
     return verdict.model_copy(update={"waiver": applies, "attempts": tuple(attempts)})
 
