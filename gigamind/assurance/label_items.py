@@ -13,8 +13,8 @@ from gigamind.text import sentences, tokens
 
 Decided = tuple[str, str]
 """Key and content of a task: what a label belongs to."""
-TaskKind = Literal["claim", "answer", "abstention", "question", "hit", "link"]
-CHOICES: Mapping[TaskKind, Mapping[str, Mapping[str, float]]] = {
+_TaskKind = Literal["claim", "answer", "abstention", "question", "hit", "link"]
+CHOICES: Mapping[_TaskKind, Mapping[str, Mapping[str, float]]] = {
     "claim": {
         "supported": {"supported": 1.0},
         "contradicted": {"supported": 0.0},
@@ -50,7 +50,7 @@ class LabelTask:
     """
 
     id: str
-    kind: TaskKind
+    kind: _TaskKind
     text: str
     sources: tuple[LabelSource, ...]
     verdict: str | None

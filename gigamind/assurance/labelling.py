@@ -40,7 +40,7 @@ class Labelled(Protocol):
 
 
 @dataclass(frozen=True)
-class Drawable:
+class _Drawable:
     """What is drawn as a whole: a unit of the run, with the same unit of the baseline run, if one is given."""
 
     parts: tuple[LabelUnit, ...]
@@ -127,7 +127,7 @@ class Labelling:
             parts = [[unit for unit in units if unit.id in by_id]]
             parts.append([by_id[unit.id] for unit in parts[0]])
             runs.append(before.run_id)
-        self.drawables = [Drawable(tuple(both)) for both in zip(*parts, strict=True)]
+        self.drawables = [_Drawable(tuple(both)) for both in zip(*parts, strict=True)]
         if not self.drawables:
             raise InputError("{run}: this run has no judged item to label.", run=options.run)
         self.task = run.task
@@ -165,7 +165,7 @@ class Labelling:
         return [known.get(drawable.id, 0) for drawable in self.drawables]
 
     @cached_property
-    def _known(self) -> dict[Decided, tuple[Drawable, LabelUnit, LabelTask]]:
+    def _known(self) -> dict[Decided, tuple[_Drawable, LabelUnit, LabelTask]]:
         return {
             decided: (drawable, *task)
             for drawable in self.drawables
@@ -206,7 +206,7 @@ class Labelling:
             if all(annotator in first.get(task, ()) for task in drawable.tasks)
         }
 
-    def next(self, annotator: str) -> tuple[Drawable, bool] | None:
+    def next(self, annotator: str) -> tuple[_Drawable, bool] | None:
         """Return the next unit of an annotator, and whether they label it again; None at the end.
 
         After each ten units, one of the first ten comes again.  An annotator who comes later begins with a fifth of
@@ -285,7 +285,7 @@ class Labelling:
                 return decided
         return None
 
-    def drawable_of(self, decided: Decided) -> Drawable:
+    def drawable_of(self, decided: Decided) -> _Drawable:
         return self._task(decided)[0]
 
     def all_units(self, annotator: str) -> list[dict[str, Any]]:
@@ -300,7 +300,7 @@ class Labelling:
             if at not in mine and (drawable := self.drawables[at])
         ]
 
-    def _task(self, decided: Decided) -> tuple[Drawable, LabelUnit, LabelTask]:
+    def _task(self, decided: Decided) -> tuple[_Drawable, LabelUnit, LabelTask]:
         if decided not in self._known:
             raise InputError(
                 'The run has no item "{id}" with this content. Load the page again.', id=decided[0]
@@ -397,7 +397,7 @@ class Labelling:
             for decided in self.state.choices.disputed
         ]
 
-    def unit(self, drawable: Drawable, annotator: str, *, again: bool = False) -> dict[str, Any]:
+    def unit(self, drawable: _Drawable, annotator: str, *, again: bool = False) -> dict[str, Any]:
         """Return what the page shows of a unit; the judge's verdict only on what the annotator has labelled."""
         first = {} if again else self.state.choices.first
         shown: list[dict[str, Any]] = []
@@ -410,7 +410,7 @@ class Labelling:
         return {"id": drawable.id, "again": again, "tasks": shown}
 
     def shown(
-        self, drawable: Drawable, unit: LabelUnit, task: LabelTask, decided: Decided
+        self, drawable: _Drawable, unit: LabelUnit, task: LabelTask, decided: Decided
     ) -> dict[str, Any]:
         """Return what the page shows of a task; offsets are UTF-16 code units."""
         found = passage(task.text, task.sources)

@@ -369,7 +369,7 @@ class UnitTestRow(ScenarioRow):
 
 
 @dataclass(frozen=True, slots=True)
-class UnitTest:
+class _UnitTest:
     """A unit test and its scenario."""
 
     row: UnitTestRow
@@ -419,14 +419,14 @@ class UnitTestReport(TrialReport):
     tests: tuple[UnitTestResult, ...]
 
 
-def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
+def load_unit_tests(folder: Path | None = None) -> tuple[_UnitTest, ...]:
     """Read the unit tests of a trial folder, by default the packaged one; InputError names file and line."""
     rows = read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow)
-    return tuple(UnitTest(row, scenario) for row, scenario in rows)
+    return tuple(_UnitTest(row, scenario) for row, scenario in rows)
 
 
 def unit_test_report(
-    judge: OnTrial, tests: Sequence[UnitTest], seen: Observations
+    judge: OnTrial, tests: Sequence[_UnitTest], seen: Observations
 ) -> UnitTestReport:
     """Return the report of the tests in `seen`."""
     results = [_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen]

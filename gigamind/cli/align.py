@@ -24,14 +24,14 @@ _MAX_QUOTES_BYTES = 100_000_000
 _UTF8_BYTES = 4  # upper limit per character
 
 
-class NamedSource(NamedTuple):
+class _NamedSource(NamedTuple):
     """A source with its name on the command line."""
 
     name: str
     text: str
 
 
-def _read_source(name: str, max_chars: int) -> NamedSource:
+def _read_source(name: str, max_chars: int) -> _NamedSource:
     """Read one source; InputError if it cannot be read, is not UTF-8, or has more than `max_chars` characters."""
     from gigamind.evidence.schema import read_text
 
@@ -43,10 +43,10 @@ def _read_source(name: str, max_chars: int) -> NamedSource:
             chars=len(text),
             limit=max_chars,
         )
-    return NamedSource(name, text)
+    return _NamedSource(name, text)
 
 
-def _read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
+def _read_quotes(name: str, sources: Sequence[_NamedSource]) -> list[Quote]:
     """Read the quotes of a JSON Lines file, which may have blank lines; an InputError names file and line."""
     from gigamind.evidence.schema import QuoteRow, read_text
     from gigamind.loading import numbered_lines, parsed
@@ -109,7 +109,7 @@ _CRITICAL = {
 }
 
 
-def _text(number: int, outcome: Alignment, sources: Sequence[NamedSource]) -> str:
+def _text(number: int, outcome: Alignment, sources: Sequence[_NamedSource]) -> str:
     """Return the place and passage of a quote; or the quote, the reason and the most similar passage."""
     index = outcome.quote.source_index
     text = sources[index].text if 0 <= index < len(sources) else ""
@@ -227,7 +227,7 @@ def align(
         raise click.exceptions.Exit(1)
 
 
-def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocument":
+def _document(result: AlignResult, sources: Sequence[_NamedSource]) -> "AlignDocument":
     from gigamind.cli.documents import AlignDocument, SourceDocument
     from gigamind.evidence.record import quality, records
     from gigamind.evidence.source import text_hash

@@ -36,7 +36,7 @@ class Checking(Protocol):
     def check(self, value: object, where: str) -> None: ...
 
 
-class ConfigFile(NamedTuple):
+class _ConfigFile(NamedTuple):
     """A file of options: its text, to look up line numbers in, and its TOML tables."""
 
     path: Path
@@ -67,7 +67,7 @@ def find_config(folder: Path) -> Path | None:
     return Path(os.path.relpath(file)) if file else None
 
 
-def read_config(path: Path) -> ConfigFile:
+def read_config(path: Path) -> _ConfigFile:
     """Read a file of options and check only its syntax; an InputError names file and line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -82,7 +82,7 @@ def read_config(path: Path) -> ConfigFile:
     except UnicodeDecodeError as error:
         raise InputError("{file} is not UTF-8. Save it as UTF-8.", file=path) from error
     try:
-        return ConfigFile(path, text, toml_values(text))
+        return _ConfigFile(path, text, toml_values(text))
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         where = f"{path}:{line[1]}" if line else str(path)
@@ -125,7 +125,7 @@ def config_used() -> ConfigReport | None:
 
 
 def check_config(
-    config: ConfigFile, root: click.Context
+    config: _ConfigFile, root: click.Context
 ) -> tuple[dict[str, dict[str, Any]], list[Text]]:
     """Return the values of every valid table, by its name and option, and the problems of the others."""
     values: dict[str, dict[str, Any]] = {}
@@ -154,13 +154,13 @@ def _commands(
             yield f"{name}.{inner}", command.get_command(root, inner)
 
 
-def _no_such_command(config: ConfigFile, table: str, hint: Text = "") -> Message:
+def _no_such_command(config: _ConfigFile, table: str, hint: Text = "") -> Message:
     where = config.where(table)
     text = _("{where}: no gigamind command matches the table [{table}].", where=where, table=table)
     return joined(filter(None, (text, hint)), " ")
 
 
-def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[Message]:
+def _wrong_tables(config: _ConfigFile, root: click.Context) -> Iterator[Message]:
     known = _homes(root)
     for name, value in config.tables.items():
         if not isinstance(value, dict):
@@ -184,7 +184,7 @@ def _homes(root: click.Context) -> dict[str, click.Group]:
     return homes
 
 
-def _table(config: ConfigFile, table: str) -> dict[str, Any]:
+def _table(config: _ConfigFile, table: str) -> dict[str, Any]:
     section: Any = config.tables
     for word in table.split("."):
         section = cast("dict[str, Any]", section).get(word, {}) if isinstance(section, dict) else {}
@@ -198,7 +198,7 @@ def _table(config: ConfigFile, table: str) -> dict[str, Any]:
 
 
 def _values(
-    config: ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
+    config: _ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
 ) -> dict[str, Any]:
     section = _table(config, table)
     options = dict(_options(context.command))
@@ -229,7 +229,7 @@ def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
 
 
 def _checked(
-    option: click.Option, value: object, where: str, config: ConfigFile, context: click.Context
+    option: click.Option, value: object, where: str, config: _ConfigFile, context: click.Context
 ) -> object:
     name = f"{where}: {max(option.opts, key=len).lstrip('-')}"
     if demand := _shape_demand(option, value):
@@ -259,7 +259,7 @@ def _wrong_value(where: str, value: object, demand: Text) -> InputError:
     return InputError("{where} = {value}: {demand}", where=where, value=repr(value), demand=demand)
 
 
-def _from_folder(config: ConfigFile, value: object, name: str) -> object:
+def _from_folder(config: _ConfigFile, value: object, name: str) -> object:
     # A number would name an open file of this process.
     if isinstance(value, list):
         return [_from_folder(config, path, name) for path in cast("list[object]", value)]

@@ -70,7 +70,7 @@ def trec(run: Path, out: Path) -> None:
 @_run
 @click.option("--out", type=_path, required=True, help="file to create")
 @prints_json
-def as_csv(run: Path, out: Path) -> None:
+def _as_csv(run: Path, out: Path) -> None:
     """Write one CSV row per item with its metrics, for a run of any task."""
     from gigamind.interop.tables import csv_text, flat_row
 

@@ -54,7 +54,7 @@ Models = Mapping[str, Mapping[str, LanguageModel]]
 """The models of a run: by role (`judge`, `answer`, ...), then by name, in order."""
 
 
-def every_model(models: Models) -> list[LanguageModel]:
+def _every_model(models: Models) -> list[LanguageModel]:
     """Return all models."""
     return [model for named in models.values() for model in named.values()]
 
@@ -219,7 +219,7 @@ class _Stages:
         self._totals = Counter(map(self.stage, self.items))
         self._done = Counter(self.stage(key) for key in self.items if self.store.final(key))
         self._without_verdict = 0
-        self._limiters = {model.limiters for model in every_model(self.models)}
+        self._limiters = {model.limiters for model in _every_model(self.models)}
         if isinstance(self.progress, Narrator):
             for limiters in self._limiters:
                 limiters.tell, limiters.changed = self.progress.tell, self._tell_trouble
@@ -269,7 +269,7 @@ class _Guarded:
 
     @property
     def most_in_flight(self) -> int:
-        return max((model.settings.max_in_flight for model in every_model(self.models)), default=1)
+        return max((model.settings.max_in_flight for model in _every_model(self.models)), default=1)
 
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
@@ -290,7 +290,7 @@ class _Guarded:
             self.stages.ended(key, scored=scored)
 
     def _reserved(self, key: ItemKey, item: Any) -> AbstractAsyncContextManager[None]:  # noqa: ANN401  as above
-        for model in every_model(self.models)[:1]:  # they share a budget
+        for model in _every_model(self.models)[:1]:  # they share a budget
             if model.budget.limits.holds_items:
                 return model.budget.whole(self.needs(key, item))
         return nullcontext()
@@ -302,7 +302,7 @@ class _Guarded:
             alike = self._alike[-1:] in ([], [error.code])
             self._alike = [*(self._alike if alike else ()), error.code]
             if len(self._alike) == _ENOUGH:
-                advice = advice_for(error, every_model(self.models)[0].settings)
+                advice = advice_for(error, _every_model(self.models)[0].settings)
                 self._hopeless = LlmError(
                     _(
                         "not sent to the model, because the first {count} items failed with the same error:"
@@ -323,7 +323,7 @@ async def _all(
     try:
         results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # the next shard starts at once, and all shards share the rate limit
-            limiters = (model.limiters for model in every_model(guarded.models))
+            limiters = (model.limiters for model in _every_model(guarded.models))
             rests = (limiter.rest_s for each in limiters for limiter in each.by_server.values())
             await asyncio.sleep(max(rests, default=0.0))
     except ExceptionGroup as errors:
@@ -338,7 +338,7 @@ async def _all(
         return results
     finally:
         beat.cancel()
-        for model in every_model(guarded.models):
+        for model in _every_model(guarded.models):
             await model.close()
 
 

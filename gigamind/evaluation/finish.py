@@ -252,7 +252,7 @@ def finish_flow(
         "run_id": record.run.run_id,
         "verdict": say(STATES[page.verdict.state]) if isinstance(page.verdict, Verdict) else "",
         "headline": say(page.headline),
-        "page": render_markdown(page.only(*PUBLISHED), say, plots=True),
+        "page": render_markdown(page.only(*_PUBLISHED), say, plots=True),
         "release": verdict.model_dump(mode="json") if verdict else None,
         "refused": refused
         and {
@@ -263,7 +263,7 @@ def finish_flow(
     }
 
 
-PUBLISHED = ("trend", "errors", "cost")
+_PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
 
 

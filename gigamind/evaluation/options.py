@@ -68,7 +68,7 @@ def _out_of(folder: Path) -> Path:
     return folder.with_suffix("") if folder.suffix == ".unfinished" else folder
 
 
-SampleText = Annotated[str, AfterValidator(_check_sample)]  # "50" is a count, "0.2" a share
+_SampleText = Annotated[str, AfterValidator(_check_sample)]  # "50" is a count, "0.2" a share
 
 OWN_SECTION = "search"
 """Placeholder of the section with a task's own options, which is named after the task."""
@@ -175,7 +175,7 @@ class EvalOptions(ReleaseOptions, Determinism):
     seed: int = Field(
         42, ge=0, description="random seed for sampling and bootstrap confidence intervals"
     )
-    sample: SampleText | None = Field(
+    sample: _SampleText | None = Field(
         None, description="evaluate a random sample: a count such as 50 or a share such as 0.2"
     )
     strict: bool = Field(

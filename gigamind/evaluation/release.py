@@ -92,7 +92,7 @@ def _allowed(text: str) -> str:
 
 
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
-COMPARE_FILE = "compare.md"
+_COMPARE_FILE = "compare.md"
 _VERDICT_FILE = "compare.json"
 WAIVER_FILE = "waiver.json"
 
@@ -101,7 +101,7 @@ def verdict_files(verdict: Release, language: Language, out: Path) -> dict[str, 
     """Return compare.md and compare.json of a run in an output folder."""
     page = release_document(verdict, str(out), waivable=str(out))
     text = as_json(verdict, indent=2) + "\n"
-    return {COMPARE_FILE: render_markdown(page, translator(language)), _VERDICT_FILE: text}
+    return {_COMPARE_FILE: render_markdown(page, translator(language)), _VERDICT_FILE: text}
 
 
 def read_verdict(out: Path) -> Release | None:
@@ -291,7 +291,7 @@ def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:
     ]
 
 
-def candidate_of(run: RunReport) -> str:
+def _candidate_of(run: RunReport) -> str:
     """Return a hash of what a run evaluated and how; equal for repeated attempts."""
     settings = conditions(run.options, run.environment, run.judge, run.notes_hash)
     text = json.dumps([run.task, run.dataset_hash, settings], sort_keys=True)
@@ -304,8 +304,8 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
     Raises:
         InputError: a waiver or verdict of an earlier run cannot be read.
     """
-    candidate, home = candidate_of(run), out.resolve().parent
-    own = [home / entry.folder for entry in past if candidate_of(entry.run) == candidate]
+    candidate, home = _candidate_of(run), out.resolve().parent
+    own = [home / entry.folder for entry in past if _candidate_of(entry.run) == candidate]
     attempts: list[Attempt] = []
     waiver = _read_waiver(out)
     reference = verdict.comparison.baseline.run_id
@@ -372,7 +372,7 @@ _LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRuns:
+class _ComparedRuns:
     """The result of a comparison."""
 
     experiment: Experiment
@@ -414,13 +414,13 @@ class ComparedRuns:
         if self.verdict:
             baseline, run = (shlex.quote(str(path)) for path in self.paths)
             page = release_document(self.verdict, run, baseline=baseline, waivable=self._folder)
-            files[COMPARE_FILE] = render_markdown(page, translator(self.lang))
+            files[_COMPARE_FILE] = render_markdown(page, translator(self.lang))
         return files | ({_REPORT: self.report} if self.report else {})
 
 
 def compare_runs(
     paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: Tasks
-) -> ComparedRuns:
+) -> _ComparedRuns:
     """Compare runs with the first of them; two runs get a verdict, which is announced as the options say.
 
     Args:
@@ -463,7 +463,7 @@ def compare_runs(
             report = render_html(run_document(tasks[last.task].view, record, outcome, say), say)
     runs = (reference.baseline, *between, last)
     experiment = compare_with_first([label_of(path) for path in paths], runs)
-    return ComparedRuns(experiment, runs, verdict, language, tuple(paths), report)
+    return _ComparedRuns(experiment, runs, verdict, language, tuple(paths), report)
 
 
 def label_of(path: Path) -> str:

@@ -68,7 +68,7 @@ class CleanupReport(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRun:
+class _FinishedRun:
     """A finished run in a folder of runs."""
 
     folder: Path
@@ -139,8 +139,8 @@ def report_lines(report: CleanupReport) -> Iterator[Message]:
 
 
 def _kept(
-    runs: Mapping[Path, list[FinishedRun]], options: CleanupOptions, now: float
-) -> set[FinishedRun]:
+    runs: Mapping[Path, list[_FinishedRun]], options: CleanupOptions, now: float
+) -> set[_FinishedRun]:
     """Return the runs to keep; baselines of baselines are not kept, or nightly runs would stay forever."""
     youngest = now - options.keep_days * _DAY_S
     kept = {
@@ -155,16 +155,16 @@ def _kept(
     return kept | {run for finished in runs.values() for run in finished if run.run_id in named}
 
 
-def finished_runs(home: Path) -> list[FinishedRun]:
+def finished_runs(home: Path) -> list[_FinishedRun]:
     """Return the runs in a folder, the latest first."""
-    runs: list[FinishedRun] = []
+    runs: list[_FinishedRun] = []
     for folder in _folders(home):
         about = _file(folder / "run.json") or {}
         try:
             created = datetime.fromisoformat(str(about.get("created_at"))).timestamp()
         except ValueError:
             continue  # not written by gigamind
-        runs.append(FinishedRun(folder, _run_id(about), created))
+        runs.append(_FinishedRun(folder, _run_id(about), created))
     return sorted(runs, key=lambda run: (run.created, run.folder.name), reverse=True)
 
 

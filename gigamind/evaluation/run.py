@@ -33,7 +33,7 @@ _MOST_BATCHES = 64
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
-AnyTask = Task[Any, Any, Any]
+_AnyTask = Task[Any, Any, Any]
 _SCRIPTED_WARNING = _(
     "No model judged this run: a script replayed prepared replies."
     " The figures show how gigamind works, and say nothing about any model."
@@ -142,7 +142,7 @@ class _Opened:
         return replace(record, run=record.run.model_copy(update={"warnings": warnings}))
 
 
-def _opened(task: AnyTask, options: EvalOptions, progress: Progress) -> _Opened:
+def _opened(task: _AnyTask, options: EvalOptions, progress: Progress) -> _Opened:
     start = time.perf_counter()
     evaluation = task.open(options, progress)
     return _Opened(evaluation, options, _ms_since(start))
@@ -181,7 +181,7 @@ class Steps:
     Each process keeps the evaluation of its last run open until `close_run`.
     """
 
-    def __init__(self, tasks: Mapping[str, AnyTask], kinds: Kinds) -> None:
+    def __init__(self, tasks: Mapping[str, _AnyTask], kinds: Kinds) -> None:
         self._tasks = tasks
         self._kinds = kinds
         self._opened: dict[str, _Opened] = {}

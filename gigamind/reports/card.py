@@ -38,7 +38,7 @@ from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.verdict import NO_RELEASE
 
-NO_MODEL = _("no model")
+_NO_MODEL = _("no model")
 
 
 def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
@@ -55,8 +55,8 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
         return _(
             "The judge of this run is not certified: the judge report is about the model {certified}, but this run"
             " used the model {used}.",
-            certified=card.judge.model or NO_MODEL,
-            used=judge.model or NO_MODEL,
+            certified=card.judge.model or _NO_MODEL,
+            used=judge.model or _NO_MODEL,
         )
     if not card.is_valid_for(judge.fingerprint, judge.model):
         return _(
@@ -67,7 +67,7 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
     missing = shortfalls(replace(checked, required_scales=required))
     values = {
         "date": card.created_at[:10],
-        "labels": labels_text(card.labels, card.labels.count),
+        "labels": _labels_text(card.labels, card.labels.count),
         "figures": joined(map(_scale, card.scales)),
     }
     if not missing:
@@ -97,7 +97,7 @@ def corrected_text(checked: CheckedCard | None) -> Text:
     return _("Corrected by labels: {means}.", means=joined(means, "; ")) if means else ""
 
 
-def labels_text(labels: CardLabels, count: int) -> Message:
+def _labels_text(labels: CardLabels, count: int) -> Message:
     """Return the number of labels and who gave them."""
     if labels.source == "file":
         return n_("{n} label given by a person", "{n:,} labels given by people", n=count)
@@ -162,7 +162,7 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     others = [doc.Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
     subject = (
         _("judge {judge}", judge=card.judge.file),
-        card.judge.model or NO_MODEL,
+        card.judge.model or _NO_MODEL,
         _("run {run}", run=card.runs[0]),
     )
     misses = [(scale, miss) for scale in scales for miss in scale.misses]
@@ -205,7 +205,7 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
     more = n_("{n} more requirement is not met.", "{n} more requirements are not met.", n=others)
     evidence = _(
         "Evidence: {labels} (languages: {languages}). The limits are the defaults of the release gates.",
-        labels=labels_text(labels, labels.count - labels.unscored),
+        labels=_labels_text(labels, labels.count - labels.unscored),
         languages=[LANGUAGES.get(name, name) for name in checked.languages] or _("none"),
     )
     leads += [*([more] if others > 0 else []), evidence, NO_RELEASE]
@@ -449,7 +449,7 @@ def _details(card: JudgeCard) -> doc.Section:
     judge, labels = card.judge, card.labels
     rows: list[tuple[Text, doc.Cell]] = [
         (_("judge"), f"{judge.file} ({judge.kind})"),
-        (_("model"), judge.model or NO_MODEL),
+        (_("model"), judge.model or _NO_MODEL),
         (_("judge fingerprint"), doc.Code(judge.fingerprint)),
         (_("labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"),
         (_("runs"), ", ".join(card.runs)),

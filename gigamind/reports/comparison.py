@@ -464,9 +464,9 @@ def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
     silent = [_gone_example(item) for item in (*comparison.unjudged, *comparison.unchecked)]
     kinds = (
         (_("Got worse"), worse, ""),
-        (_("Items that could not be evaluated"), lost, NOT_EVALUATED),
-        (_("Items whose expected passage is no longer in its note"), gone, PASSAGE_GONE),
-        (_("Items without a verdict or checklist result in this run"), silent, VERDICT_LOST),
+        (_("Items that could not be evaluated"), lost, _NOT_EVALUATED),
+        (_("Items whose expected passage is no longer in its note"), gone, _PASSAGE_GONE),
+        (_("Items without a verdict or checklist result in this run"), silent, _VERDICT_LOST),
     )
     for place, (title, items, why) in enumerate(kinds):
         if len(items) > (doc.EXAMPLES if not why else 0):
@@ -475,15 +475,15 @@ def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
             yield doc.folded(f"items-{place}", title, lead, shown)
 
 
-NOT_EVALUATED = _(
+_NOT_EVALUATED = _(
     "The baseline evaluated these items, and the current run could not. The errors.jsonl of the current run has the"
     " reasons."
 )
-PASSAGE_GONE = _(
+_PASSAGE_GONE = _(
     "The expected passage was in its note in the baseline and is gone. No search can show it. Restore the passage, or"
     " label these questions again."
 )
-VERDICT_LOST = _(
+_VERDICT_LOST = _(
     "The baseline has a result for these items and the current run has none, so no metric includes them. The"
     " errors.jsonl of the current run has the reasons."
 )

@@ -497,7 +497,7 @@ def filled(block: Table) -> Table:
     return replace(block, columns=tuple(block.columns[p] for p in kept), groups=tuple(groups))
 
 
-WARNINGS_SHOWN = 3
+_WARNINGS_SHOWN = 3
 
 
 def _ranked(warnings: Iterable[Text]) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
@@ -507,7 +507,7 @@ def _ranked(warnings: Iterable[Text]) -> tuple[tuple[Text, ...], tuple[Text, ...
     """
     distinct = tuple(dict.fromkeys(filter(None, warnings)))
     general = [text for text in distinct if "line" not in getattr(text, "values", ())]
-    shown = tuple(general[:WARNINGS_SHOWN])
+    shown = tuple(general[:_WARNINGS_SHOWN])
     return shown, tuple(text for text in distinct if text not in shown)
 
 

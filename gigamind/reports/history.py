@@ -17,7 +17,7 @@ from gigamind.reports.experiment import setting_name, value_text
 from gigamind.reports.verdict import NO_RELEASE, TASKS
 from gigamind.stats.changes import level_changes
 
-ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
+_ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
 _COURSES = 4  # metrics in the chart; the table of runs has all
 
 
@@ -222,10 +222,10 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
     longest = max(histories.histories, key=lambda history: history.comparable)
     if len(set(map(str, results))) == 1:
         # A drop that no test confirms needs no second sentence.
-        is_tested = longest.comparable >= ENOUGH
+        is_tested = longest.comparable >= _ENOUGH
         leads = [] if is_tested or not shifts else [_result(longest)]
     if not shifts:
-        state = "measured" if longest.comparable >= ENOUGH else "inconclusive"
+        state = "measured" if longest.comparable >= _ENOUGH else "inconclusive"
         return doc.Verdict(state, _result(longest), (*leads, NO_RELEASE))
     history, change = shifts[0]
     since = [run for run in history.runs[change.run :] if run.alike]
@@ -269,10 +269,10 @@ def _drop(level: MetricLevel) -> float:
 def _result(history: RunHistory) -> Message:
     if history.changes:
         return n_("{n} change point.", "{n} change points.", n=len(history.changes))
-    if history.comparable < ENOUGH:
+    if history.comparable < _ENOUGH:
         return _(
             "Change detection needs at least {enough} comparable runs; this history has {runs}.",
-            enough=ENOUGH,
+            enough=_ENOUGH,
             runs=history.comparable,
         )
     return _("No change point detected.")
@@ -321,7 +321,7 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
                 n=unlike,
             )
             texts.append(text)
-        if history.lacking and history.comparable >= ENOUGH:
+        if history.lacking and history.comparable >= _ENOUGH:
             text = _(
                 "These metrics are not searched for change points, because some comparable runs did not measure"
                 " them: {metrics}.",

@@ -23,10 +23,10 @@ def model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
         joined(_flips(llm), " "),
         flagged if llm.flagged else "",
         joined(_conflicts(llm), " "),
-        unread_text(llm),
-        repaired_text(llm) if llm.repaired else "",
+        _unread_text(llm),
+        _repaired_text(llm) if llm.repaired else "",
     )
-    return (*map(doc.Prose, filter(None, texts)), cost_table(llm))
+    return (*map(doc.Prose, filter(None, texts)), _cost_table(llm))
 
 
 def coverage_banner(llm: LlmReport) -> Text:
@@ -43,7 +43,7 @@ def coverage_banner(llm: LlmReport) -> Text:
     return ""
 
 
-def cost_table(llm: LlmReport) -> doc.Table:
+def _cost_table(llm: LlmReport) -> doc.Table:
     """Return requests, tokens and cost by role and model."""
     rows = [_usage(role_text(name), part) for name, part in llm.by_role.items()]
     if len(rows) > 1:
@@ -69,8 +69,8 @@ def _usage(name: Text, part: UsageReport) -> tuple[doc.Cell, ...]:
 
 def terminal_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     """Return what the terminal shows: cost by model, consistency, and unreadable fields."""
-    texts = (*_flips(llm), repaired_text(llm) if llm.repaired else "", unread_text(llm))
-    return (cost_table(llm), *map(doc.Prose, filter(None, texts)))
+    texts = (*_flips(llm), _repaired_text(llm) if llm.repaired else "", _unread_text(llm))
+    return (_cost_table(llm), *map(doc.Prose, filter(None, texts)))
 
 
 def role_text(name: str) -> Text:
@@ -110,7 +110,7 @@ _OUTCOMES: Mapping[str, Message] = {
 }
 
 
-def repaired_text(llm: LlmReport) -> Text:
+def _repaired_text(llm: LlmReport) -> Text:
     """Return how many replies had JSON that was repaired."""
     return n_(
         "The JSON of {n} reply was invalid and was repaired.",
@@ -119,7 +119,7 @@ def repaired_text(llm: LlmReport) -> Text:
     )
 
 
-def unread_text(llm: LlmReport) -> Text:
+def _unread_text(llm: LlmReport) -> Text:
     """Return which auxiliary fields of replies could not be read; "" if all could."""
     unread = llm.all_unread
     if not unread:

@@ -53,10 +53,10 @@ def state_of(release: policy.Release) -> policy.GateVerdict:
     if verdict == "warned" and release.informational:
         warned = (rule for rule in release.gate.rules if rule.status == "warned")
         verdict = "passed" if all(rule.why == "worst" for rule in warned) else verdict
-    return "warned" if verdict == "passed" and ungated(release) else verdict
+    return "warned" if verdict == "passed" and _ungated(release) else verdict
 
 
-def ungated(release: policy.Release) -> list[MetricChange]:
+def _ungated(release: policy.Release) -> list[MetricChange]:
     """Return the ungated metrics that got significantly worse, if the gates passed."""
     comparison, gate = release.comparison, release.gate
     if gate.verdict not in {"passed", "warned"}:
@@ -138,7 +138,7 @@ def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a v
                 return replace(verdict, leads=(*verdict.leads, _for(release, _MAY)))
             sentence = _(
                 "Passed with a warning: no gate failed, but {metrics} got significantly worse and no gate covers it.",
-                metrics=[_moved(change.metric, comparison) for change in ungated(release)[:2]],
+                metrics=[_moved(change.metric, comparison) for change in _ungated(release)[:2]],
             )
             return Verdict("warning", joined([sentence, items_text(comparison)], " "))
         case _passed:
@@ -162,7 +162,7 @@ def _without_failure(release: policy.Release) -> Verdict:
         texts = [_passed_sentence(release), items_text(comparison)]
     if release.informational or not (bad := bad_metric(release)):
         return Verdict("passed", joined(texts, " "), (_for(release, _MAY),))
-    still = _("Passed, but as bad as the baseline: {what}.", what=bad_text(bad))
+    still = _("Passed, but as bad as the baseline: {what}.", what=_bad_text(bad))
     may = _("You may release: the gates only look for drops from the baseline.")
     return Verdict("warning", still, (joined(texts, " "), may))
 
@@ -190,7 +190,7 @@ def _decided(word: Message, release: policy.Release, status: policy.Status) -> V
         alike = [rule for rule in (worst, *others) if rule.why == "worst"]
         others = [rule for rule in others if rule.why != "worst"]
         changes = {rule.metric: comparison.metric(rule.metric) for rule in alike}
-        sizes = [bad_text(x) for x in (changes.get(FALSE_ANSWERS), *changes.values()) if x]
+        sizes = [_bad_text(x) for x in (changes.get(FALSE_ANSWERS), *changes.values()) if x]
         text = _(
             "{metrics}: at the worst value, so a gate cannot detect a drop ({size}, as in the baseline).",
             metrics=[policy.rule_label(rule.metric) for rule in alike],
@@ -340,7 +340,7 @@ def bad_metric(release: policy.Release) -> MetricChange | None:
     return worst if worst and _badness(worst) > _BAD else None
 
 
-def bad_text(change: MetricChange) -> Message:
+def _bad_text(change: MetricChange) -> Message:
     """Return a bad metric as a number of queries, or with its value."""
     counts = {"count": round((change.current or 0.0) * change.n), "n": change.n}
     texts = {

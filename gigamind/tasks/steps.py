@@ -14,7 +14,7 @@ STEPS = Steps(TASKS, KINDS)
 """The steps of all tasks."""
 
 
-class CardResult(TypedDict):
+class _CardResult(TypedDict):
     """A judge report as JSON values."""
 
     out: str
@@ -23,7 +23,7 @@ class CardResult(TypedDict):
     markdown: str  # judge_card.md with its charts
 
 
-def write_card(options: CertifyOptions) -> CardResult:
+def write_card(options: CertifyOptions) -> _CardResult:
     """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
     from gigamind.assurance import certify  # evaluations need none of these
     from gigamind.reports.card import card_document

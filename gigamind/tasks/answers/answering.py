@@ -11,7 +11,7 @@ from gigamind.prompting.fences import Source, with_notes
 from gigamind.prompting.prompts import Prompt, as_json, load_prompt
 from gigamind.prompting.replies import ModelReply, Most
 
-PROMPT = "search_answer/v1"
+_PROMPT = "search_answer/v1"
 _GIVEN = ("nonce", "notes", "question")
 NO_NOTES: dict[Language, str] = {
     "ko": "노트에서 관련 내용을 찾을 수 없습니다.",
@@ -30,7 +30,7 @@ class AnswerReply(ModelReply, frozen=True):
 
 def load_answer_prompt(language: Language) -> Prompt:
     """Return the prompt in one language, or raise InputError."""
-    return load_prompt(asset("prompts") / PROMPT / f"{language}.jinja", _GIVEN)
+    return load_prompt(asset("prompts") / _PROMPT / f"{language}.jinja", _GIVEN)
 
 
 async def answer_from(

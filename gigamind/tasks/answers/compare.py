@@ -15,8 +15,8 @@ from gigamind.release import model
 from gigamind.stats.intervals import averaged, sliced
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, question_id
 
-CORRECTNESS = "correctness"
-_LEADING = (CORRECTNESS, "completeness", "utility")
+_CORRECTNESS = "correctness"
+_LEADING = (_CORRECTNESS, "completeness", "utility")
 
 
 class AnswerItem(model.SnapshotItem):
@@ -43,9 +43,9 @@ class AnswerItem(model.SnapshotItem):
         """1 if it makes a claim, 0 if it refuses; None without an evaluation or claims of a custom judge."""
         if self.answered_share is not None:
             return self.answered_share
-        if not self.evaluated or CORRECTNESS not in self.metrics:
+        if not self.evaluated or _CORRECTNESS not in self.metrics:
             return None
-        return float(self.metrics[CORRECTNESS] is not None)
+        return float(self.metrics[_CORRECTNESS] is not None)
 
 
 AnswerSnapshot = model.EvalSnapshot[AnswerSummaryReport, AnswerItem]
@@ -120,7 +120,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
             whole = {before.answered, after.answered} == {0.0, 1.0}
             moved = _moved("answered", before.answered, after.answered)
             parts.append(ways[after.answered > 0] if whole else moved)
-        leading = _LEADING if CORRECTNESS in before.metrics else tuple(before.metrics)
+        leading = _LEADING if _CORRECTNESS in before.metrics else tuple(before.metrics)
         for name in leading:
             old, new = before.metrics.get(name), after.metrics.get(name)
             if old is not None and new is not None and old != new:
@@ -171,4 +171,4 @@ def _refusal_gain(before: AnswerItem, after: AnswerItem) -> float:
         return 0.0
     if after.unanswerable:
         return before.answered - after.answered
-    return (after.metrics[CORRECTNESS] or 0.0) - (before.metrics[CORRECTNESS] or 0.0)
+    return (after.metrics[_CORRECTNESS] or 0.0) - (before.metrics[_CORRECTNESS] or 0.0)

@@ -101,7 +101,7 @@ def _states(claim: schema.EvaluatedClaim, fact: str, place: Aligned) -> bool:
     return len(words & stems(claim.text)) >= _MIN_SHARED_WORDS * len(words)
 
 
-def labels_report(
+def _labels_report(
     labels: AnswerLabels | None,
     evaluation: schema.SearchQAEvaluation | None,
     notes: Sequence[str] = (),
@@ -123,7 +123,7 @@ def labels_report(
     return schema.LabelsReport.like(labels, claims=tuple(of_claims), facts=facts)
 
 
-def grounding_of(
+def _grounding_of(
     evaluation: schema.SearchQAEvaluation,
     notes: int,
     labels: AnswerLabels | None,
@@ -407,12 +407,12 @@ def answer_item(
         more |= {"contexts": tuple(contexts), "oddities": dict(details.oddities)}
         more["system_latency_ms"] = details.latency_ms
     references = case.references if case.response else None
-    labels = labels_report(case.labels, evaluation, texts, references)
+    labels = _labels_report(case.labels, evaluation, texts, references)
     metrics: dict[str, float | None] = dict(own.scores) if own else {}
     if evaluation:
         facts = labels.facts if labels else ()
         metrics = {"correctness": evaluation.correctness, "utility": evaluation.utility}
-        metrics |= grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
+        metrics |= _grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
     unjudged = "unanswered" if response and response.value is None else "not_run"
     outcome = result.outcome if result else unjudged
     if outcome == "scored" and not (evaluation or own):

@@ -31,7 +31,7 @@ from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault
 
 
-def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
+def _choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
     """Return the judge of the options; InputError if its file cannot be used, or no model is given."""
     if options.judge is None and options.model is None:
         problem = _(
@@ -52,8 +52,8 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
         NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
     """
-    judge, gate = choose_answer_judge(options), choose_gate(options)
-    refuse_idle(options)
+    judge, gate = _choose_answer_judge(options), choose_gate(options)
+    _refuse_idle(options)
     if options.system is not None:
         prepared = _from_questions(options, judge)
     elif options.answer_model:
@@ -105,7 +105,7 @@ def _from_answers(
     return replace(prepared, warnings=(*prepared.warnings, *labels))
 
 
-def refuse_idle(options: AnswerEvalOptions) -> None:
+def _refuse_idle(options: AnswerEvalOptions) -> None:
     """Check that each option has an effect in the run; raises InputError otherwise."""
     recorded = options.system is None or options.system.startswith("run:")
     if options.repeats > 1 and recorded and not options.answer_model:

@@ -33,7 +33,7 @@ SYSTEM_ROLE = "system"
 
 
 @dataclass(frozen=True, slots=True)
-class SystemAnswer:
+class _SystemAnswer:
     """Details of a system's answer."""
 
     # One for each note of the case, as the system returned them; if its text is unknown, the note is empty.
@@ -59,7 +59,7 @@ class EvalCase:
     expected: frozenset[str] | None = None
     # Texts that contain the labelled facts, if a system chooses the context.
     references: tuple[str, ...] = ()
-    response: SystemAnswer | None = None  # details of a system's answer; None without one
+    response: _SystemAnswer | None = None  # details of a system's answer; None without one
     repeat: int = 1  # number of the answer to its question; from 2, `id` ends with it
     unanswerable: bool = False  # whether the dataset labels the question as unanswerable
 
@@ -174,5 +174,5 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
         numbered = enumerate(notes, start=1)
         relevant = frozenset(number for number, note in numbered if note.path in case.expected)
     answer, odd = result.value["answer"], result.value["oddities"] | oddities
-    details = SystemAnswer(contexts, odd, result.latency_ms or None)
+    details = _SystemAnswer(contexts, odd, result.latency_ms or None)
     return replace(case, answer=answer, notes=notes, relevant=relevant, response=details)

@@ -97,8 +97,8 @@ class QualitySummaryReport(judged.Report):
     by_language: dict[str, QualitySliceReport]
 
 
-Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
-LabelVerdict = Literal["supported", "contradicted", "not_found"]
+_Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
+_LabelVerdict = Literal["supported", "contradicted", "not_found"]
 
 
 class SourceCoverage(judged.Report):
@@ -132,7 +132,7 @@ class AnswerSentence(judged.Report):
 class EvaluatedAside(AnswerSentence):
     """A sentence that is not a claim."""
 
-    role: Aside
+    role: _Aside
 
 
 class EvaluatedOmission(judged.Report):
@@ -174,7 +174,7 @@ class EvaluatedClaim(AnswerSentence):
     """
 
     cited: tuple[int, ...]
-    reported_verdict: Annotated[LabelVerdict | None, Field(alias="told")]
+    reported_verdict: Annotated[_LabelVerdict | None, Field(alias="told")]
     verdict: ClaimVerdict
     note: int | None
     doubt: str | None
@@ -186,7 +186,7 @@ class EvaluatedClaim(AnswerSentence):
     score: judged.Share | None = Field(None, exclude_if=lambda score: score is None)
     refused: bool | None = None
     confirmed: Annotated[bool | None, Field(alias="said")] = None
-    reported_role: Annotated[Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
+    reported_role: Annotated[_Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
     veto: str | None = None
     untold: bool = False
 
@@ -264,7 +264,7 @@ class LabelledClaimReport(judged.Report):
     """
 
     text: str
-    verdict: LabelVerdict
+    verdict: _LabelVerdict
     note: int | None
     claim: int | None
     correct: bool | None = Field(default=None, exclude_if=lambda correct: correct is None)

@@ -43,7 +43,7 @@ def record_answers(
     """Return the content of a run's out folder."""
     cases = with_answers(prepared, model_run.results).cases
     items = answer_items(cases.values(), model_run)
-    summary = summarise_answers(prepared, run, model_run, items)
+    summary = _summarise_answers(prepared, run, model_run, items)
     if summary.system:
         warnings = (*prepared.warnings, *_quality_warnings(summary.system, items))
         prepared = replace(prepared, warnings=warnings)
@@ -54,7 +54,7 @@ def record_answers(
     return Record(report, summary, items, errors, attempts, summary.llm)
 
 
-def summarise_answers(
+def _summarise_answers(
     prepared: PreparedAnswers,
     run: Run[None],
     model_run: ModelRun,

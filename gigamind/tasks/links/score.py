@@ -45,7 +45,7 @@ _UNMEASURED: frozenset[Oddity] = frozenset({"tied_scores", "fewer_hits"})
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class _Suggestion:
     """One suggested link, from any source."""
 
     target: str  # path of the target note; if the vault lacks it, the name in the run file
@@ -62,8 +62,8 @@ class Suggestion:
 class Suggestions(NamedTuple):
     """All suggestions for one note, best first; a run shows the top, the ranks of the rest explain misses."""
 
-    every: Sequence[Suggestion]
-    unlinked: Sequence[Suggestion]  # without targets that the note already links to
+    every: Sequence[_Suggestion]
+    unlinked: Sequence[_Suggestion]  # without targets that the note already links to
     linked: frozenset[str]  # paths of these targets
     oddities: Mapping[Oddity, int]  # data-quality problems, with counts
 
@@ -71,7 +71,7 @@ class Suggestions(NamedTuple):
 def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -> Suggestions:
     every, unlinked = (
         [
-            Suggestion(
+            _Suggestion(
                 *(own.target, own.anchor, own.span, own.confidence, own.reason, own.context),
                 asdict(own.features),
                 LEAST_CONFIDENCE,
@@ -113,13 +113,13 @@ class RunSuggester:
         linked = self._linked[note.path]
         return Suggestions(every, [x for x in every if x.target not in linked], linked, oddities)
 
-    def _settle(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
+    def _settle(self, note: Note) -> tuple[list[_Suggestion], Mapping[Oddity, int]]:
         ranking = self._rankings.get(note.path)
         if ranking is None:
             return [], {"not_in_run_file": 1}
         settled = settle(ranking, sys.maxsize, self._identities.find)
         oddities: Counter[Oddity] = Counter(settled.oddities)
-        units, suggestions = Utf16(note.text), list[Suggestion]()
+        units, suggestions = Utf16(note.text), list[_Suggestion]()
         for link in settled.hits:
             span = _span(note, units, link)
             oddities["unplaced_texts"] += span is None and bool(link.place or link.text)
@@ -128,7 +128,7 @@ class RunSuggester:
                 confidence = None
                 oddities["bad_scores"] += 1
             anchor = span.slice(note.text) if span else link.text
-            suggestions.append(Suggestion(link.note, anchor, span, confidence, "", "", {}))
+            suggestions.append(_Suggestion(link.note, anchor, span, confidence, "", "", {}))
         for name in [name for name, count in oddities.items() if not count or name in _UNMEASURED]:
             del oddities[name]
         return suggestions, oddities
@@ -246,14 +246,14 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
 
 
 _WARM_UP_NOTES = 10
-Ranked = tuple[int, Suggestion]
+_Ranked = tuple[int, _Suggestion]
 """A suggestion with its rank in the complete list, from 1."""
 
 
 def _miss(
     row: CheckedLink,
-    shown: Sequence[Suggestion],
-    ranked: Sequence[Ranked],
+    shown: Sequence[_Suggestion],
+    ranked: Sequence[_Ranked],
     excluded: frozenset[str],
     evaluation: "LinkEvaluation",
 ) -> schema.MissReport:
@@ -277,21 +277,21 @@ def _miss(
     )
 
 
-def _overlaps_anchor(suggestion: Suggestion, row: CheckedLink) -> bool:
+def _overlaps_anchor(suggestion: _Suggestion, row: CheckedLink) -> bool:
     if row.span is None or suggestion.span is None:
         return fold(suggestion.anchor) == fold(row.item.anchor)
     return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluatedNote:
+class _EvaluatedNote:
     """One note: its line of per_item.jsonl, and the input of the metrics."""
 
     item: schema.LinkItemReport
     measured: links.LinkedNote
 
 
-def _summary(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> schema.LinkSummaryReport:
+def _summary(prepared: PreparedLinks, run: Run[_EvaluatedNote]) -> schema.LinkSummaryReport:
     """Return the figures of a run. Except for times, equal runs give equal summaries."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
@@ -368,7 +368,7 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
 def _item(
     note: Note,
     rows: Sequence[CheckedLink],
-    suggestions: Sequence[Suggestion],
+    suggestions: Sequence[_Suggestion],
     measured: links.LinkedNote,
     topk: int,
     **more: object,
@@ -401,14 +401,14 @@ def _item(
     )
 
 
-def _ranked(ranked: Ranked | None) -> schema.RankedReport | None:
+def _ranked(ranked: _Ranked | None) -> schema.RankedReport | None:
     if ranked is None:
         return None
     place, suggestion = ranked
     return schema.RankedReport.like(suggestion, place=place)
 
 
-def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> schema.LinkSliceReport:
+def _slice(notes: Sequence[_EvaluatedNote], topk: int, seed: int) -> schema.LinkSliceReport:
     figures = links.summarise_links([note.measured for note in notes], topk, seed)
     causes = Counter(miss.cause for note in notes for miss in note.item.misses)
     return schema.LinkSliceReport(
@@ -427,7 +427,7 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 
 @dataclass(frozen=True)
-class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport, EvaluatedNote]):
+class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport, _EvaluatedNote]):
     """Checked input and a suggester for its vault."""
 
     prepared: PreparedLinks
@@ -435,7 +435,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
     prepare: Callable[[Iterable[Note]], object]  # prepares all these notes at once, which is faster
     # Title, file stem and aliases of each note, folded for comparison, by path.
     names: Mapping[str, frozenset[str]]
-    results = TypeAdapter(list[EvaluatedNote])
+    results = TypeAdapter(list[_EvaluatedNote])
 
     @property
     def count(self) -> int:
@@ -447,11 +447,11 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
             _suggest(self, path)
         return len(paths)
 
-    def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
+    def score(self, first: int, end: int, progress: Progress) -> list[_EvaluatedNote]:
         """Suggest links for each note, in the vault's order; Interrupted keeps the notes that are done."""
         paths = list(self.prepared.rows)[first:end]
         self.prepare(self.prepared.rows[path][0].note for path in paths)
-        results: list[EvaluatedNote] = []
+        results: list[_EvaluatedNote] = []
         try:
             for path in paths:
                 # No comprehension: after Ctrl-C, `results` holds the notes that are done.
@@ -462,7 +462,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
         return results
 
     def record(
-        self, run: Run[EvaluatedNote], started: datetime
+        self, run: Run[_EvaluatedNote], started: datetime
     ) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
         prepared, summary = self.prepared, _summary(self.prepared, run)
         if summary.system:
@@ -497,7 +497,7 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     return LinkEvaluation(prepared, suggest, suggester.prepare, names)
 
 
-def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
+def _suggest(evaluation: LinkEvaluation, path: str) -> _EvaluatedNote:
     options, rows = evaluation.prepared.options, evaluation.prepared.rows[path]
     note = rows[0].note
     every, unlinked, linked, oddities = evaluation.suggest(note)
@@ -516,10 +516,10 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     places = list(enumerate(ranked, start=1))
     misses = tuple(_miss(row, shown, places, excluded, evaluation) for row in missed)
     more = {"misses": misses, "oddities": dict(oddities)}
-    return EvaluatedNote(_item(note, rows, shown, measured, options.topk, **more), measured)
+    return _EvaluatedNote(_item(note, rows, shown, measured, options.topk, **more), measured)
 
 
-def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Suggestion, ...]:
+def _shown(ranked: Sequence[_Suggestion], options: LinkEvalOptions) -> tuple[_Suggestion, ...]:
     """Return the top suggestions above the confidence threshold; those without a confidence are shown."""
     least = options.min_confidence
     confident = (s for s in ranked if s.confidence is None or s.confidence >= max(least, s.least))
@@ -527,7 +527,7 @@ def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Sugg
 
 
 def _measured(
-    suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
+    suggestion: _Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
 ) -> links.Suggested:
     own = [row for row in rows if suggestion.target in row.targets]
     spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]

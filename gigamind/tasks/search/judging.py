@@ -88,7 +88,7 @@ class _Asker:
         return (2 if key.item_id in self.fresh else 1) * self.judge.calls(case)
 
     def _case(self, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
-        context = context_of_item(self.prepared, item)
+        context = _context_of_item(self.prepared, item)
         language = (item.language or question_language(item.query)).lower()[:2]
         return QuestionCase(item.query, [note.source for note in context], language), context
 
@@ -143,7 +143,7 @@ def judged_twice(prepared: Prepared) -> frozenset[str]:
     return judged_again(names, options.fresh_fraction, options.seed)
 
 
-def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
+def _context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
     """Return the notes that a model reads for a query: the top of its ranking."""
     chunks = (hit.chunk for hit in item.ranking if hit.chunk)
     known = ((prepared.vault.note(chunk.note), chunk) for chunk in chunks)

@@ -26,7 +26,7 @@ _SHOWN = 10  # reports show this cut-off, or the largest below it
 _NDCG = "ndcg_at_"
 
 
-def ndcg_cutoffs(figures: Iterable[str]) -> list[int]:
+def _ndcg_cutoffs(figures: Iterable[str]) -> list[int]:
     """Return the cut-offs of the nDCG metrics among figure names."""
     cutoffs = (name.removeprefix(_NDCG) for name in figures if name.startswith(_NDCG))
     return [int(cutoff) for cutoff in cutoffs if cutoff.isascii() and cutoff.isdecimal()]
@@ -135,7 +135,7 @@ class SliceReport(Report):
     @property
     def deepest(self) -> int:
         """The cut-off that reports show: the largest measured one, at most 10."""
-        cutoffs = ndcg_cutoffs(self.search)
+        cutoffs = _ndcg_cutoffs(self.search)
         return max((k for k in cutoffs if k <= _SHOWN), default=min(cutoffs, default=_SHOWN))
 
 
@@ -471,7 +471,7 @@ def _have_verdicts(*items: SearchItem) -> bool:
 
 
 def _ndcg(item: SearchItem) -> float:
-    deepest = max(ndcg_cutoffs(item.metrics), default=None)
+    deepest = max(_ndcg_cutoffs(item.metrics), default=None)
     return item.metrics.get(f"ndcg_at_{deepest}") or 0.0
 
 

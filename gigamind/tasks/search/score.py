@@ -55,7 +55,7 @@ from gigamind.vault.notes import Note
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRanking:
+class _ShownRanking:
     """A ranking, ready to be judged and measured."""
 
     # The engine's `Hit`s, or the normalised `RankedNote`s of another system.
@@ -66,20 +66,20 @@ class ShownRanking:
     oddities: dict[Oddity, int]
 
 
-def read_engine(
+def _read_engine(
     prepared: Prepared, engine: Engine, query: str, ranking: Ranking[Hit]
-) -> ShownRanking:
+) -> _ShownRanking:
     """Return a ranking of gigamind's own engine with its passages."""
     evidence = engine.evidence(query, ranking.hits)
     reports = (
         HitReport.like(hit, **_passages(prepared, hit.passage, shown, hit.words))
         for hit, shown in zip(ranking.hits, evidence, strict=True)
     )
-    return ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
+    return _ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignHits:
+class _ForeignHits:
     """Reads rankings of any other system.
 
     A hit gets the passage that the system returned, if the note contains it; else the chunk of the note with the most
@@ -90,7 +90,7 @@ class ForeignHits:
     engine: Engine | None  # keyword index of the vault; None without a vault
     labelled: Names  # the notes that labels name
 
-    def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
+    def read(self, query: str, ranking: Ranking[RankedNote]) -> _ShownRanking:
         """Return a ranking with its passages."""
         settled = settle(ranking, self.prepared.options.topk, self._identify)
         oddities: Counter[Oddity] = Counter(settled.oddities)
@@ -102,7 +102,7 @@ class ForeignHits:
             self._report(hit, chunks.get(hit.note), evidence.get(hit.note), words)
             for hit in settled.hits
         )
-        return ShownRanking(
+        return _ShownRanking(
             settled.hits,
             tuple(reports),
             tuple(evidence.get(hit.note) for hit in settled.hits),
@@ -164,7 +164,7 @@ class ForeignHits:
         )
 
 
-def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
+def _passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
     """Return a passage with offsets in UTF-16 code units of its file."""
     start, end = prepared.units(passage.note).span_from_code_points(passage.span)
     return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
@@ -175,23 +175,23 @@ def _passages(
 ) -> dict[str, Any]:
     units = prepared.units(shown.note)
     return {
-        "chunk": passage_report(prepared, chunk),
-        "evidence": passage_report(prepared, shown),
+        "chunk": _passage_report(prepared, chunk),
+        "evidence": _passage_report(prepared, shown),
         "highlights": tuple(units.span_from_code_points(span) for span in highlights(shown, words)),
     }
 
 
-CROSS_LINGUAL_TAG = "cross-lingual"
+_CROSS_LINGUAL_TAG = "cross-lingual"
 
 
-def item_report(
+def _item_report(
     prepared: Prepared,
     judges: FreeJudges,
     query: CheckedQuery,
-    ranking: ShownRanking,
+    ranking: _ShownRanking,
     latency_ms: float,
 ) -> ItemReport:
-    """Apply the free judges to the ranking of one query, and measure its evidence; see `with_ranking_metrics`."""
+    """Apply the free judges to the ranking of one query, and measure its evidence; see `_with_ranking_metrics`."""
     item = query.item
     verdicts = judge_freely(judges, item.query, ranking.hits)
     verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
@@ -202,7 +202,7 @@ def item_report(
         cross_lingual=_is_cross_lingual(prepared, query),
         expected_notes=query.relevant,
         gains=query.qrels if query.is_judged else {},
-        expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
+        expected_spans=tuple(_passage_report(prepared, span) for span in query.spans),
         gone_spans=query.gone,
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
@@ -216,7 +216,7 @@ def item_report(
     )
 
 
-def with_ranking_metrics(
+def _with_ranking_metrics(
     items: Sequence[ItemReport], queries: Sequence[CheckedQuery], topk: int
 ) -> list[ItemReport]:
     """Measure the rankings of answerable queries against their labels, all at once."""
@@ -232,7 +232,7 @@ def with_ranking_metrics(
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
-    if CROSS_LINGUAL_TAG in query.item.tags:
+    if _CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = [note for path in query.relevant if (note := prepared.vault.note(path))]
     language = re.split("[-_]", (query.item.language or "").strip().lower())[0]
@@ -250,7 +250,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     prepared: Prepared
     retriever: Retriever[Any]
     recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
-    read: Callable[[str, Ranking[Any]], ShownRanking]  # adds passages to a ranking
+    read: Callable[[str, Ranking[Any]], _ShownRanking]  # adds passages to a ranking
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
     progress: Progress = field(default_factory=Quiet)
@@ -348,9 +348,9 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         for query, outcome in zip(queries, successes, strict=True):
             ranking = self.read(query.item.query, outcome.value)
             items.append(
-                item_report(self.prepared, self.judges, query, ranking, outcome.latency_ms)
+                _item_report(self.prepared, self.judges, query, ranking, outcome.latency_ms)
             )
-        measured = iter(with_ranking_metrics(items, queries, self.prepared.options.topk))
+        measured = iter(_with_ranking_metrics(items, queries, self.prepared.options.topk))
         return [_error(x) if isinstance(x, Failure) else next(measured) for x in outcomes]
 
 
@@ -384,7 +384,7 @@ def open_search(
     judge = choose_judge(options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
     prepared = replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
-    read, judges = partial(read_engine, prepared, recalled), free_judges(prepared.judge, recalled)
+    read, judges = partial(_read_engine, prepared, recalled), free_judges(prepared.judge, recalled)
     searches = Builtin(engine), Builtin(recalled)
     return SearchEvaluation(prepared, *searches, read, judges, engine, progress)
 
@@ -405,7 +405,7 @@ def _open_system(
         warnings = (*prepared.warnings, *opened.warnings)
         prepared = replace(prepared, options=options, warnings=warnings)
     labelled = (note for query in prepared.queries for note in query.qrels)
-    read = ForeignHits(prepared, keywords, Names(labelled)).read
+    read = _ForeignHits(prepared, keywords, Names(labelled)).read
     judges = free_judges(prepared.judge, None)
     return SearchEvaluation(prepared, retriever, retriever, read, judges, None)
 

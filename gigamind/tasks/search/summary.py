@@ -30,7 +30,7 @@ from gigamind.tasks.search.prepare import Prepared
 MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
 
-class NameMismatch(NamedTuple):
+class _NameMismatch(NamedTuple):
     """Rankings whose names are all unknown to the labels, with an example of each."""
 
     rankings: int  # number of rankings with a note
@@ -38,7 +38,7 @@ class NameMismatch(NamedTuple):
     labelled: str  # a name in the labels, with the same file stem if possible
 
 
-def name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> NameMismatch | None:
+def name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> _NameMismatch | None:
     """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
@@ -53,7 +53,7 @@ def name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> Nam
     same_stem = next((label for label in labels if _stem(label) in by_stem), None)
     labelled = next(iter(labels)) if same_stem is None else same_stem
     rankings = sum(bool(item.ranking) for item in items)
-    return NameMismatch(rankings, by_stem.get(_stem(labelled), next(iter(names))), labelled)
+    return _NameMismatch(rankings, by_stem.get(_stem(labelled), next(iter(names))), labelled)
 
 
 def _stem(name: str) -> str:
@@ -113,7 +113,7 @@ def summarise(
         out_of_reach=reach and schema.OutOfReachReport.like(reach),
         llm=_llm(items, run.model_run) if run.model_run else None,
         system=health(items, len(results)) if prepared.system else None,
-        holes=measure_unjudged(items, overall.deepest),
+        holes=_measure_unjudged(items, overall.deepest),
     )
 
 
@@ -394,7 +394,7 @@ def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float
 _SHOWN = 10
 
 
-def measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.UnjudgedReport | None:
+def _measure_unjudged(items: Sequence[schema.ItemReport], k: int) -> schema.UnjudgedReport | None:
     """Return the block of summary.json; None if no answerable item has judgements."""
     judged = [item for item in items if item.answerable and item.gains]
     if not judged:

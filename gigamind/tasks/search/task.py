@@ -33,7 +33,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         from gigamind.datasets.labels import AnswerabilityLabel
 
         scales: dict[str, Scale] = {"unanswerable": "binary"}
-        return JudgedKind(scales, AnswerabilityLabel, self.compared, search_items, self.units)
+        return JudgedKind(scales, AnswerabilityLabel, self.compared, _search_items, self.units)
 
     def units(self, item: ItemReport) -> "list[LabelUnit]":
         return [label_unit(item)]
@@ -118,7 +118,7 @@ def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
     return None
 
 
-def search_items(item: ItemReport) -> "list[RunItem]":
+def _search_items(item: ItemReport) -> "list[RunItem]":
     """Return the item of a line of per_item.jsonl, with its verdict and the dataset's own label."""
     from gigamind.assurance.judged_runs import RunItem
     from gigamind.prompting.replies import CONFIDENCE_SHARES
@@ -150,7 +150,7 @@ def label_unit(item: ItemReport) -> "LabelUnit":
         for hit in item.ranking
     ]
     sources = tuple(LabelSource(hit.title or hit.note, hit.note, text) for hit, text in passages)
-    judged, (item_of_run,) = item.judged_unanswerable, search_items(item)
+    judged, (item_of_run,) = item.judged_unanswerable, _search_items(item)
     confidence = item_of_run.confidence
     verdict = None if judged is None else "unanswerable" if judged else "answerable"
     known = {*item.expected_notes, *item.gains}

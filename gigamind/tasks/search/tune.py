@@ -112,7 +112,7 @@ def tune_grid(
         gain=gain,
         low=interval.low,
         high=interval.high,
-        command=eval_command("search", eval_values(chosen, None)),
+        command=eval_command("search", _eval_values(chosen, None)),
     )
 
 
@@ -204,7 +204,7 @@ def _means(figures: Sequence[Figures], used: npt.NDArray[np.bool_]) -> dict[str,
     return {f"search.{name}": mean for name, mean in zip(names, means, strict=True)}
 
 
-def eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[str, object]:
+def _eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[str, object]:
     """Return the options that differ from the defaults, by flag, with another judge if one is given."""
     hybrid = ("fusion", *(("alpha",) if options.fusion == "weighted" else ()))
     always = ("mode", *(hybrid if options.mode == "hybrid" else ()))
@@ -257,7 +257,7 @@ def tune(
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
     fit = usable(known, (best or current).summary.forecast)
     advised = _recommended(fit, judge)
-    values = eval_values(chosen, advised)
+    values = _eval_values(chosen, advised)
     tuning = tuning.model_copy(update={"command": eval_command("search", values)})
     # Lines of gigamind.toml; TOML writes these values as JSON does.
     lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())

@@ -67,7 +67,7 @@ class WrittenQuestions(ModelReply, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenRows:
+class _WrittenRows:
     """The generated questions of one vault."""
 
     rows: tuple[QueryItem, ...]
@@ -78,7 +78,7 @@ class WrittenRows:
 
 async def write_queries(
     model: LanguageModel, notes: Sequence[Note], key: bytes, limits: QuestionLimits
-) -> WrittenRows:
+) -> _WrittenRows:
     """Generate questions for every note, concurrently; `key` fences notes. Equal replies give equal rows and ids."""
     replies = await asyncio.gather(*(_ask(model, note, key, limits) for note in notes))
     dropped: Counter[Text] = Counter()
@@ -90,7 +90,7 @@ async def write_queries(
                 known = rows.get(row.id)
                 rows[row.id] = both(known, row) if known and known.answerable else row
     failures = tuple(failure for failure in replies if isinstance(failure, Failure))
-    return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
+    return _WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
 async def ask_about(
