@@ -129,8 +129,8 @@ def _accepting(
                 worst = min(gate.then, key=partial(rule_order, comparison))
                 others = len(gate.then) - 1
                 also = n_("{n} other gate fails, too.", "{n} other gates fail, too.", n=others)
-                found = joined([rule_text(worst, comparison), *([also] if others else [])], " ")
-                label = _("{step}. The gates then fail: {reason}", step=label, reason=found)
+                why = joined([rule_text(worst, comparison), *([also] if others else [])], " ")
+                label = _("The gates fail if this change is allowed: {why} {do}", why=why, do=label)
             yield doc.Step(label, f"gigamind compare {baseline} {run} {changed}")
         else:
             yield doc.Step(_("Make this run the new baseline"), f"{promote} --force")

@@ -332,15 +332,13 @@ def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> 
         return _("Latency was not measured, because the rankings come from a file.")
     if system:
         return _(
-            "Latency is the wall time of one query, including network and retries, after {warmup} warm-up queries, with"
-            " up to {concurrency} concurrent queries. Percentiles use linear interpolation (Hyndman & Fan type 7, the"
-            " default of numpy).",
+            "Latency is the wall time of one query, including network and retries, after {warmup} warm-up queries."
+            " Queries were sent {concurrency} at a time. Percentiles are interpolated linearly.",
             **values,
         )
     return _(
         "Latency is the wall time of the retrieval for one query, including its embedding but not the indexing, after"
-        " {warmup} warm-up queries, with up to {concurrency} concurrent queries. Percentiles use linear interpolation"
-        " (Hyndman & Fan type 7, the default of numpy).",
+        " {warmup} warm-up queries. Queries ran {concurrency} at a time. Percentiles are interpolated linearly.",
         **values,
     )
 
