@@ -16,7 +16,7 @@ DAMAGED += ["people/team-directory.md", "projects/porto-hills.md"]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, gigamind):
+def place(tmp_path_factory, gigamind, examples_cache):
     """The working directory, with `base`, a run over examples, and `damaged`, a vault with five empty notes."""
     folder = tmp_path_factory.mktemp("compare")
     shutil.copytree(EXAMPLES / "vault", folder / "damaged")
@@ -25,7 +25,7 @@ def place(tmp_path_factory, gigamind):
         (folder / "damaged" / note).write_text("# gone\n", "utf-8")
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(folder)
-        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
         environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
         (folder / "gates.toml").write_text(lax(), "utf-8")
         ended = gigamind(*search(EXAMPLES / "vault", "base"), "--save-snapshot")
@@ -211,7 +211,7 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
         (["compare", "base", "base", "--changed", "note"], "--changed note: "),
         (["compare", "base", "base", "--gates", "none.toml"], "none.toml"),
         (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: "),
-        (["baseline", "promote", "cache"], "run.json"),
+        (["baseline", "promote", "damaged"], "run.json"),
         (["compare", "base"], "gigamind compare"),
         (["compare", "base", "base", "base", "--junit", "x.xml"], "--junit"),
         (
@@ -219,7 +219,7 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
             "such as --compare eval/baselines",
         ),
         (["history", "nowhere"], "nowhere"),
-        (["history", "cache"], "cache: "),
+        (["history", "damaged"], "damaged: "),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, message):

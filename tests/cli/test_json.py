@@ -116,7 +116,7 @@ ALIKE = {
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory, gigamind):
+def ended(tmp_path_factory, gigamind, examples_cache):
     """How each command ended, and the folder that they worked in."""
     folder = tmp_path_factory.mktemp("json")
     prepare(folder)
@@ -124,7 +124,7 @@ def ended(tmp_path_factory, gigamind):
     with pytest.MonkeyPatch.context() as environment, running() as server:
         server.respond = able
         environment.chdir(folder)
-        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
         environment.setenv("OPENAI_API_KEY", "none")
         environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
         model = ("--model", "openai/judge", *reached(server))

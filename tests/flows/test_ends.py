@@ -60,9 +60,9 @@ class End:
 
 
 @pytest.fixture
-def outputs(tmp_path, monkeypatch):
+def outputs(tmp_path, monkeypatch, examples_cache):
     """Options that write all outputs, into folders that something serves."""
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
     monkeypatch.setenv("GIGAMIND_REPORTS", str(tmp_path / "runs"))
     monkeypatch.setenv("GIGAMIND_REPORTS_URL", "http://reports.example")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
