@@ -70,12 +70,6 @@ def test_each_liar_says_of_each_sentence_what_its_name_says(name, said):
     assert reply.utility == (0.75 if name in {"honest", "credulous"} else 1.0)
 
 
-# What becomes of it
-
-
-# Asked again
-
-
 # The examples
 
 
