@@ -1,6 +1,6 @@
 """Messages: an English id with named values, rendered in the reader's language where they are shown.
 
-`_`, `n_` and `c_` make a Message, which knows no language.  A Translator renders it and the messages among its values.
+`_` and `n_` make a Message, which knows no language.  A Translator renders it and the messages among its values.
 A plain `str` is third-party text (a file name, a provider's reply): it is shown unchanged.  English reads no catalogue.
 Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` updates and compiles them.
 """
@@ -43,15 +43,13 @@ class Message(str):
         id: the English template, key of the catalogues; "" for texts that `joined` put together.
         values: what fills the places of the template; messages among them are translated, too.
         plural: the English template for other counts than 1; "" if the text counts nothing.
-        context: distinguishes two translations of one English text.
         restored: read from a file, so that its id is never used as a template.
     """
 
-    __slots__ = ("context", "id", "plural", "restored", "values")
+    __slots__ = ("id", "plural", "restored", "values")
     id: str
     values: Mapping[str, object]
     plural: str
-    context: str
     restored: bool
 
     def __new__(
@@ -59,7 +57,6 @@ class Message(str):
         message: str,
         values: Mapping[str, object] | None = None,
         plural: str = "",
-        context: str = "",
         text: str | None = None,
     ) -> Self:
         """Return the message; `text` is its English from a file, by default the filled template."""
@@ -67,18 +64,17 @@ class Message(str):
         many = plural and values.get("n") != 1
         english = fill(plural if many else message, values, str) if text is None else text
         new = super().__new__(cls, english)
-        new.id, new.values, new.plural, new.context = message, values, plural, context
-        new.restored = text is not None
+        new.id, new.values, new.plural, new.restored = message, values, plural, text is not None
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
         text = str(self) if self.restored else None
-        return Message, (self.id, dict(self.values), self.plural, self.context, text)
+        return Message, (self.id, dict(self.values), self.plural, text)
 
     def as_json(self) -> dict[str, Any]:
         """Return what a JSON file keeps; `text` is the English for readers without a catalogue."""
         values = {name: _as_json(value) for name, value in self.values.items()}
-        parts = {"id": self.id, "plural": self.plural, "context": self.context, "values": values}
+        parts = {"id": self.id, "plural": self.plural, "values": values}
         return {"text": str(self)} | {name: part for name, part in parts.items() if part}
 
 
@@ -106,11 +102,6 @@ def _(message: LiteralString, /, **values: object) -> Message:
 def n_(singular: LiteralString, plural: LiteralString, /, *, n: int, **values: object) -> Message:
     """Return a message that counts `n`: `n_("{n} note", "{n:,} notes", n=len(notes))`."""
     return Message(singular, {"n": n, **values}, plural=plural)
-
-
-def c_(context: LiteralString, message: LiteralString, /, **values: object) -> Message:
-    """Return a message whose English alone is ambiguous: `c_("link", "open")`."""
-    return Message(message, values, context=context)
 
 
 def joined(parts: Iterable[str], separator: str = "; ") -> Message:
@@ -150,8 +141,7 @@ def from_json(data: object) -> Any:  # noqa: ANN401  a message, or a value of on
             return text
         kept = {}
     values = {name: from_json(value) for name, value in cast("dict[str, object]", kept).items()}
-    plural, context = str(stored.get("plural", "")), str(stored.get("context", ""))
-    return Message(str(stored.get("id", "")), values, plural, context, text)
+    return Message(str(stored.get("id", "")), values, str(stored.get("plural", "")), text)
 
 
 def fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
@@ -233,23 +223,17 @@ class Translator:
 
     def _templates(self, message: Message) -> tuple[str, str]:
         """Return the English template and that of this language."""
-        known, singular, plural, n = (
-            self._catalogue,
-            message.id,
-            message.plural,
-            message.values.get("n"),
-        )
+        known, singular, plural = self._catalogue, message.id, message.plural
+        n = message.values.get("n")
         count = n if isinstance(n, int) else 0
         english = plural if plural and count != 1 else singular
         if singular in _CUSTOM:
             return english, _CUSTOM[singular].get(self.language, english)
         if known is None or not singular:  # "" is the header of a catalogue
             return english, english
-        if message.context:
-            return english, known.pgettext(message.context, singular)
-        return english, known.ngettext(singular, plural, count) if plural else known.gettext(
-            singular
-        )
+        if plural:
+            return english, known.ngettext(singular, plural, count)
+        return english, known.gettext(singular)
 
 
 @cache

@@ -9,7 +9,7 @@ from compile_catalogues import compile_catalogues
 from pydantic import BaseModel
 
 from gigamind import i18n
-from gigamind.i18n import Message, Text, Translator, _, c_, from_json, joined, n_
+from gigamind.i18n import Message, Text, Translator, _, from_json, joined, n_
 from gigamind.records.schema import ErrorReport
 
 PO = """
@@ -27,10 +27,6 @@ msgstr "그런 파일이 없음"
 msgid "{n} note"
 msgid_plural "{n:,} notes"
 msgstr[0] "노트 {n:,}건"
-
-msgctxt "link"
-msgid "open"
-msgstr "열기"
 
 msgid "open"
 msgstr "열림"
@@ -73,11 +69,10 @@ def test_text_of_others_is_never_translated(korean):
     assert korean("no such file") == "no such file"
 
 
-def test_counts_and_contexts(korean):
+def test_counts(korean):
     one, many = (n_("{n} note", "{n:,} notes", n=count) for count in (1, 1234))
     assert (one, many) == ("1 note", "1,234 notes")
     assert (korean(one), korean(many)) == ("노트 1건", "노트 1,234건")
-    assert (korean(c_("link", "open")), korean(_("open"))) == ("열기", "열림")
 
 
 def test_what_has_no_usable_translation_is_english_message_by_message(korean):

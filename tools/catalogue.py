@@ -30,7 +30,7 @@ from jinja2.ext import babel_extract
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "gigamind"
 LOCALES = PACKAGE / "locales"
-KEYWORDS: dict[str, Any] = {"_": None, "N_": None, "n_": (1, 2), "c_": ((1, "c"), 2)}
+KEYWORDS: dict[str, Any] = {"_": None, "N_": None, "n_": (1, 2)}
 PAIRS = re.compile(r"은\(는\)|이\(가\)|을\(를\)|과\(와\)|으로\(로\)|이라\(라\)|이었\(였\)")
 HELP = {"help", "short_help", "epilog"}
 _JS_CALL = re.compile(r"""(?<![\w.$])(?<!function )(?:_|n_)\((?!\w+, \w+\) =>)(?=(\s*["'])?)""")

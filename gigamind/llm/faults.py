@@ -166,7 +166,7 @@ def scrub(text: str) -> str:
     """Return a text on one line without secrets, at most 300 characters; of a message, scrub its values."""
     if isinstance(text, Message):
         values = {name: _scrubbed(value) for name, value in text.values.items()}
-        return Message(text.id, values, text.plural, text.context)
+        return Message(text.id, values, text.plural)
     return single_line(text, _LONGEST_CHARS)
 
 

@@ -94,7 +94,7 @@ class LitellmEmbedder:
         message = error.message
         if isinstance(message, Message) and error.status not in _REASONS:
             values = {**message.values, "model": self.name}
-            return Message(message.id, values, message.plural, message.context)
+            return Message(message.id, values, message.plural)
         reason = _REASONS.get(error.status or 0, message)
         return _("{model}: {reason}", model=self.name, reason=reason)
 
