@@ -107,21 +107,20 @@ def table(title: str, settings: list[Setting], pairs: int) -> None:
 def measure(setting: Setting, pairs: int, *, planted: bool) -> Rates:
     rng = np.random.default_rng([SEED, setting.n, int(setting.margin * 1000), int(planted)])
     columns = [simulate(setting, rng, planted=planted) for _ in range(pairs)]
-    decisions = []
+    drops, decisions = [], []
     for start in range(0, pairs, _BATCH):
         batch: Matrix = np.stack(columns[start : start + _BATCH], axis=1)
         intervals = bca_intervals(batch, seed=SEED, label=f"{start} {planted}")
         for differences, interval in zip(batch.T, intervals, strict=True):
+            drops.append(-float(differences.mean()))
             decisions.append(
-                non_inferiority(
-                    float(differences.mean()), interval, n=setting.n, margin=setting.margin
-                )
+                non_inferiority(-drops[-1], interval, n=setting.n, margin=setting.margin)
             )
-    needed = [d.needed_n for d in decisions if d.needed_n is not None]
+    needed = [pairs_needed for _decision, pairs_needed in decisions if pairs_needed is not None]
     return Rates(
-        failed=sum(d.decision == "fail" for d in decisions) / pairs,
-        inconclusive=sum(d.decision == "inconclusive" for d in decisions) / pairs,
-        raw=sum(d.drop > setting.margin + 1e-9 for d in decisions) / pairs,
+        failed=sum(decision == "fail" for decision, _needed in decisions) / pairs,
+        inconclusive=sum(decision == "inconclusive" for decision, _needed in decisions) / pairs,
+        raw=sum(drop > setting.margin + 1e-9 for drop in drops) / pairs,
         needed_n=float(np.median(needed)) if needed else float("nan"),
     )
 

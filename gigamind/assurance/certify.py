@@ -88,15 +88,15 @@ def agreement(
     confident = [verdict for verdict in verdicts if verdict.confidence is not None]
     bins: tuple[cards.CardBin, ...] = ()
     if confident:
-        calibrated = reliability(
+        calibration, reliable = reliability(
             np.array([verdict.confidence for verdict in confident], dtype=np.float64),
             np.array([verdict.label == verdict.verdict for verdict in confident]),
             seed=seed,
             label=label,
             clusters=_groups(confident),
         )
-        figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-        bins = tuple(cards.CardBin.like(one, right=_figure(one.outcome)) for one in calibrated.bins)
+        figures |= calibration
+        bins = tuple(cards.CardBin.like(one, right=_figure(one.outcome)) for one in reliable)
     positive = int((labels > 0).sum())
     return cards.CardGroup(
         items=items, clusters=clusters, positive=positive, figures=_figures(figures), bins=bins

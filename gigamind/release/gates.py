@@ -363,11 +363,11 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
         return "inconclusive", ("untested",), None
     lower = is_lower_better(change.metric)
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
-    decided = non_inferiority(-(change.drop or 0.0), interval, n=change.n, margin=allowed)
-    if decided.decision == "inconclusive":
-        remark = "needs" if decided.needed_n else "needs_all"
-        return "inconclusive", ("wide", remark), decided.needed_n
-    return ("failed" if decided.decision == "fail" else "passed"), (), None
+    difference = -(change.drop or 0.0)
+    decision, needed = non_inferiority(difference, interval, n=change.n, margin=allowed)
+    if decision == "inconclusive":
+        return "inconclusive", ("wide", "needs" if needed else "needs_all"), needed
+    return ("failed" if decision == "fail" else "passed"), (), None
 
 
 def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:

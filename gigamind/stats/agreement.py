@@ -187,15 +187,6 @@ class ReliabilityBin:
     outcome: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """Calibration of confidences."""
-
-    brier: Estimate  # mean of (confidence - outcome)^2, 0 best (Monthly Weather Review 78, 1950)
-    calibration_error: Estimate  # ECE, weighted by items; biased upwards with few per bin
-    bins: tuple[ReliabilityBin, ...]  # all bins from low to high, empty ones included
-
-
 def reliability(
     confidences: Matrix,
     outcomes: Booleans,
@@ -203,9 +194,11 @@ def reliability(
     seed: int,
     label: str,
     clusters: Clusters | None = None,
-    bins: int = _BINS,
-) -> Reliability:
-    """Return the calibration of confidences on the same items as the outcomes, over bins of equal width.
+) -> tuple[dict[str, Estimate], tuple[ReliabilityBin, ...]]:
+    """Return the calibration of confidences on the same items as the outcomes: brier, calibration_error, and all bins.
+
+    brier is the mean of (confidence - outcome)^2, 0 best (Monthly Weather Review 78, 1950). calibration_error is
+    weighted by items (ECE) and biased upwards with few per bin.
 
     Raises:
         ValueError: the lengths of the arguments differ, or a confidence is not in [0, 1].
@@ -214,7 +207,7 @@ def reliability(
     if not ((confidences >= 0) & (confidences <= 1)).all():
         raise ValueError("a confidence is not in [0, 1]")
     right = outcomes.astype(np.float64)
-    inside = (_places(confidences, bins)[:, np.newaxis] == np.arange(bins)).astype(np.float64)
+    inside = (_places(confidences)[:, np.newaxis] == np.arange(_BINS)).astype(np.float64)
     rows = np.column_stack(
         [
             (confidences - right) ** 2,
@@ -227,34 +220,33 @@ def reliability(
     everything = np.ones_like(outcomes)
 
     def error(sums: Matrix) -> Matrix:
-        confidence, hits = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
-        return np.abs(confidence - hits).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
+        confidence, hits = sums[:, 1 + _BINS : 1 + 2 * _BINS], sums[:, 1 + 2 * _BINS :]
+        return np.abs(confidence - hits).sum(axis=1) / sums[:, 1 : 1 + _BINS].sum(axis=1)
 
     figures: dict[str, tuple[Figure, Booleans]] = {
-        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), everything),
+        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + _BINS].sum(axis=1), everything),
         "calibration_error": (error, everything),
     }
     measured = estimates(rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups)
-    by_confidence = reliability_bins(confidences, outcomes, clusters=groups, bins=bins)
-    return Reliability(measured["brier"], measured["calibration_error"], by_confidence)
+    return measured, reliability_bins(confidences, outcomes, clusters=groups)
 
 
-def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
+def _places(confidences: Matrix) -> npt.NDArray[np.intp]:
     """Return the bin of each confidence; unlike with linspace (0.30000000000000004), 0.3 starts a bin."""
-    edges = np.arange(bins + 1) / bins
-    return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, bins - 1)
+    edges = np.arange(_BINS + 1) / _BINS
+    return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, _BINS - 1)
 
 
 def reliability_bins(
-    confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = _BINS
+    confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None
 ) -> tuple[ReliabilityBin, ...]:
     """Return bins of equal width, from low to high, with the share of correct items for each confidence."""
-    places, groups = _places(confidences, bins), numbered(clusters, len(confidences))
-    inside = [places == place for place in range(bins)]
+    places, groups = _places(confidences), numbered(clusters, len(confidences))
+    inside = [places == place for place in range(_BINS)]
     return tuple(
         ReliabilityBin(
-            low=place / bins,
-            high=(place + 1) / bins,
+            low=place / _BINS,
+            high=(place + 1) / _BINS,
             confidence=fsum(confidences[own]) / int(own.sum()) if own.any() else None,
             outcome=Estimate.share(int(outcomes[own].sum()), int(own.sum()), groups[own]),
         )

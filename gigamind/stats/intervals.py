@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.special import student_quantile
+from gigamind.stats.special import Matrix, student_quantile
 
 _NORMAL = NormalDist()
 
@@ -77,8 +77,6 @@ def effective_items(clusters: Clusters) -> float:
     return clusters.size**2 / float((sizes**2).sum())
 
 
-Matrix = npt.NDArray[np.float64]
-
 _RESAMPLES = 2_000
 CONFIDENCE = 0.95
 _CHUNK = 1 << 17  # draws in memory at once, about 4 MB
@@ -100,7 +98,6 @@ def mean_intervals(
     seed: int,
     label: str,
     clusters: Clusters | None = None,
-    resamples: int = _RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
     """Return the interval of each column's mean over the items on which it was measured.
@@ -111,7 +108,6 @@ def mean_intervals(
     Args:
         values: n x m, finite; NaN if the item was not measured.
         clusters: of the n items; None if each is independent.
-        resamples: number of resamples; each draws as many clusters as there are.
     """
     intervals: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _same_rows(~np.isnan(values)):
@@ -123,7 +119,7 @@ def mean_intervals(
         # Relative to the smallest value, equal values are 0 and stay exact.
         above = np.column_stack([measured - least, np.ones(rows.size)])
         drawn = summable(summed(above, groups))
-        sums = resampled_sums(drawn, seed=seed, label=label, resamples=resamples)
+        sums = resampled_sums(drawn, seed=seed, label=label)
         means = np.clip(least + sums[:, :-1] / sums[:, -1:], least, most)
         ends = percentile_intervals(means, confidence)
         for column, interval in zip(columns, ends, strict=True):
@@ -132,7 +128,7 @@ def mean_intervals(
 
 
 def ratio_intervals(
-    numerators: Matrix, denominators: Matrix, *, seed: int, label: str, resamples: int = _RESAMPLES
+    numerators: Matrix, denominators: Matrix, *, seed: int, label: str
 ) -> list[Interval | None]:
     """Return the 95 % interval of each column's sum of numerators / sum of denominators, both n x m and finite.
 
@@ -142,42 +138,31 @@ def ratio_intervals(
     if not len(numerators):
         return [None] * width
     both = summable(np.hstack([numerators, denominators]))
-    sums = resampled_sums(both, seed=seed, label=label, resamples=resamples)
+    sums = resampled_sums(both, seed=seed, label=label)
     over, under = sums[:, :width], sums[:, width:]
-    defined = under > 0
-    always: npt.NDArray[np.bool_] = np.all(defined, axis=0)
-    ends = iter(percentile_intervals(over[:, always] / under[:, always]))
-    intervals: list[Interval | None] = []
-    for column in range(width):
-        kept = defined[:, column]
-        if always[column]:
-            intervals.append(next(ends))
-        elif kept.any():
-            intervals.append(percentile_interval(over[kept, column] / under[kept, column]))
-        else:
-            intervals.append(None)
-    return intervals
+    return [
+        percentile_interval(over[kept, column] / under[kept, column]) if kept.any() else None
+        for column, kept in enumerate(under.T > 0)
+    ]
 
 
-def resampled_counts(
-    count: int, *, seed: int, label: str, resamples: int = _RESAMPLES
-) -> Iterator[Matrix]:
+def resampled_counts(count: int, *, seed: int, label: str) -> Iterator[Matrix]:
     """Yield how often each of `count` items, at least 1, is drawn: blocks of resamples x count."""
     # Python's `hash` would differ from process to process.
     digest = hashlib.sha256(f"{seed}\0{label}".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     step = max(1, _CHUNK // count)
-    for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
+    for start in range(0, _RESAMPLES, step):
+        rows = min(step, _RESAMPLES - start)
         drawn = generator.integers(0, count, size=(rows, count), dtype=np.int64)
         drawn += count * np.arange(rows)[:, np.newaxis]
         times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
         yield times.astype(np.float64)
 
 
-def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = _RESAMPLES) -> Matrix:
+def resampled_sums(values: Matrix, *, seed: int, label: str) -> Matrix:
     """Return the column sums of every resample, resamples x m, of `summable` values."""
-    counts = resampled_counts(len(values), seed=seed, label=label, resamples=resamples)
+    counts = resampled_counts(len(values), seed=seed, label=label)
     return np.concatenate([times @ values for times in counts])
 
 
@@ -196,11 +181,9 @@ def percentile_interval(figures: Matrix) -> Interval:
 
 def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
     """Return the same for each column at once, as one call of `np.percentile` is slow."""
-    if not figures.size:
-        return []
     tail = 50 * (1 - confidence)
-    lows, highs = np.percentile(figures, [tail, 100 - tail], axis=0, method="linear").tolist()
-    return [Interval(low, high, confidence) for low, high in zip(lows, highs, strict=True)]
+    ends = np.percentile(figures, [tail, 100 - tail], axis=0, method="linear")
+    return [Interval(low, high, confidence) for low, high in ends.T.tolist()]
 
 
 def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
@@ -238,18 +221,13 @@ def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> 
 
 
 def bca_intervals(
-    values: Matrix,
-    *,
-    seed: int,
-    label: str,
-    resamples: int = _RESAMPLES,
-    confidence: float = CONFIDENCE,
+    values: Matrix, *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> list[Interval]:
     """Return the interval of each column's mean of finite values; one item, or equal values, give `low == high`."""
     least = values.min(axis=0)
     # Relative to the smallest value, equal values are 0 and stay exact.
     above = summable(values - least)
-    sums = resampled_sums(above, seed=seed, label=label, resamples=resamples)
+    sums = resampled_sums(above, seed=seed, label=label)
     intervals: list[Interval] = []
     for column, start in enumerate(least):
         most = float(values[:, column].max())
@@ -515,11 +493,9 @@ def ratio_of_means(
     if n < _LEAST:
         return Estimate(exp(difference), None, n, n)
     squares = [float(side.var(ddof=1)) / side.size for side in sides]
-    total = sum(squares)
-    if total == 0:
-        ends = Interval(exp(difference), exp(difference), confidence)
-        return Estimate(exp(difference), ends, n, n)
-    spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
-    arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
+    total, arm = sum(squares), 0.0
+    if total:
+        spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
+        arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
     ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
     return Estimate(exp(difference), ends, n, n)

@@ -188,24 +188,19 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 _MARGIN_TIE = 1e-9  # a difference equal to the margin must not exceed it by rounding
 
 Decision = Literal["pass", "fail", "inconclusive"]
+"""Of a gate on a judged metric.
 
-
-@dataclass(frozen=True, slots=True)
-class NonInferiority:
-    """The decision of a gate on a judged metric."""
-
-    # "fail": the drop exceeds the margin and the interval excludes 0. "inconclusive": not a fail, but the interval
-    # includes a drop beyond the margin, or there are fewer than six pairs. "pass": neither.
-    decision: Decision
-    drop: float  # baseline - current; negative for a gain
-    margin: float  # largest tolerated drop
-    needed_n: int | None  # pairs needed to decide; None if decided, or if the drop is the margin
+"fail": the drop exceeds the margin and the interval excludes 0. "inconclusive": not a fail, but the interval includes
+a drop beyond the margin, or there are fewer than six pairs. "pass": neither.
+"""
 
 
 def non_inferiority(
     difference: float, interval: Interval, *, n: int, margin: float
-) -> NonInferiority:
+) -> tuple[Decision, int | None]:
     """Decide by a mean paired difference, current - baseline, and its interval; the margin is in the metric's unit.
+
+    The number is that of the pairs needed to decide; None if decided, or if the drop is the margin.
 
     Raises:
         ValueError: the margin is negative or not a number.
@@ -214,11 +209,10 @@ def non_inferiority(
         raise ValueError(f"margin must be 0 or more, not {margin}")
     drop = -difference
     if n >= MIN_PAIRS and drop > margin + _MARGIN_TIE and interval.high < 0:
-        return NonInferiority("fail", drop, margin, None)
+        return "fail", None
     if n < MIN_PAIRS or interval.low < -margin - _MARGIN_TIE:
-        needed = _needed_n(n, drop, interval, margin)
-        return NonInferiority("inconclusive", drop, margin, needed)
-    return NonInferiority("pass", drop, margin, None)
+        return "inconclusive", _needed_n(n, drop, interval, margin)
+    return "pass", None
 
 
 def _needed_n(n: int, drop: float, interval: Interval, margin: float) -> int | None:

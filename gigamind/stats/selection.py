@@ -27,8 +27,6 @@ _BLOCK = 1 << 20  # signs in memory at once
 _TIE = 1e-9
 _POWER_DEVIATIONS = 0.8416  # normal quantile of 0.8
 
-Columns = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -38,13 +36,13 @@ class Selection:
     # (Breiman's rule, by paired differences); the reference, 0, if there are none
     chosen: int
     best: int  # the column with the highest mean, the first of equals
-    gains: Columns  # mean difference of each column from the reference on these items
-    p_values: Columns  # of each column, adjusted over all columns; 1.0 for the reference
-    lows: Columns  # lower ends, simultaneous over all columns; 0 if equal to the reference
-    highs: Columns  # upper ends, each of its column alone, as picking never pushes figures down
+    gains: Matrix  # mean difference of each column from the reference on these items
+    p_values: Matrix  # of each column, adjusted over all columns; 1.0 for the reference
+    lows: Matrix  # lower ends, simultaneous over all columns; 0 if equal to the reference
+    highs: Matrix  # upper ends, each of its column alone, as picking never pushes figures down
     selection_bias: float  # `gains[best]` minus the cross-validated gain of the picks
-    picked: Columns  # share of folds in which each was the best of the other folds
-    fold_gains: Columns  # mean difference of each in the folds that picked it, or NaN
+    picked: Matrix  # share of folds in which each was the best of the other folds
+    fold_gains: Matrix  # mean difference of each in the folds that picked it, or NaN
     detectable: float | None  # gain that 80 of 100 samples detect; None if all equal
 
     @property
@@ -114,7 +112,7 @@ def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
     return int(places[np.argmax(close)])
 
 
-def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:
+def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Matrix, Matrix, float]:
     items, columns = gains.shape
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
@@ -130,11 +128,11 @@ def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns
         np.add.at(gained, picks, sums[np.arange(FOLDS), picks])
         np.add.at(counts, picks, np.bincount(fold_of, minlength=FOLDS).astype(np.float64))
     with np.errstate(invalid="ignore"):
-        means: Columns = gained / counts
+        means: Matrix = gained / counts
     return times / times.sum(), means, float(gained.sum() / counts.sum())
 
 
-def _tested(gains: Matrix, seed: int, label: str) -> tuple[Columns, float]:
+def _tested(gains: Matrix, seed: int, label: str) -> tuple[Matrix, float]:
     """Return each column's p-value, adjusted over all columns, and the critical value of the statistic at `LEVEL`."""
     sizes = np.sqrt((gains**2).sum(axis=0))
     moved = np.flatnonzero((np.abs(gains[:-1]) > 0).any(axis=0))

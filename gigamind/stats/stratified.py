@@ -13,7 +13,6 @@ import numpy.typing as npt
 from gigamind.stats.intervals import CONFIDENCE, Clusters, Interval, Matrix, count, summed
 from gigamind.stats.special import student_quantile
 
-Strata = npt.NDArray[np.intp]
 PILOT = 0.4  # share of the budget that is drawn in proportion to the strata
 _LEAST = 2  # clusters per stratum, as a variance needs two
 _SHRINKING = 4  # items with the pooled error rate that each stratum's rate is shrunk by
@@ -32,9 +31,9 @@ class StratifiedMean:
     weight: float  # weight of the verdicts, in [0, 1]
 
 
-def proportional(sizes: Sequence[int], budget: int, *, least: int = _LEAST) -> list[int]:
-    """Return how many clusters to draw per stratum: in proportion to its size, at least `least`, at most all."""
-    return _rounded([float(size) for size in sizes], sizes, budget, least)
+def proportional(sizes: Sequence[int], budget: int) -> list[int]:
+    """Return how many clusters to draw per stratum: in proportion to its size, at least two, at most all."""
+    return _rounded(sizes, sizes, budget)
 
 
 def neyman(
@@ -64,14 +63,13 @@ def neyman(
         min(high * even, max(low * even, budget * one / sum(wanted)))
         for even, one in zip(fair, wanted, strict=True)
     ]
-    return [
-        max(n, done) for n, done in zip(_rounded(scaled, sizes, budget, _LEAST), drawn, strict=True)
-    ]
+    chosen = _rounded(scaled, sizes, budget)
+    return [max(n, done) for n, done in zip(chosen, drawn, strict=True)]
 
 
-def _rounded(wanted: Sequence[float], sizes: Sequence[int], budget: int, least: int) -> list[int]:
+def _rounded(wanted: Sequence[float], sizes: Sequence[int], budget: int) -> list[int]:
     """Return whole numbers that add up to the budget if the bounds allow it: largest remainders first."""
-    most = min(budget, sum(sizes))
+    most, least = min(budget, sum(sizes)), _LEAST
     while least * len(sizes) > most and least:
         least -= 1
     chosen = [min(size, least) for size in sizes]
@@ -89,7 +87,7 @@ def stratified_mean(
     labels: Matrix,
     verdicts: Matrix,
     labelled: npt.NDArray[np.intp],
-    strata: Strata,
+    strata: Clusters,
     clusters: Clusters,
     *,
     confidence: float = CONFIDENCE,
@@ -154,8 +152,8 @@ def _dense(clusters: Clusters) -> Clusters:
 def _weight(
     labels: Matrix,
     verdicts: Matrix,
-    own: Strata,
-    names: Strata,
+    own: Clusters,
+    names: Clusters,
     shares: Matrix,
 ) -> float:
     """Return the weight of the verdicts with the smallest variance within the strata, cut to [0, 1]."""

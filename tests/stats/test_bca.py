@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from gigamind.stats import intervals
 from gigamind.stats.intervals import Interval, bca_intervals, mean_intervals, summable
 
 
@@ -14,8 +15,10 @@ def _column(values):
     return np.array(values, dtype=np.float64).reshape(-1, 1)
 
 
-def _interval(values, seed=42, label="t", **options):
-    (found,) = bca_intervals(_column(values), seed=seed, label=label, **options)
+def _interval(values, seed=42, label="t", resamples=2_000, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_RESAMPLES", resamples)
+        (found,) = bca_intervals(_column(values), seed=seed, label=label, **options)
     return found
 
 

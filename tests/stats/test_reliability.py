@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -5,9 +7,10 @@ from gigamind.stats.agreement import expected_calibration_error, reliability, re
 
 
 def judged(confidences, outcomes, **options):
-    return reliability(
+    figures, bins = reliability(
         np.array(confidences, float), np.array(outcomes, bool), seed=42, label="t", **options
     )
+    return SimpleNamespace(**figures, bins=bins)
 
 
 def test_figures_worked_out_by_hand():
