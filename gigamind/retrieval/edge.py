@@ -25,7 +25,6 @@ import numpy.typing as npt
 import qdrant_edge as qdrant
 
 from gigamind.errors import IndexingError, reason_of
-from gigamind.i18n import _
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import (
     LAST_DIGIT,
@@ -201,52 +200,34 @@ def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
         return _open(place, lambda: shutil.rmtree(place, ignore_errors=True))
     place = folder / content.name
     if place.is_dir():
-        with contextlib.suppress(IndexingError):
-            return _whole(place, len(content.chunks))
+        if index := _whole(place, len(content.chunks)):
+            return index
         shutil.rmtree(place, ignore_errors=True)
     _build_aside(place, content)
     return _open(place, lambda: None)
 
 
-def _whole(place: Path, chunks: int) -> EdgeIndex:
-    """Open an index of `chunks` chunks and verify its content.
+def _whole(place: Path, chunks: int) -> EdgeIndex | None:
+    """Open an index of `chunks` chunks; None if it is damaged, or from a version that stored no matrix.
 
     The engine reads a damaged or incomplete shard without an error.  So the matrix is verified by its checksum, and the
     shard by the distances of all chunks from one point, which change if any vector does.
-
-    Raises:
-        IndexingError: It is damaged, or from a version that stored no matrix.
     """
-    index = _open(place, lambda: None)
-    try:
+    with contextlib.suppress(IndexingError, OSError), contextlib.ExitStack() as opened:
+        index = _open(place, lambda: None)
+        opened.callback(index.close)
         if (place / _CHECKSUM).read_bytes() == _checksum(place / _UNITS) and index.agrees(chunks):
+            opened.pop_all()
             return index
-    except OSError as error:
-        index.close()
-        raise _unreadable(place, str(error)) from error
-    except BaseException:
-        index.close()
-        raise
-    index.close()
-    raise _unreadable(place, _("the index is damaged"))
-
-
-def _unreadable(place: Path, reason: str) -> IndexingError:
-    message = _(
-        "{folder}: the index cannot be read: {reason}. Delete this folder.",
-        folder=place,
-        reason=reason,
-    )
-    return IndexingError(message)
+    return None
 
 
 def _not_writable(folder: Path, error: OSError) -> IndexingError:
-    message = _(
+    return IndexingError(
         "{folder}: the index cannot be written: {reason}. Set another --cache-dir.",
         folder=folder,
         reason=reason_of(error),
     )
-    return IndexingError(message)
 
 
 def _checksum(path: Path) -> bytes:
@@ -260,7 +241,11 @@ def _open(place: Path, release: Callable[[], None]) -> EdgeIndex:
         return EdgeIndex(qdrant.EdgeShard.load(str(place)), units, release)
     except Exception as error:
         release()
-        raise _unreadable(place, str(error)) from error
+        raise IndexingError(
+            "{folder}: the index cannot be read: {reason}. Delete this folder.",
+            folder=place,
+            reason=str(error),
+        ) from error
 
 
 def _build_aside(place: Path, content: IndexContent) -> None:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from gigamind.retrieval.index import Chunk
-from gigamind.retrieval.passages import highlights
+from gigamind.retrieval.index import Chunk, highlights
 from gigamind.spans import Passage, Span
 
 

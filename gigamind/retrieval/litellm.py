@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gigamind.errors import EmbeddingError, LlmError
 from gigamind.event_loop import run_async
@@ -18,8 +17,8 @@ from gigamind.i18n import Message, _, n_
 from gigamind.llm.completion import Completions
 from gigamind.llm.faults import with_retries
 from gigamind.llm.settings import ModelSettings
+from gigamind.retrieval.embed import Vectors
 
-Vectors = npt.NDArray[np.float32]
 _BATCH = 64
 _AT_ONCE = 4
 _ATTEMPTS = 4

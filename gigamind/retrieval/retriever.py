@@ -1,7 +1,7 @@
 """Search one vault: hits best first, and for each the sentence that matches the query.
 
-By seed 4.1, evidence comes from the found chunks and from their sentences that match the query; `passages` selects
-them.  `recording` keeps query vectors for a second search.
+By seed 4.1, evidence comes from the found chunks and from their sentences that match the query.  `recording` keeps
+query vectors for a second search.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,9 +15,8 @@ from gigamind.retrieval.balanced import Balance
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, boosts, score_notes
 from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.index import Chunk, VectorIndex
+from gigamind.retrieval.index import Chunk, VectorIndex, evidence
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.retrieval.passages import evidence
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage
 from gigamind.text import tokens
@@ -111,9 +110,9 @@ class Retriever(AbstractContextManager["Retriever"]):
         """
         vector = leg = None
         if self.semantic:
-            recorder = _Recorder(self.semantic.embedder)
-            vector = recorder.embed_query(query)
-            leg = SemanticLeg(_Recalled(recorder), _OfOneQuery(self.semantic.index, vector))
+            vector = self.semantic.embedder.embed_query(query)
+            recalled = _Recorder(self.semantic.embedder, {query: vector}, recalls=True)
+            leg = SemanticLeg(recalled, _OfOneQuery(self.semantic.index, vector))
         found: list[list[str]] = []
         rerank_score = cache(self.rerank_score) if self.rerank_score else None
         for setting in settings:
@@ -164,7 +163,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         return lexical, rate, self.fusion.alpha, scored
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
-        """Return what each hit shows for the query: the matching sentence of its best chunk (see `passages`)."""
+        """Return what each hit shows for the query: the matching sentence of its best chunk."""
         return self.evidence_in(query, [hit.chunk for hit in hits])
 
     def evidence_in(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
@@ -217,31 +216,24 @@ def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:
     """Return two retrievers over one index: the first computes and keeps every vector, the second reuses it."""
     if retriever.semantic is None:
         return retriever, retriever
-    leg = retriever.semantic
-    recorder = _Recorder(leg.embedder)
-    recorded = replace(retriever, semantic=SemanticLeg(recorder, leg.index))
-    return recorded, replace(retriever, semantic=SemanticLeg(_Recalled(recorder), leg.index))
+    leg, vectors = retriever.semantic, dict[str, Vectors]()
+    recorder = _Recorder(leg.embedder, vectors, recalls=False)
+    recalled = _Recorder(leg.embedder, vectors, recalls=True)
+    return (
+        replace(retriever, semantic=SemanticLeg(recorder, leg.index)),
+        replace(retriever, semantic=SemanticLeg(recalled, leg.index)),
+    )
 
 
 class _Recorder:
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
-        self.vectors: dict[str, Vectors] = {}
-        self._embedder = embedder
+    """Keeps the vector of every query in `vectors`; one that `recalls` computes only what is missing there."""
 
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self._embedder.embed_passages(texts)
+    def __init__(self, embedder: Embedder, vectors: dict[str, Vectors], *, recalls: bool) -> None:
+        self.name, self.embed_passages = embedder.name, embedder.embed_passages
+        self.vectors = vectors
+        self._embedder, self._recalls = embedder, recalls
 
     def embed_query(self, text: str) -> Vectors:
-        self.vectors[text] = self._embedder.embed_query(text)
+        if not self._recalls or text not in self.vectors:
+            self.vectors[text] = self._embedder.embed_query(text)
         return self.vectors[text]
-
-
-class _Recalled(_Recorder):
-    def __init__(self, recorder: _Recorder) -> None:
-        super().__init__(recorder)
-        self.vectors = recorder.vectors
-
-    def embed_query(self, text: str) -> Vectors:
-        known = self.vectors.get(text)
-        return self._embedder.embed_query(text) if known is None else known

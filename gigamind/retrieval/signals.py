@@ -9,15 +9,14 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
 from gigamind.retrieval.hit import Signals
-from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.index import Chunk, cut
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.retrieval.passages import cut
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.text import tokens
 from gigamind.vault.language import known_language
@@ -121,25 +120,23 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     notes = retriever.layout.best(raw)
     leader = int(notes.argmax())
     own = np.flatnonzero(np.isfinite(retriever.layout.best(sharing)))
-    shown, candidates = int(np.isfinite(notes).sum()), len(own)
+    candidates = len(own)
     top = max(0.0, float(notes[leader]))
     of_candidates = np.maximum(notes[own], 0.0)
     spread = float(of_candidates.std()) if candidates else 0.0
     leading_chunks = retriever.layout.chunks(np.array([leader]))
-    keyword = {
-        "bm25_top": top,
-        "peak": (top - float(of_candidates.mean())) / spread if spread else 0.0,
-        "note_coverage": words.share_in(retriever.keyword, leading_chunks) if top else 0.0,
-        "word_coverage": max(pieces.values(), default=0.0),
-    }
+    by_words = Signals(
+        matched=candidates > 0,
+        notes=int(np.isfinite(notes).sum()),
+        candidates=candidates,
+        cross_lingual=False,
+        bm25_top=top,
+        peak=(top - float(of_candidates.mean())) / spread if spread else 0.0,
+        note_coverage=words.share_in(retriever.keyword, leading_chunks) if top else 0.0,
+        word_coverage=max(pieces.values(), default=0.0),
+    )
     if retriever.semantic is None or len(hidden) == len(raw):
-        return Signals(
-            matched=candidates > 0,
-            notes=shown,
-            candidates=candidates,
-            cross_lingual=False,
-            **keyword,
-        )
+        return by_words
     nearest = _nearest(retriever.semantic, retriever.layout, query, hidden)
     chunk, cosine = nearest[0]
     covered = pieces.get(chunk)
@@ -149,16 +146,14 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     rest = [cosine for _, cosine in nearest[1 : _RUNNERS_UP + 1]]
     found = [int(retriever.layout.note_of[chunk]) for chunk, _ in nearest]
     languages = {known_language(query), known_language(text)}
-    return Signals(
+    return replace(
+        by_words,
         matched=candidates > 0 or cosine > 0,
-        notes=shown,
-        candidates=candidates,
         cross_lingual=len(languages - {None}) > 1,
         nearest_coverage=covered,
         cosine_top=cosine,
         cosine_lead=cosine - sum(rest) / len(rest) if rest else 0.0,
         agreement=1 / (1 + found.index(leader)) if leader in found else 0.0,
-        **keyword,
     )
 
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.index import Chunk
-from gigamind.retrieval.passages import cut, evidence, highlights
+from gigamind.retrieval.index import Chunk, cut, evidence, highlights
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences, tokens
 

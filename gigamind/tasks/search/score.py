@@ -28,8 +28,7 @@ from gigamind.metrics.spans import Evidence, Unplaced, measure_spans, out_of_rea
 from gigamind.outcome import Failure, Success
 from gigamind.records.schema import ErrorReport, PassageReport, Record, SpeedReport
 from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.index import Chunk
-from gigamind.retrieval.passages import highlights
+from gigamind.retrieval.index import Chunk, highlights
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.retriever import recording
