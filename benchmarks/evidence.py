@@ -21,11 +21,10 @@ from evidence_corpus import QUOTE_CHARS, Case, cases, corpus
 from opponents import find_opponents
 from rapidfuzz import fuzz
 
-from gigamind.evidence.align import align
+from gigamind.evidence.align import Source, align
 from gigamind.evidence.fuzzy import search
 from gigamind.evidence.normalize import visible
 from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned
-from gigamind.evidence.source import Source
 from gigamind.spans import Span
 
 RATES = (0.0, 0.05, 0.10, 0.15)

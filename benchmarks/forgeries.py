@@ -23,10 +23,9 @@ from pathlib import Path
 
 from forgers import FORGED_EN, FORGED_KO, HONEST, Forger, merged
 
-from gigamind.evidence.align import align
+from gigamind.evidence.align import Source, align
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned
-from gigamind.evidence.source import Source
 from gigamind.judges.quotes import strongest
 
 VAULT = Path(__file__).parents[1] / "examples" / "vault"

@@ -40,7 +40,12 @@ def checked(row: object) -> Any:  # noqa: ANN401  JSON values
 
 def _checksum(row: Mapping[str, Any]) -> str:
     text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return text_hash(text)[:16]
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of the UTF-8 text in hexadecimal. A lone surrogate counts as its three bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def seal(content: bytes | memoryview, layout: bytes) -> bytes:

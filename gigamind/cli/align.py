@@ -228,9 +228,9 @@ def align(
 
 
 def _document(result: AlignResult, sources: Sequence[_NamedSource]) -> "AlignDocument":
+    from gigamind.checksum import text_hash
     from gigamind.cli.documents import AlignDocument, SourceDocument
     from gigamind.evidence.record import quality, records
-    from gigamind.evidence.source import text_hash
 
     written = records(result, [source.text for source in sources])
     return AlignDocument(

@@ -6,13 +6,25 @@ Every span is checked against its quote before it is returned.
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from itertools import islice, takewhile
+from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.errors import EvaluationError
+from gigamind.checksum import text_hash
+from gigamind.errors import EvaluationError, InputError
 from gigamind.evidence import critical, fuzzy
-from gigamind.evidence.normalize import Folding, foldings_of_quote, spaceless_text
+from gigamind.evidence.normalize import (
+    Folding,
+    foldings_of_quote,
+    is_boundary,
+    spaceless,
+    spaceless_text,
+    unglossed,
+    unmarked,
+    visible,
+)
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import (
     DEFAULT,
@@ -27,11 +39,128 @@ from gigamind.evidence.result import (
     Quote,
     TextQuoteSelector,
 )
-from gigamind.evidence.sites import choose, exact_sites, folded_sites
-from gigamind.evidence.source import NormalLevel, Source
 from gigamind.evidence.stated import why_unstated
 from gigamind.i18n import _
 from gigamind.spans import Span
+
+NormalLevel = Literal["N1", "N2", "N3"]
+
+
+class Source:
+    """One message or one note. A match never spans two sources. Raises InputError if the text exceeds the limit."""
+
+    def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
+        if len(text) > max_chars:
+            raise InputError(
+                "The source text has {n:,} characters; the limit (max_source_chars) is {limit:,}. Split the text.",
+                n=len(text),
+                limit=max_chars,
+            )
+        self.text = text
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the text, as `text_hash`; the offsets of a result are valid for this text only."""
+        return text_hash(self.text)
+
+    @cached_property
+    def unglossed(self) -> Folding:
+        """N2 without the contents of brackets; N2 itself if there are none."""
+        return unglossed(self._n2)
+
+    def level(self, name: NormalLevel) -> Folding:
+        if name == "N1":
+            return self._n1
+        return self._n2 if name == "N2" else self._n3
+
+    @cached_property
+    def _n1(self) -> Folding:
+        return visible(self.text)
+
+    @cached_property
+    def _n2(self) -> Folding:
+        return unmarked(self.text, self._n1, is_quote=False)
+
+    @cached_property
+    def spaceless(self) -> str:
+        """The text of N3."""
+        return spaceless_text(self._n2.text)
+
+    @cached_property
+    def _n3(self) -> Folding:
+        return spaceless(self._n2)
+
+
+_MAX_SITES = 10_000
+
+
+def exact_sites(quote: str, text: str) -> list[Span]:
+    """Return the places, also overlapping ones, where `quote` occurs verbatim; at most 10 000."""
+    sites = (
+        Span(start, start + len(quote))
+        for start in _occurrences(quote, text)
+        if is_boundary(text, start) and is_boundary(text, start + len(quote))
+    )
+    return list(islice(sites, _MAX_SITES))
+
+
+def folded_sites(quote: str, source: Folding) -> list[Span]:
+    """Return the places of whole characters whose folded text is `quote`; at most 10 000."""
+    sites = (
+        source.span(start, start + len(quote))
+        for start in _occurrences(quote, source.text)
+        if source.is_edge(start) and source.is_edge(start + len(quote))
+    )
+    return list(islice(sites, _MAX_SITES))
+
+
+def choose(
+    sites: Sequence[Span], text: str, quote: Quote, used: Collection[Span] = ()
+) -> tuple[Span, bool]:
+    """Return the best of one or more places, and whether no context selects it among several.
+
+    `used` are places that the same entry quotes.
+
+    Prefers unused places, then those whose surroundings agree best, then the closest to the hint, then the first.
+    """
+    unused = [site for site in sites if site not in used] or list(sites)
+    agreements = [_agreement(site, text, quote) for site in unused]
+    best = max(agreements)
+    agreeing = [site for site, score in zip(unused, agreements, strict=True) if score == best]
+    ambiguous = len(sites) > 1 and not (best > 0 and len(agreeing) == 1)
+    hint = quote.hint
+    if hint is None:
+        return agreeing[0], ambiguous
+    return min(agreeing, key=lambda site: abs(site.start - hint)), ambiguous
+
+
+def _occurrences(needle: str, text: str) -> Iterator[int]:
+    start = text.find(needle)
+    while start >= 0:
+        yield start
+        start = text.find(needle, start + 1)
+
+
+def _agreement(site: Span, text: str, quote: Quote) -> int:
+    score = 0
+    if quote.prefix:
+        before = text[max(0, site.start - 2 * len(quote.prefix)) : site.start]
+        score += _common_head(_visible(quote.prefix)[::-1], _visible(before)[::-1])
+    if quote.suffix:
+        after = text[site.end : site.end + 2 * len(quote.suffix)]
+        score += _common_head(_visible(quote.suffix), _visible(after))
+    return score
+
+
+def _visible(text: str) -> str:
+    return visible(text).text.strip()
+
+
+def _common_head(wanted: str, actual: str) -> int:
+    pairs = zip(wanted, actual, strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common if 2 * common >= len(wanted) else 0
+
 
 _MARKS = ('"', "'", "..", "[...]")
 _MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
+from gigamind.checksum import text_hash
 from gigamind.evidence.critical import Critical
 from gigamind.evidence.result import (
     Aligned,
@@ -18,7 +19,6 @@ from gigamind.evidence.result import (
     Quote,
     Reason,
 )
-from gigamind.evidence.source import text_hash
 from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from gigamind.evidence.align import exact_sites
 from gigamind.evidence.normalize import fold_unit
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned, Alignment, TextQuoteSelector
-from gigamind.evidence.sites import exact_sites
 from gigamind.evidence.stated import why_unstated
 from gigamind.prompting.fences import speaks_to_judge
 from gigamind.spans import Span

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import Field, StringConstraints
 
+from gigamind.checksum import text_hash
 from gigamind.errors import InputError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
@@ -20,7 +21,6 @@ from gigamind.evidence.result import (
     Unstated,
 )
 from gigamind.evidence.schema import Encodable, Strict
-from gigamind.evidence.source import text_hash
 from gigamind.evidence.stated import stated
 from gigamind.loading import parsed
 from gigamind.memory.events import Event, EventLog

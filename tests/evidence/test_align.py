@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from time_limit import check_linear
 
 from gigamind.errors import InputError
-from gigamind.evidence import source as source_module
-from gigamind.evidence.align import align, align_all
+from gigamind.evidence import align as align_module
+from gigamind.evidence.align import Source, align, align_all
 from gigamind.evidence.normalize import is_boundary
 from gigamind.evidence.result import (
     AlignConfig,
@@ -17,7 +17,6 @@ from gigamind.evidence.result import (
     Quote,
     TextQuoteSelector,
 )
-from gigamind.evidence.source import Source
 from gigamind.spans import Span
 
 WORDS = st.text("가나각 abcAB12.,", min_size=1, max_size=30)
@@ -316,9 +315,9 @@ def test_characters_that_each_fold_to_three_take_linear_time():
 
 
 def test_many_quotes_normalise_their_source_once(monkeypatch):
-    normalised, visible = [], source_module.visible
+    normalised, visible = [], align_module.visible
     monkeypatch.setattr(
-        source_module, "visible", lambda text: normalised.append(text) or visible(text)
+        align_module, "visible", lambda text: normalised.append(text) or visible(text)
     )
     source = "\n".join(f"{number}번 기록은  **확인**했다." for number in range(500))
     quotes = [Quote(f"{number}번 기록은 확인했다.") for number in range(500)]

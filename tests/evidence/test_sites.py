@@ -1,8 +1,8 @@
 import pytest
 
+from gigamind.evidence.align import choose, exact_sites, folded_sites
 from gigamind.evidence.normalize import visible
 from gigamind.evidence.result import Quote
-from gigamind.evidence.sites import choose, exact_sites, folded_sites
 from gigamind.spans import Span
 
 TEXT = "처음에 오류가 났다. 그다음 오류가 났다. 끝에 오류가 났다."

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.source import text_hash
+from gigamind.checksum import text_hash
 from gigamind.memory.events import EventLog, read_events
 from gigamind.memory.pipeline import Entries, Extraction, Message, Session, graduate
 
