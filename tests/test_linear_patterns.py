@@ -33,7 +33,7 @@ KINDS = "a", " ", "[", "(", "`", "-", "\n", "가", "1", ".", "http://", "a a a "
 # Local names in patterns that functions make -> examples of what they hold.
 LOCALS = {
     "datasets/check.py": {"text": "휴가 (규정)"},
-    "datasets/question_forms.py": {"shape": r"[?？]$|(?:는가|은가|인가|나요)$"},
+    "datasets/generate_queries.py": {"shape": r"[?？]$|(?:는가|은가|인가|나요)$"},
     "evidence/normalize.py": {"line": "^>", "inline": "`+"},  # its results are globals
     "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
     "judges/search_qa/segments/claims.py": {"fence": "```"},

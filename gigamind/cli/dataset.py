@@ -200,9 +200,8 @@ def _read(path: Path) -> "Dataset[Any]":
 
 def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
     """Check the rows against a vault; without one, check queries among themselves and other rows not at all."""
-    from gigamind.datasets.check import check_queries
+    from gigamind.datasets.check import check_links, check_queries
     from gigamind.datasets.check_answers import check_answers
-    from gigamind.datasets.check_links import check_links
     from gigamind.datasets.jsonl import dataset_kind
     from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities

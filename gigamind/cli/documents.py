@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gigamind.datasets.row_errors import RowError
+from gigamind.datasets.jsonl import RowError
 from gigamind.evaluation.task import Checked, Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.i18n import Text

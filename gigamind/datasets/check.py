@@ -1,4 +1,7 @@
-"""Check the rows of a dataset against a vault; unusable ones are reported with line and problem, the others kept."""
+"""Check the rows of a dataset against a vault; unusable ones are reported with line and problem, the others kept.
+
+Queries are checked for their notes and spans, links for their notes, targets and anchors.
+"""
 
 import difflib
 import json
@@ -8,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Generic, TypeVar, cast
 
-from gigamind.datasets.jsonl import Dataset, Item
-from gigamind.datasets.row_errors import RowError, shortened, shortened_path
-from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.datasets.jsonl import Dataset, Item, RowError, shortened, shortened_path
+from gigamind.datasets.schema import ExpectedSpan, LinkItem, QueryItem
 from gigamind.datasets.write import write_lines
 from gigamind.errors import text_of
 from gigamind.i18n import Message, Text, _, n_
@@ -89,6 +91,7 @@ class CheckedRows(Generic[Item]):
 
 
 Checked = TypeVar("Checked", bound=CheckedRows[Any])
+NO_VAULT = Vault(Path(), (), ())
 
 
 @dataclass(slots=True)
@@ -104,6 +107,11 @@ class RowChecker(Generic[Item]):
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])  # by identifier
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, Message | None] = field(default_factory=dict[str, Message | None])
+
+    @property
+    def has_vault(self) -> bool:
+        """Return whether there is a vault to check against."""
+        return self.vault is not NO_VAULT
 
     def note(self, item: Item, name: str, path: str) -> Note | None:
         """Return the note that a row names; otherwise record an error in the field `name`."""
@@ -230,17 +238,15 @@ def check_queries(
     find_again: FindAgain = lambda _text, _note_text: None,
 ) -> CheckedDataset:
     """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
-    checker = _QueryChecker(dataset, vault or Vault(Path(), (), ()), identities)
-    checker.find_again, checker.has_vault = find_again, vault is not None
+    checker = _QueryChecker(dataset, vault or NO_VAULT, identities, find_again=find_again)
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
     return checker.outcome(CheckedDataset, queries, odd=list(checker.span_warnings()))
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _QueryChecker(RowChecker[QueryItem]):
-    find_again: FindAgain = field(init=False)
-    has_vault: bool = field(init=False)
+    find_again: FindAgain
     moved: dict[str, None] = field(default_factory=dict[str, None])
     gone: dict[str, None] = field(default_factory=dict[str, None])
     _named: dict[str, str] = field(default_factory=dict[str, str])
@@ -427,3 +433,87 @@ def _spans(query: CheckedQuery, vault: Vault) -> Iterator[dict[str, object]]:
             row |= {"start": start, "end": end}
             row |= {} if given.text is None else {"text": passage.text}
         yield row
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLink:
+    """A place that should be a link, found in the vault."""
+
+    item: LinkItem
+    line: int  # 1-based, in the dataset's file
+    note: Note
+    targets: frozenset[str]  # paths of the accepted target notes
+    span: Span | None  # of the anchor; None if the row's range does not match it
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLinks(CheckedRows[LinkItem]):
+    """A link dataset checked against a vault."""
+
+    links: tuple[CheckedLink, ...]
+    misfits: int  # usable rows whose range does not match the anchor
+
+
+def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities) -> CheckedLinks:
+    """Find every source note, target and anchor in the vault."""
+    checker = _LinkChecker(dataset, vault, identities)
+    checked = [checker.check(item) for item in dataset.items]
+    links = tuple(link for link in checked if link is not None)
+    misfits = sum(link.span is None and link.item.anchor_range is not None for link in links)
+    misfit = _(
+        "{file}: in {count:,} of {rows:,} rows, the anchor range does not match the anchor text in {vault}. Give"
+        " the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
+        file=dataset.path,
+        count=misfits,
+        rows=len(links),
+        vault=vault.root,
+    )
+    return checker.outcome(CheckedLinks, links, misfits, odd=[misfit] if misfits else [])
+
+
+class _LinkChecker(RowChecker[LinkItem]):
+    def check(self, item: LinkItem) -> CheckedLink | None:
+        before = len(self.errors)
+        note = self.note(item, "source_note", item.source_note)
+        if not item.expected_links:
+            fix = _("Name the note that the link leads to")
+            self.reject(item, "expected_links", _("the list is empty"), fix)
+        paths = self._targets(item)
+        if note is None or len(self.errors) > before:
+            return None
+        if note.path in paths:
+            problem = _(
+                "the expected link target {note} is the source note itself",
+                note=shortened_path(note.path),
+            )
+            self.warn(item, "expected_links", problem)
+        return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
+
+    def _targets(self, item: LinkItem) -> frozenset[str]:
+        before = len(self.errors)
+        targets = [
+            self.note(item, f"expected_links[{index}]", name)
+            for index, name in enumerate(item.expected_links)
+        ]
+        paths = frozenset(target.path for target in targets if target is not None)
+        if paths:
+            for error in (error for error in self.errors[before:] if error.absent):
+                self.errors.remove(error)
+                warning = _(
+                    "{problem}; the row is used with its other link targets: {targets}. {fix}",
+                    problem=error.message,
+                    targets=[shortened(path) for path in sorted(paths)],
+                    fix=error.mend,
+                )
+                self.warn(item, error.field, warning)
+        return paths
+
+    def _span(self, item: LinkItem, note: Note) -> Span | None:
+        place = item.anchor_range
+        if place is None:
+            return None
+        try:
+            span = self.units(note).span_to_code_points(place.start, place.end)
+        except ValueError:
+            return None
+        return span if span.slice(note.text) == item.anchor else None

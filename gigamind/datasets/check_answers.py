@@ -1,9 +1,8 @@
 """Check answers, and questions to be answered, against a vault: find the notes of their contexts."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from gigamind.datasets.check import CheckedRows, RowChecker
+from gigamind.datasets.check import NO_VAULT, CheckedRows, RowChecker
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.schema import ContextNote, QuestionItem
 from gigamind.i18n import _
@@ -49,16 +48,15 @@ def check_answers(
     answered: bool = True,
 ) -> CheckedAnswers:
     """Find every note of every context; without a vault, a path is an error, or left out if not `answered`."""
-    checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
-    checker.has_vault, checker.answered = vault is not None, answered
+    checker = _AnswerChecker(dataset, vault or NO_VAULT, identities, answered=answered)
     checked = [checker.check(item) for item in dataset.items]
     answers = tuple(answer for answer in checked if answer is not None)
     return checker.outcome(CheckedAnswers, answers)
 
 
+@dataclass(kw_only=True)
 class _AnswerChecker(RowChecker[QuestionItem]):
-    has_vault: bool = True
-    answered: bool = True
+    answered: bool
 
     def check(self, item: QuestionItem) -> CheckedAnswer | None:
         before = len(self.errors)

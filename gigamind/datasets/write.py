@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
+from gigamind.runs.folders import whole_file
 from gigamind.vault.walk import walk
 
 
@@ -32,11 +33,9 @@ def write_text(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, encoding="utf-8", newline="\n")
-        aside.replace(path)
+        with whole_file(path, aside) as file:
+            file.write(text.encode())
     except OSError as error:
-        with contextlib.suppress(OSError):  # its folder may be a file
-            aside.unlink()
         raise EvaluationError(
             "{file}: cannot be written ({reason})", file=path, reason=reason_of(error)
         ) from error

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from gigamind.datasets.row_errors import schema_errors
+from gigamind.datasets.jsonl import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
 from gigamind.datasets.write import row_line
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message
 from gigamind.interop.tables import json_lines_text
 from gigamind.vault.identity import leaves_vault
 
@@ -59,16 +59,7 @@ def checked_row(
     try:
         return model.model_validate(fields, strict=False)  # tuples are lists in files
     except ValidationError as error:
-        for problem in schema_errors(error, 0, ""):
-            problems.append(  # noqa: PERF401
-                _(
-                    '{place}: field "{field}": {problem}. {fix}.',
-                    place=place,
-                    field=problem.field,
-                    problem=problem.message,
-                    fix=problem.mend,
-                )
-            )
+        problems += [problem.at(place) for problem in schema_errors(error, 0, "")]
         return None
 
 

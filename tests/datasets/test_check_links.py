@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.datasets.check_links import CheckedLinks, check_links
+from gigamind.datasets.check import CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities

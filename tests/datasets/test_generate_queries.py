@@ -8,11 +8,11 @@ from gigamind.datasets.check import check_queries
 from gigamind.datasets.generate_queries import (
     GeneratedQueries,
     QueryForms,
+    drafts,
     generate_queries,
     queries,
 )
 from gigamind.datasets.jsonl import read_queries
-from gigamind.datasets.question_forms import drafts
 from gigamind.errors import InputError
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
