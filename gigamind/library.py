@@ -5,11 +5,11 @@ Options have the names, ranges and defaults of the command line, with `_` for `-
 
 import re
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
@@ -19,8 +19,7 @@ from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
-from gigamind.systems.protocol import Answerer, Retriever
-from gigamind.systems.settings import BUILTIN
+from gigamind.systems.protocol import Answerer, Guarded, Retriever
 
 if TYPE_CHECKING:
     from gigamind.evaluation.options import EvalOptions
@@ -276,16 +275,11 @@ def evaluate_search(
     >>> round(result.summary.overall.search["mrr"], 3)
     0.556
     """
-    from gigamind.systems.protocol import Guarded
     from gigamind.tasks.options import SearchEvalOptions
     from gigamind.tasks.search.task import SearchTask
 
     given = {"dataset": dataset, "notes": notes, **options}
-    system = options.get("system", BUILTIN)
-    if isinstance(system, str):
-        return _evaluate(SearchEvalOptions, given, out, progress)
-    named = given | {"system": _name_of(system)}
-    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(Guarded(system)))
+    return _evaluate(SearchEvalOptions, given, out, progress, SearchTask)
 
 
 def tune_search(
@@ -373,21 +367,11 @@ def evaluate_answers(
     >>> [item.evaluation.correctness for item in result.items]
     [1.0]
     """
-    from gigamind.systems.protocol import Guarded
     from gigamind.tasks.answers.task import AnswerTask
     from gigamind.tasks.options import AnswerEvalOptions
 
     given = {"dataset": dataset, "notes": notes, **options}
-    system = options.get("system")
-    if system is None or isinstance(system, str):
-        return _evaluate(AnswerEvalOptions, given, out, progress)
-    named = given | {"system": _name_of(system)}
-    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(Guarded(system)))
-
-
-def _name_of(system: object) -> str:
-    """Return the value of `--system` that names an object."""
-    return f"python:{type(system).__module__}:{type(system).__qualname__}"
+    return _evaluate(AnswerEvalOptions, given, out, progress, AnswerTask)
 
 
 aevaluate_search = async_twin(evaluate_search)
@@ -416,16 +400,22 @@ _OUT_OPTIONS = ("format", "lang", "save_snapshot", "junit", "comment", "resume")
 
 def _evaluate(
     model: "type[EvalOptions]",
-    values: Mapping[str, object],
+    values: Mapping[str, Any],
     out: File | None,
     progress: "Progress | None",
-    task: "Task[Any, Any, Any] | None" = None,
+    task_with: "Callable[[Guarded], Task[Any, Any, Any]] | None" = None,
 ) -> EvaluationResult[Any, Any]:
+    """Evaluate with these options; a `system` that is an object is named in them, and given to `task_with`."""
     from gigamind.evaluation.finish import bounds_of, read_bounds, reference_of
     from gigamind.evaluation.options import validated
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
 
+    system, task = values.get("system"), None
+    if task_with and system is not None and not isinstance(system, str):
+        kind = type(cast("object", system))
+        values = {**values, "system": f"python:{kind.__module__}:{kind.__qualname__}"}
+        task = task_with(Guarded(system))
     options = validated(model, {**values, "out": out})
     task = task or TASKS[options.task]
     if out is not None:

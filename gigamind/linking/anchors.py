@@ -5,6 +5,7 @@ Particles may follow a name: "모아 재배치에서는" mentions "모아 재배
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ from itertools import chain
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from gigamind.linking.brackets import bracketed
 from gigamind.linking.features import NAME_KINDS, NameKind
 from gigamind.spans import Span, spliced
 from gigamind.text import is_particle
@@ -319,3 +319,35 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
         # "lock.md" and "3.5" are one word
         return not (text[end : end + 1] == "." and text[end + 1 : end + 2].isalnum())
     return is_particle(text[start:end], text, end)
+
+
+_BRACKET = re.compile(r"[\[\]]")
+
+
+def bracketed(note: Note) -> list[Span]:
+    """Return the outermost `[...]` that the parser reads as text, with brackets, in order; each within one block.
+
+    mkdocs and Sphinx resolve `[text][label]` and `[label]` by names defined outside the notes. Text inserted between or
+    right after brackets becomes part of them.
+    """
+    if "[" not in note.text:
+        return []
+    brackets: list[Span] = []
+    ends = [block.span.end for block in note.document.blocks]
+    opened: list[int] = []
+    block = 0
+    for piece in note.document.running:
+        if (now := bisect_left(ends, piece.end)) != block:
+            opened, block = [], now
+        for match in _BRACKET.finditer(note.text, piece.start, piece.end):
+            at = match.start()
+            if at == piece.start and note.text[at - 1 : at] == "\\":
+                continue  # the parser cuts a text behind the backslash of an escaped sign
+            if match[0] == "[":
+                opened.append(at)
+            elif opened:
+                start = opened.pop()
+                while brackets and brackets[-1].start > start:
+                    brackets.pop()
+                brackets.append(Span(start, at + 1))
+    return brackets

@@ -12,7 +12,7 @@ from operator import eq
 from typing import Literal
 from urllib.parse import quote
 
-from gigamind.linking.brackets import bracketed
+from gigamind.linking.anchors import bracketed
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span, spliced
 from gigamind.vault.identity import Identities

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from gigamind.checksum import seal, unsealed
+from gigamind.checksum import seal, text_hash, unsealed
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.linking.anchors import fold
@@ -133,7 +133,7 @@ def _name(vault: Vault, embedding_model: str | None) -> str:
 
 
 def _digest(*values: object) -> str:
-    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_hash(repr(values))
 
 
 @cache
@@ -382,10 +382,6 @@ class LinkSuggester:
         is_kept = self._is_kept(note, options)
         return self._kept.get(_query_key(options), note.path) if is_kept else None
 
-    def linked_targets(self, path: str) -> frozenset[str]:
-        """Return the paths of the notes that the note at `path` links to."""
-        return frozenset(self.finder.neighbours.linked_from(path))
-
     def _places(self, note: Note, options: SuggestOptions) -> list[list[Candidate]]:
         """Return the candidates of a note, cached for the last note: an evaluation asks twice per note."""
         habits = self.habits
@@ -436,9 +432,7 @@ def load_suggester(
         EmbeddingError: it cannot be loaded or reached, or failed.
         IndexingError: the cache cannot be used.
     """
-    if embedder is None:
-        return LinkSuggester(vault, identities, cache=Cache(cache_folder))
-    model = load_short_embedder(embedder)
+    model = load_short_embedder(embedder) if embedder else None
     return LinkSuggester(vault, identities, model, Cache(cache_folder), progress)
 
 

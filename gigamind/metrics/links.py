@@ -205,30 +205,16 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
     for step in range(_STEPS + 1):
         floor = step / _STEPS
         kept = [
-            (
-                note,
-                [
-                    suggestion
-                    for suggestion in note.suggestions[:topk]
-                    if (suggestion.confidence or 0.0) >= floor
-                ],
-            )
+            [entry for entry in note.suggestions[:topk] if (entry.confidence or 0.0) >= floor]
             for note in notes
         ]
-        hits = [is_hit(suggestion, note) for note, shown in kept for suggestion in shown]
-        notes_of_hits = np.repeat(np.arange(len(kept)), [len(shown) for _, shown in kept])
+        pairs = list(zip(notes, kept, strict=True))
+        hits = [is_hit(suggestion, note) for note, shown in pairs for suggestion in shown]
+        notes_of_hits = np.repeat(np.arange(len(kept)), list(map(len, kept)))
         right = Estimate.share(sum(hits), len(hits), notes_of_hits)
-        recalled = sum(_hit_count(note, shown) for note, shown in kept)
-        points.append(
-            LinkSweepPoint(
-                floor,
-                right.n,
-                right.value,
-                right.low,
-                right.high,
-                recalled / expected if expected else None,
-            )
-        )
+        recalled = sum(_hit_count(note, shown) for note, shown in pairs)
+        recall = recalled / expected if expected else None
+        points.append(LinkSweepPoint(floor, right.n, right.value, right.low, right.high, recall))
     return points
 
 

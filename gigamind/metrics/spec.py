@@ -140,13 +140,17 @@ class Metric:
         parts = re.split(r"(\{\w+\})", self.name)
         return re.compile("".join(_PLACES.get(part) or re.escape(part) for part in parts))
 
+    def places(self, name: str) -> dict[str, str]:
+        """Return what one of its names has in the places of the pattern, such as the cut-off `k`."""
+        match = self.pattern.fullmatch(name)
+        return match.groupdict() if match else {}
+
     def called(self, name: str, language: str | None) -> str:
         """Return the label for one of its names; without a language, that of the terminal and summary.md."""
         label = in_language(self.label, language or "en")
         if language is None and self.plain:
             label = self.plain
-        match = self.pattern.fullmatch(name)
-        return label.format(**match.groupdict()) if match else label
+        return label.format(**self.places(name)) if self.pattern.fullmatch(name) else label
 
 
 def in_language(text: Text | Message, language: str) -> str:

@@ -115,8 +115,7 @@ def label_text(key: str) -> str:
     template = metric.label.id if isinstance(metric.label, Message) else metric.label.en
     if not isinstance(metric.label, Message):
         add_translations(template, metric.label._asdict())
-    match = metric.pattern.fullmatch(name)
-    return Message(template, match.groupdict() if match else {})
+    return Message(template, metric.places(name))
 
 
 def about(key: str, language: str) -> str:
@@ -124,16 +123,15 @@ def about(key: str, language: str) -> str:
     metric = metric_of(key)
     if not metric or not metric.about:
         return ""
-    match = metric.pattern.fullmatch(key.partition(".")[2])
-    k = match.groupdict().get("k") if match else None
+    k = metric.places(key.partition(".")[2]).get("k")
     text = in_language((k == "1" and metric.about_first) or metric.about, language)
     return re.sub(r"(?<![A-Za-z])k(?![A-Za-z])", k, text) if k else text
 
 
-def is_lower_better(key: str) -> bool:
-    """Return whether lower values are better."""
+def use_of(key: str) -> Use:
+    """Return where a metric is shown, which direction is better, and whether gates.toml may name it."""
     metric = metric_of(key)
-    return metric is not None and metric.use.lower
+    return metric.use if metric else Use()
 
 
 def is_mean(key: str) -> bool:
@@ -147,18 +145,6 @@ def is_mean(key: str) -> bool:
         return {of(answerability.confusion([(truth, verdict)]))[1] for verdict in (True, False)}
 
     return all(len(wholes(truth)) == 1 for truth in (True, False))
-
-
-def has_no_direction(key: str) -> bool:
-    """Return whether neither direction is better."""
-    metric = metric_of(key)
-    return metric is not None and metric.use.undirected
-
-
-def may_gate(key: str) -> bool:
-    """Return whether gates.toml may name it."""
-    metric = metric_of(key)
-    return metric is not None and metric.use.gate
 
 
 def keys_in(
@@ -175,10 +161,9 @@ def in_order(keys: Sequence[str]) -> list[str]:
     places = {metric.key: place for place, metric in enumerate((*_OURS.values(), *OWN.values()))}
 
     def place(key: str) -> tuple[int, int]:
-        metric = metric_of(key)
-        match = metric.pattern.fullmatch(key.partition(".")[2]) if metric else None
-        k = match.groupdict().get("k") if match else None
-        return places[metric.key] if metric else len(places), int(k or 0)
+        if metric := metric_of(key):
+            return places[metric.key], int(metric.places(key.partition(".")[2]).get("k") or 0)
+        return len(places), 0
 
     return sorted(keys, key=place)
 

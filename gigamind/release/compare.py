@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gigamind.errors import InputError
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import use_of
 from gigamind.records.folder import conditions, differing
 from gigamind.records.judged import Report
 from gigamind.records.schema import SpeedReport
@@ -220,7 +220,7 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
 
 
 def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> MetricChange:
-    lower = is_lower_better(metric)
+    lower = use_of(metric).lower
     return MetricChange.like(
         paired,
         metric=metric,

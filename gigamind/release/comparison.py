@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from gigamind.choices import Relaxable
 from gigamind.errors import InputError
 from gigamind.i18n import Message, Text, _, joined
-from gigamind.metrics.table import has_no_direction, is_lower_better
+from gigamind.metrics.table import use_of
 from gigamind.records.judged import Report
 from gigamind.release.model import (
     Checks,
@@ -115,19 +115,19 @@ class MetricChange(Report):
         """Return whether the metric is significantly better (True) or worse (False); None if neither or undirected."""
         if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
             return None
-        if has_no_direction(self.metric):
+        if use_of(self.metric).undirected:
             return None
         low, high = self.interval
         if low <= 0 <= high:
             return None
-        return (low > 0) is not is_lower_better(self.metric)
+        return (low > 0) is not use_of(self.metric).lower
 
     @property
     def drop(self) -> float | None:
         """Return by how much it got worse; negative if it got better.  Rounded, so that 0.9 - 0.88 is 0.02."""
         if self.difference is None:
             return None
-        return round(self.difference if is_lower_better(self.metric) else -self.difference, 12)
+        return round(self.difference if use_of(self.metric).lower else -self.difference, 12)
 
 
 class ComparedItem(Report):

@@ -7,7 +7,7 @@ from gigamind.choices import Phase, Relaxable
 from gigamind.formats import percent
 from gigamind.i18n import _
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import is_lower_better, is_mean
+from gigamind.metrics.table import is_mean, use_of
 from gigamind.records.card import JudgeCard
 from gigamind.records.judged import JudgeReport, WeakJudge
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
@@ -310,7 +310,7 @@ def _quality(
 
 
 def _worst(name: str) -> float:
-    return 1.0 if is_lower_better(name) else 0.0
+    return 1.0 if use_of(name).lower else 0.0
 
 
 def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
@@ -337,7 +337,7 @@ def _unmeasured(
 
 
 def _bounded(figures: Mapping[str, float], name: str, bound: float) -> RuleResult:
-    lower = is_lower_better(name)
+    lower = use_of(name).lower
     value = figures.get(name)
     kind = "ceiling" if lower else "floor"
     if value is None:
@@ -361,7 +361,7 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
     """Decide by non-inferiority: the metric varies, so only a significant drop beyond the margin fails."""
     if change.low is None or change.high is None:
         return "inconclusive", ("untested",), None
-    lower = is_lower_better(change.metric)
+    lower = use_of(change.metric).lower
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
     difference = -(change.drop or 0.0)
     decision, needed = non_inferiority(difference, interval, n=change.n, margin=allowed)

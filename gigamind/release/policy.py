@@ -21,7 +21,7 @@ from gigamind.errors import REGRESSION_EXIT_CODE, InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import problem_of, toml_values
 from gigamind.metrics.spec import blocks_of, units_of
-from gigamind.metrics.table import is_lower_better, label_text, may_gate
+from gigamind.metrics.table import label_text, use_of
 from gigamind.records.card import CardRequirements
 from gigamind.records.judged import Report
 from gigamind.records.schema import messages_in, with_messages
@@ -79,7 +79,7 @@ def _unknown(name: str) -> Message:
 
 
 def _check_name(name: str) -> None:
-    if not may_gate(name) and not name.startswith(_OF_JUDGES):
+    if not use_of(name).gate and not name.startswith(_OF_JUDGES):
         raise ValueError(_unknown(name))
 
 
@@ -160,7 +160,7 @@ class Policy(_Section):
         ):
             for name in bounds:
                 _check_name(name)
-                if may_gate(name) and is_lower_better(name) is not lower:
+                if use_of(name).gate and use_of(name).lower is not lower:
                     other = "floors" if lower else "ceilings"
                     message = _(
                         "{name} has no effect in [{section}]; move it to [{other}]",
@@ -173,12 +173,12 @@ class Policy(_Section):
 
     def bound(self, name: str) -> float | None:
         """Return the worst allowed value of a metric, whatever the baseline; None if there is no bound."""
-        return (self.ceilings if is_lower_better(name) else self.floors).get(name)
+        return (self.ceilings if use_of(name).lower else self.floors).get(name)
 
     def refuse_unknown(self, task: str) -> None:
         """Raise InputError if a gated metric of a task does not exist; first load its judge, which may define some."""
         for name in self.gated:
-            if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
+            if name.partition(".")[0] in blocks_of(task) and not use_of(name).gate:
                 raise InputError("gates.toml: {problem}", problem=_unknown(name))
 
     @property

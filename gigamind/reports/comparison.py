@@ -10,7 +10,7 @@ from typing import Protocol
 from gigamind.formats import points
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import in_order, is_lower_better, metric_of
+from gigamind.metrics.table import in_order, metric_of, use_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
 from gigamind.release.policy import LOST, WEAK, Release, RuleResult, rule_label, weak_reason
 from gigamind.release.shortfall import METRIC as CARD
@@ -289,7 +289,7 @@ def _cells(
 ) -> tuple[doc.Cell, doc.Cell, doc.Cell]:
     """Return both values and the difference; only a `failed` rule marks it as worse."""
     n = change.n if change.n != usual else None
-    signed = None if limit is None else (limit if is_lower_better(change.metric) else -limit)
+    signed = None if limit is None else (limit if use_of(change.metric).lower else -limit)
     better = False if failed else change.is_better or None
     difference = replace(difference_of(change, signed), better=better)
     return doc.Proportion(change.baseline, n), doc.Proportion(change.current), difference
@@ -314,7 +314,7 @@ def _limit(rule: RuleResult) -> doc.Cell:
         return f"≥ {rule.limit:.3f}"
     if rule.why.startswith("ceiling"):
         return f"≤ {rule.limit:.3f}"
-    sign = 1 if is_lower_better(rule.metric) and rule.metric not in LOST else -1
+    sign = 1 if use_of(rule.metric).lower and rule.metric not in LOST else -1
     return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gigamind.formats import moment, points
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.table import has_no_direction, in_order, is_lower_better
+from gigamind.metrics.table import in_order, use_of
 from gigamind.records.folder import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
 from gigamind.release.policy import rule_label
@@ -154,8 +154,8 @@ def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str
     """Return the place of the largest lasting drop of a main metric, and all metrics that dropped there."""
     kept: dict[int, dict[str, float]] = {}
     for name in main_keys(list(series)):
-        values = [-value if is_lower_better(name) else value for value in series[name]]
-        for at in range(1, 1 if has_no_direction(name) else len(values)):
+        values = [-value if use_of(name).lower else value for value in series[name]]
+        for at in range(1, 1 if use_of(name).undirected else len(values)):
             if (size := round(values[at - 1] - max(values[at:]), 3)) > 0:
                 kept.setdefault(at, {})[name] = size
     if not kept:
@@ -263,7 +263,7 @@ def _before(history: RunHistory, change: LevelShift) -> HistoryRun:
 def _drop(level: MetricLevel) -> float:
     """Return by how much a metric got worse."""
     difference = level.after - level.before
-    return difference if is_lower_better(level.metric) else -difference
+    return difference if use_of(level.metric).lower else -difference
 
 
 def _result(history: RunHistory) -> Message:
@@ -294,7 +294,7 @@ def _shift_rows(history: RunHistory) -> Iterator[tuple[doc.Cell, ...]]:
                 doc.Proportion(level.after),
                 doc.Difference(
                     level.after - level.before,
-                    better=None if has_no_direction(level.metric) else _drop(level) < 0,
+                    better=None if use_of(level.metric).undirected else _drop(level) < 0,
                 ),
                 _cause_text(change) if place == 0 else "",
             )

@@ -10,7 +10,7 @@ from functools import partial
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import use_of
 from gigamind.release import policy
 from gigamind.release.comparison import WHAT, Comparison, MetricChange, Mismatch
 from gigamind.reports.document import STATES, State, Verdict, listed
@@ -353,7 +353,7 @@ def _bad_text(change: MetricChange) -> Message:
 
 def _badness(change: MetricChange) -> float:
     value = change.current or 0.0
-    return value if is_lower_better(change.metric) else 1 - value
+    return value if use_of(change.metric).lower else 1 - value
 
 
 def _largest_drop(change: MetricChange, comparison: Comparison) -> float:
@@ -364,7 +364,7 @@ def _largest_drop(change: MetricChange, comparison: Comparison) -> float:
     """
     if change.interval:
         low, high = change.interval
-        return max(0.0, high if is_lower_better(change.metric) else -low)
+        return max(0.0, high if use_of(change.metric).lower else -low)
     n, worse = change.n or comparison.shared, change.worse
     return beta_quantile(0.95, worse + 1, n - worse) if worse < n else 1.0
 

@@ -14,12 +14,11 @@ from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import (
     about,
     in_order,
-    is_lower_better,
     keys_in,
     label,
-    may_gate,
     metrics_of,
     register,
+    use_of,
 )
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
@@ -54,7 +53,7 @@ def test_a_metric_is_computed_called_ordered_and_gated_from_its_one_entry():
     assert measure_ranking(["a", "b"], {"a": 1}, 2)["misses_at_2"] == 1.0
     assert label("search.misses_at_5", "en") == label("search.misses_at_5") == "misses@5"
     assert label("search.misses_at_5", "ko") == "빗나감@5"
-    assert is_lower_better("search.misses_at_5")
+    assert use_of("search.misses_at_5").lower
     assert Quality(metrics=("search.misses_at_5",)).metrics == ("search.misses_at_5",)
     assert in_order(["search.misses_at_10", "search.misses_at_5", "search.mrr"]) == [
         "search.mrr",
@@ -82,7 +81,7 @@ def test_a_metric_is_shown_with_its_interval():
 
 
 def test_a_metric_that_was_taken_back_is_unknown():
-    assert not may_gate("search.misses_at_5")
+    assert not use_of("search.misses_at_5").gate
     assert label("search.misses_at_5", "ko") == "misses at 5"
 
 
@@ -139,8 +138,8 @@ UNGATED = "search.latency_p95_ms links.precision_over_5 answers.faithfulness qua
 
 
 def test_what_may_be_gated():
-    assert [key for key in GATED.split() if not may_gate(key)] == []
-    assert [key for key in UNGATED.split() if may_gate(key)] == []
+    assert [key for key in GATED.split() if not use_of(key).gate] == []
+    assert [key for key in UNGATED.split() if use_of(key).gate] == []
 
 
 @pytest.mark.each(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from gigamind.i18n import Text, _, joined
-from gigamind.metrics.table import is_lower_better, label_text
+from gigamind.metrics.table import label_text, use_of
 from gigamind.records.judged import Finite, Share
 from gigamind.records.schema import Record
 from gigamind.release import model
@@ -124,7 +124,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         for name in leading:
             old, new = before.metrics.get(name), after.metrics.get(name)
             if old is not None and new is not None and old != new:
-                gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
+                gain = gain or (old - new if use_of(f"answers.{name}").lower else new - old)
                 parts.append(_moved(name, old, new))
         gain = gain or refusal
         if gain < 0:

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast, get_args
 
 from pydantic import TypeAdapter
 
-from gigamind.datasets.check_links import CheckedLink, CheckedLinks, check_links
+from gigamind.datasets.check import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import PreparedInput, draw
@@ -82,7 +82,7 @@ def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -
         ]
         for excluding in (False, True)
     )
-    return Suggestions(every, unlinked, suggester.linked_targets(note.path), {})
+    return Suggestions(every, unlinked, suggester.finder.linked(note), {})
 
 
 class RunSuggester:

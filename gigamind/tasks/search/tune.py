@@ -18,7 +18,7 @@ from gigamind.evaluation.options import eval_command, given_options
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.i18n import _, translator
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import use_of
 from gigamind.records.folder import as_json, check_out_folder, write_page
 from gigamind.release.compare import compare_with_first
 from gigamind.release.comparison import Comparison
@@ -134,7 +134,7 @@ def _objective(name: str | None, topk: int) -> str:
     """Return the name of the metric to optimise, without its prefix."""
     toy = RankedQuery(["note"], {"note": 1}, all_of=[["note"]])
     (known,) = measure_rankings([toy], topk)
-    fit = [figure for figure in known if not is_lower_better(f"search.{figure}")]
+    fit = [figure for figure in known if not use_of(f"search.{figure}").lower]
     metric = (name or f"ndcg_at_{min(_DEEPEST, topk)}").removeprefix("search.")
     if metric not in fit:
         raise InputError(
