@@ -16,32 +16,20 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Success(Generic[Result]):
-    """One evaluated item.
+    """One evaluated item."""
 
-    Attributes:
-        item_id: id of the dataset row.
-        value: the result of the evaluation.
-        latency_ms: wall time of the evaluation in milliseconds.
-    """
-
-    item_id: str
+    item_id: str  # id of the dataset row
     value: Result
-    latency_ms: float
+    latency_ms: float  # wall time of the evaluation in milliseconds
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One item that could not be evaluated.
+    """One item that could not be evaluated."""
 
-    Attributes:
-        item_id: id of the dataset row.
-        error: class name of the error, stable enough to group by.
-        message: what went wrong and how to fix it.
-    """
-
-    item_id: str
-    error: str
-    message: Text
+    item_id: str  # id of the dataset row
+    error: str  # class name of the error, stable enough to group by
+    message: Text  # what went wrong and how to fix it
 
 
 def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:

@@ -50,16 +50,11 @@ def spliced(text: str, parts: Iterable[tuple[Span, str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a note: the note, the characters and their text.
+    """A piece of a note: the note, the characters and their text."""
 
-    Attributes:
-        note: path relative to the vault root, with "/" separators, NFC.
-        span: position of the text in the note's file.
-    """
-
-    note: str
+    note: str  # path relative to the vault root, with "/" separators, NFC
     text: str
-    span: Span
+    span: Span  # position of the text in the note's file
 
 
 class Utf16:

@@ -135,19 +135,13 @@ _FEW = 2  # q-grams must exclude at least this fraction (1/2) of the text; other
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A range `[start, end)` of the normalised text.
-
-    Attributes:
-        distance: edits between the quote and the window.
-        similarity: 1 - distance / the longer of the two lengths, in [0, 1].
-        word_edges: number of its ends, 0 to 2, that neither cut a word nor are white space.
-    """
+    """A range `[start, end)` of the normalised text."""
 
     start: int
     end: int
-    distance: int
-    similarity: float
-    word_edges: int
+    distance: int  # edits between the quote and the window
+    similarity: float  # 1 - distance / the longer of the two lengths, in [0, 1]
+    word_edges: int  # number of its ends, 0 to 2, that neither cut a word nor are white space
 
 
 def reaches(similarity: float, threshold: float) -> bool:

@@ -86,19 +86,13 @@ def _compatible(char: str) -> str:
 
 @dataclass(frozen=True)
 class Folding:
-    """A text at one level of normalisation.
-
-    Attributes:
-        at: where each piece starts in `text`; rising.
-        starts, ends: where the original of each piece starts and ends; rising.
-        units: whether each piece is a unit that cannot be split.
-    """
+    """A text at one level of normalisation."""
 
     text: str
-    at: list[int]
-    starts: list[int]
-    ends: list[int]
-    units: list[bool]
+    at: list[int]  # where each piece starts in `text`; rising
+    starts: list[int]  # where the original of each piece starts; rising
+    ends: list[int]  # where it ends; rising
+    units: list[bool]  # whether each piece is a unit that cannot be split
 
     @cached_property
     def grams(self) -> "Grams":

@@ -19,18 +19,12 @@ Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """Why a quote proves nothing.
-
-    Attributes:
-        quoted: the words of the quote that differ, lower-cased; "" if the source has additional words.
-        original: the words of the source in their place; "" if the quote has additional words.
-        near: only one keystroke in one word differs, so that requesting the exact words again may help.
-    """
+    """Why a quote proves nothing."""
 
     reason: Doubt
-    quoted: str = ""
-    original: str = ""
-    near: bool = False
+    quoted: str = ""  # words of the quote that differ, lower-cased; "" if the source has more words
+    original: str = ""  # words of the source in their place; "" if the quote has more words
+    near: bool = False  # only one keystroke differs, so that requesting the exact words may help
 
     @property
     def is_cut(self) -> bool:
@@ -40,25 +34,17 @@ class Unproven:
 
 @dataclass(frozen=True, slots=True)
 class AlignConfig:
-    """Thresholds and limits of the aligner.
+    """Thresholds and limits of the aligner."""
 
-    Attributes:
-        fuzzy_threshold: lowest similarity of an accepted fuzzy match, in [0.80, 1.0].
-        search_threshold: lowest similarity of a near miss, in [0.5, `fuzzy_threshold`].
-        max_quote_chars: longer quotes are refused; longer sources (`max_source_chars`) raise an error.
-        min_spaceless_chars: shortest quote, without spaces, that may match regardless of spaces.
-        min_fuzzy_chars: shortest normalised quote that may match fuzzily; 8-24 % of unrelated quotes of 6-12 characters
-            reach 0.85 by chance.
-        min_promotable_chars: shortest one whose fuzzy match proves anything (by chance: 1-3 % at 30-40 characters).
-    """
-
-    fuzzy_threshold: float = 0.85
-    search_threshold: float = 0.75
+    fuzzy_threshold: float = 0.85  # lowest similarity of an accepted fuzzy match, in [0.80, 1.0]
+    search_threshold: float = 0.75  # lowest similarity of a near miss, in [0.5, `fuzzy_threshold`]
     fuzzy: bool = True
-    max_quote_chars: int = 500
-    max_source_chars: int = 10_000_000
-    min_spaceless_chars: int = 8
+    max_quote_chars: int = 500  # longer quotes are refused
+    max_source_chars: int = 10_000_000  # longer sources raise an error
+    min_spaceless_chars: int = 8  # of a quote, without spaces, that may match regardless of spaces
+    # Of a normalised quote that may match fuzzily: 8-24 % of unrelated quotes of 6-12 characters reach 0.85 by chance.
     min_fuzzy_chars: int = 16
+    # Of one whose fuzzy match proves anything (by chance: 1-3 % at 30-40 characters).
     min_promotable_chars: int = 30
 
     def __post_init__(self) -> None:

@@ -56,24 +56,15 @@ _DOUBLED = re.compile(r"(.)\1")
 
 
 class Word(NamedTuple):  # a dataclass takes three times as long to create
-    """One word.
+    """One word."""
 
-    Attributes:
-        text: its letters, digits or sign, lower-cased, without its particle.
-        particle: a Korean particle that may be omitted, or "".
-        end: offset of its end, with the particle.
-        bracket: number of the bracket around it, from 1; 0 outside.
-        tight: it belongs to the word or number before it.
-        ends: a sentence ends after it.
-    """
-
-    text: str
-    particle: str
+    text: str  # its letters, digits or sign, lower-cased, without its particle
+    particle: str  # a Korean particle that may be omitted, or ""
     start: int
-    end: int
-    bracket: int = 0
-    tight: bool = False
-    ends: bool = False
+    end: int  # offset of its end, with the particle
+    bracket: int = 0  # number of the bracket around it, from 1; 0 outside
+    tight: bool = False  # it belongs to the word or number before it
+    ends: bool = False  # a sentence ends after it
 
     @property
     def whole(self) -> str:

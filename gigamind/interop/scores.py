@@ -38,16 +38,12 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """What is exported of a run.
+    """What is exported of a run."""
 
-    Attributes:
-        about: run, dataset, verdict ("" without a baseline), fingerprint of the judge, and folder of the evidence.
-        by_model: whether a model gave the verdicts.
-    """
-
+    # run, dataset, verdict ("" without a baseline), fingerprint of the judge, and folder of the evidence
     about: Mapping[str, str]
     scores: list[Score]
-    by_model: bool
+    by_model: bool  # whether a model gave the verdicts
 
     @property
     def created(self) -> datetime:

@@ -20,18 +20,12 @@ _MIN_PAIRS = 3  # two points always have a line
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """One claim of an answer.
-
-    Attributes:
-        note: number of the note that proves its standing, from 1; None without proof.
-        cited: numbers of the notes that the answer names for it.
-        correct: whether it is right, by a person or a reference answer; None if unknown.
-    """
+    """One claim of an answer."""
 
     standing: Standing
-    note: int | None
-    cited: tuple[int, ...] = ()
-    correct: bool | None = None
+    note: int | None  # number of the note that proves its standing, from 1; None without proof
+    cited: tuple[int, ...] = ()  # numbers of the notes that the answer names for it
+    correct: bool | None = None  # whether it is right, by a person or a reference; None if unknown
 
     @property
     def is_supported(self) -> bool:
@@ -48,21 +42,18 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class GroundingTable:
-    """The claims of one answer and the `notes` it was given, numbered from 1.
-
-    Attributes:
-        relevant: numbers of the relevant notes; None if unknown.
-        omissions: number of facts that were asked for, are in the notes and are missing; None if unknown.
-        answerable: whether the notes are labelled as answering the question.
-        facts: labelled facts that the answer should give and that a note supports; empty without labels.
-    """
+    """The claims of one answer and the `notes` it was given, numbered from 1."""
 
     claims: tuple[ClaimRow, ...]
     notes: int
-    relevant: frozenset[int] | None = None
-    omissions: int | None = 0
-    answerable: bool = False
-    facts: tuple[FactRow, ...] = ()
+    relevant: frozenset[int] | None = None  # numbers of the relevant notes; None if unknown
+    omissions: int | None = (
+        0  # facts that were asked for and are in the notes alone; None if unknown
+    )
+    answerable: bool = False  # whether the notes are labelled as answering the question
+    facts: tuple[
+        FactRow, ...
+    ] = ()  # labelled ones to give that a note supports; empty without labels
 
 
 def faithfulness(table: GroundingTable) -> float | None:

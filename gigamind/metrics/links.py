@@ -20,20 +20,13 @@ _STEPS = 20  # of the sweep over [0, 1]
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """One suggested link as the metrics see it.
-
-    Attributes:
-        confidence: in [0, 1]; None if the system gives none.
-        is_exact: its range is that of an expected link to this target; None if no range is known.
-        is_novel: the note does not link to the target yet.
-        accepted: a person's verdict on this link; None without one.
-    """
+    """One suggested link as the metrics see it."""
 
     target: str
-    confidence: float | None
-    is_exact: bool | None
-    is_novel: bool
-    accepted: bool | None
+    confidence: float | None  # in [0, 1]; None if the system gives none
+    is_exact: bool | None  # its range is that of an expected link to the target; None if not known
+    is_novel: bool  # the note does not link to the target yet
+    accepted: bool | None  # a person's verdict on this link; None without one
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,20 +24,15 @@ _AT_ONCE = 1024  # queries per table: with 100 hits each, its arrays fit the cac
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """The ranking of an answerable query, and its expected notes.
+    """The ranking of an answerable query, and its expected notes."""
 
-    Attributes:
-        ranking: notes, best first, each at most once.
-        qrels: note -> gain; a note is relevant if its gain is above 0.
-        is_judged: notes outside the qrels are unjudged; otherwise they are known to be irrelevant.
-        all_of, any_of: groups of notes; an answer needs one note of every group, or all notes of one.
-    """
-
-    ranking: Sequence[str]
-    qrels: Mapping[str, int]
-    is_judged: bool = False
-    all_of: Sequence[Sequence[str]] = ()
-    any_of: Sequence[Sequence[str]] = ()
+    ranking: Sequence[str]  # notes, best first, each at most once
+    qrels: Mapping[str, int]  # note -> gain; a note is relevant if its gain is above 0
+    is_judged: bool = (
+        False  # notes outside the qrels are unjudged; otherwise known to be irrelevant
+    )
+    all_of: Sequence[Sequence[str]] = ()  # groups of notes; an answer needs one note of every group
+    any_of: Sequence[Sequence[str]] = ()  # an answer needs all notes of one group
 
 
 @dataclass(frozen=True)
@@ -45,21 +40,14 @@ class RankingTable:
     """Rankings of `n` queries, the longest with `depth` notes, so that NumPy measures them at once.
 
     Rows are summed rank by rank: figures of a query are bit-identical whatever other queries are in the table.
-
-    Attributes:
-        gains: (n, depth); 0 for irrelevant and unjudged notes, and after the end of a ranking.
-        unjudged: (n, depth); unjudged notes of queries with `is_judged`.
-        lengths: (n,); number of retrieved notes.
-        ideal: (n, most relevant notes); the gains of all relevant notes, descending, padded with 0.
-        served: (n, depth); the share of the groups covered down to each rank; NaN for a query without groups.
     """
 
-    gains: Floats
-    unjudged: Flags
-    lengths: NDArray[np.int64]
+    gains: Floats  # (n, depth); 0 for irrelevant and unjudged notes, and after the end of a ranking
+    unjudged: Flags  # (n, depth); unjudged notes of queries with `is_judged`
+    lengths: NDArray[np.int64]  # (n,); number of retrieved notes
     is_judged: Flags
-    ideal: Floats
-    served: Floats
+    ideal: Floats  # (n, most relevant notes); all relevant gains, descending, padded with 0
+    served: Floats  # (n, depth); share of the groups covered down to each rank; NaN without groups
     logs: Floats = field(init=False)
     dcg: Floats = field(init=False)
     ideal_dcg: Floats = field(init=False)

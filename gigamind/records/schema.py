@@ -262,22 +262,15 @@ Line = TypeVar("Line")
 
 @dataclass(frozen=True)  # no slots: Python 3.11 cannot combine them with generic aliases
 class Record(Generic[Summary, Line]):
-    """Everything in an output folder; `run.task` names the task.
-
-    Attributes:
-        items: per_item.jsonl, in the dataset's order.
-        errors: errors.jsonl, rows first.
-        attempts: attempts.jsonl; None if no model was used.  `llm`: their cost, as in summary.json.
-        card: judge report, if given; it may be of another judge.
-    """
+    """Everything in an output folder; `run.task` names the task."""
 
     run: RunReport
     summary: Summary
-    items: Sequence[Line]
-    errors: Sequence[ErrorReport]
-    attempts: Sequence[Attempt] | None = None
-    llm: LlmReport | None = None
-    card: CheckedCard | None = None
+    items: Sequence[Line]  # per_item.jsonl, in the dataset's order
+    errors: Sequence[ErrorReport]  # errors.jsonl, rows first
+    attempts: Sequence[Attempt] | None = None  # attempts.jsonl; None if no model was used
+    llm: LlmReport | None = None  # their cost, as in summary.json
+    card: CheckedCard | None = None  # judge report, if given; it may be of another judge
 
 
 # Packages whose version may change a figure.

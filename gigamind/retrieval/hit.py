@@ -9,22 +9,20 @@ from gigamind.spans import Passage, Span
 
 @dataclass(frozen=True)
 class Hit:
-    """One note of a ranking, with two scores that must never be mixed.
-
-    Attributes:
-        base_score: Relevance before the graph rerank, in [0, 1]; used for answerability.  With balanced fusion: whether
-            this note answers the query (`balanced.WordPoints.answer_scores`), not used for the order.
-        final_score: base_score * (1 + β * centrality); can exceed 1.  Only for the order.  With balanced fusion, the
-            points of `balanced.py` replace base_score.
-        semantic_score: The note's best max(0, cosine) over its chunks, in [0, 1]; None in keyword mode.
-        keyword_score: The note's best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.
-            With balanced fusion see `balanced.WordPoints.notes`.
-    """
+    """One note of a ranking, with two scores that must never be mixed."""
 
     note: str  # path relative to the vault root, with "/" separators, NFC
+    # Relevance before the graph rerank, in [0, 1]; used for answerability.  With balanced fusion: whether this note
+    # answers the query (`balanced.WordPoints.answer_scores`), not used for the order.
     base_score: float
+    # base_score * (1 + β * centrality); can exceed 1.  Only for the order.  With balanced fusion, the points of
+    # `balanced.py` replace base_score.
     final_score: float
-    semantic_score: float | None
+    semantic_score: (
+        float | None
+    )  # best max(0, cosine) of its chunks, in [0, 1]; None in keyword mode
+    # The best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.  With balanced fusion see
+    # `balanced.WordPoints.notes`.
     keyword_score: float | None
     chunk: Chunk  # the best one
     title: str
