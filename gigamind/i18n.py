@@ -202,12 +202,8 @@ class Translator:
             return str(text)
         try:
             return fill(template, text.values, self, join=self._join)
-        except (
-            KeyError,
-            ValueError,
-            TypeError,
-        ):  # a wrong translation must not cost the reader the message
-            return str(text)
+        except (KeyError, ValueError, TypeError):
+            return str(text)  # a wrong translation must not cost the reader the message
 
     def plain(self, text: str) -> str:
         """Return a text without places, such as help with braces in its examples; it is not filled."""

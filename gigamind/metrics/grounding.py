@@ -47,13 +47,10 @@ class GroundingTable:
     claims: tuple[ClaimRow, ...]
     notes: int
     relevant: frozenset[int] | None = None  # numbers of the relevant notes; None if unknown
-    omissions: int | None = (
-        0  # facts that were asked for and are in the notes alone; None if unknown
-    )
+    # number of facts that were asked for, are in the notes and are missing; None if unknown
+    omissions: int | None = 0
     answerable: bool = False  # whether the notes are labelled as answering the question
-    facts: tuple[
-        FactRow, ...
-    ] = ()  # labelled ones to give that a note supports; empty without labels
+    facts: tuple[FactRow, ...] = ()  # labelled ones that a note supports; empty without labels
 
 
 def faithfulness(table: GroundingTable) -> float | None:

@@ -28,9 +28,7 @@ class RankedQuery:
 
     ranking: Sequence[str]  # notes, best first, each at most once
     qrels: Mapping[str, int]  # note -> gain; a note is relevant if its gain is above 0
-    is_judged: bool = (
-        False  # notes outside the qrels are unjudged; otherwise known to be irrelevant
-    )
+    is_judged: bool = False  # notes outside the qrels are unjudged; otherwise irrelevant
     all_of: Sequence[Sequence[str]] = ()  # groups of notes; an answer needs one note of every group
     any_of: Sequence[Sequence[str]] = ()  # an answer needs all notes of one group
 

@@ -101,8 +101,13 @@ def load_fastembed(model: str) -> FastembedEmbedder:
     """
     from fastembed import TextEmbedding
 
-    if Path(model).is_dir():
-        return _load_folder(Path(model))
+    if (folder := Path(model)).is_dir():
+        dim, pooling = _read(folder, "config.json", _Model).hidden_size, _pooling(folder)
+        name = _register(TextEmbedding, folder, pooling=pooling, normalization=True, dim=dim)
+        prompts = _read(folder, "config_sentence_transformers.json", _Prompts).prompts
+        passage = prompts.get("passage") or prompts.get("document") or ""
+        loaded = _load(TextEmbedding, name, folder)
+        return FastembedEmbedder(name, prompts.get("query", ""), passage, loaded)
     _check_known(TextEmbedding, model)
     loaded = _load(TextEmbedding, model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
@@ -162,20 +167,6 @@ def _register(
         # The source is required but unused: the model is read from the folder.
         kind.add_custom_model(name, model_file=file, sources=ModelSource(hf=name), **description)
     return name
-
-
-def _load_folder(folder: Path) -> FastembedEmbedder:
-    from fastembed import TextEmbedding
-
-    dim = _read(folder, "config.json", _Model).hidden_size
-    name = _register(TextEmbedding, folder, pooling=_pooling(folder), normalization=True, dim=dim)
-    query, passage = _prompts(folder)
-    return FastembedEmbedder(name, query, passage, _load(TextEmbedding, name, folder))
-
-
-def _prompts(folder: Path) -> tuple[str, str]:
-    named = _read(folder, "config_sentence_transformers.json", _Prompts).prompts
-    return named.get("query", ""), named.get("passage") or named.get("document") or ""
 
 
 def _digest(folder: Path, model_file: str) -> str:

@@ -18,9 +18,7 @@ class Hit:
     # base_score * (1 + β * centrality); can exceed 1.  Only for the order.  With balanced fusion, the points of
     # `balanced.py` replace base_score.
     final_score: float
-    semantic_score: (
-        float | None
-    )  # best max(0, cosine) of its chunks, in [0, 1]; None in keyword mode
+    semantic_score: float | None  # best max(0, cosine) of a chunk, in [0, 1]; None in keyword mode
     # The best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.  With balanced fusion see
     # `balanced.WordPoints.notes`.
     keyword_score: float | None

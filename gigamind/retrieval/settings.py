@@ -34,9 +34,7 @@ class RetrievalSettings:
     chunk_chars: int = DEFAULT_CHUNK_CHARS  # approximate length of a chunk, in characters
     topk: int = 10  # at least 1
     graph_rerank: bool = False  # order by final_score, with the boost of the link graph
-    rerank: str | None = (
-        None  # cross-encoder that sorts the topk notes again: `fastembed:<model or folder>`
-    )
+    rerank: str | None = None  # sorts the topk notes again: `fastembed:<model or folder>`
     embedder: str = DEFAULT_EMBEDDER  # `e5-small`, `fastembed:<model or folder>`, `litellm:<model>`
     embedding_api_base: str | None = None  # of a litellm provider, other than its default
     qdrant_url: str | None = None  # None keeps the vectors in this process

@@ -252,11 +252,6 @@ class PairedComparison:
     unchanged: int  # items with equal values; for ratios some items may be in none of the three
     confidence: float = CONFIDENCE  # confidence level of the interval
 
-    @property
-    def interval(self) -> Interval:
-        """Return both ends as one value."""
-        return Interval(self.low, self.high, self.confidence)
-
 
 def compare_metrics(
     pairs: Mapping[str, tuple[Matrix, Matrix]],

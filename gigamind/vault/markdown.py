@@ -388,9 +388,8 @@ class _Reader:
 
     def _add_block(self, kind: BlockKind, mark: Mark) -> None:
         start, end = mark.start, self._last_character(mark)
-        while (
-            start and self._masked[start - 1] in " \t"
-        ):  # the parser omits the indent of indented code
+        # The parser omits the indent of indented code.
+        while start and self._masked[start - 1] in " \t":
             start -= 1
         if self._masked[start:end].strip(FILLER + " \t\r\n"):
             self.blocks.append(Block(kind, self._span(start, end)))
