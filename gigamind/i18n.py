@@ -189,9 +189,7 @@ class Translator:
         path = LOCALES / language / "LC_MESSAGES" / f"{_DOMAIN}.mo"
         known = language != "en" and path.is_file()
         self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
-        self._join: Any = None
-        if language == "ko":
-            self._join = with_particles
+        self._join: Any = with_particles if language == "ko" else None
 
     def __call__(self, text: str) -> str:
         """Return the text in this language."""

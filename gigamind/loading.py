@@ -135,7 +135,18 @@ def read_fields(path: Path, model: type[File], what: Text) -> File:
         InputError: it cannot be read, or a field is unknown or wrong; names the field.
     """
     try:
-        return model.model_validate(_read_toml(path, what))
+        values = toml_values(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            "{file}: no such file. Give the path of a {what}.", file=path, what=what
+        ) from error
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else text_of(error)
+        raise InputError(
+            "{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason
+        ) from error
+    try:
+        return model.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
@@ -314,25 +325,6 @@ def meant_by(name: str, known: Iterable[str]) -> Text:
     if similar:
         return _("Did you mean {name}?", name=similar[0])
     return _("Known names: {names}.", names=names)
-
-
-def _read_toml(path: Path, what: Text) -> dict[str, Any]:
-    """Return the fields of a TOML file, unchecked.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        return toml_values(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(
-            "{file}: no such file. Give the path of a {what}.", file=path, what=what
-        ) from error
-    except (OSError, ValueError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else text_of(error)
-        raise InputError(
-            "{file}: the {what} cannot be read: {reason}", file=path, what=what, reason=reason
-        ) from error
 
 
 def toml_values(text: str, parse_float: Callable[[str], object] = float) -> dict[str, Any]:

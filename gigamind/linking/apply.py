@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -233,7 +233,7 @@ def write_copy(
         return written, problems
 
 
-class InPlaceWriter:
+class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
     """Writes into the notes of a vault, and `undo_file` from the first note on. Use it as a context manager."""
 
     def __init__(self, vault: Vault) -> None:
@@ -241,9 +241,6 @@ class InPlaceWriter:
         self._folder = vault.root.joinpath(*FOLDER)
         self._files = NoteFiles(vault.root)
         self._journal: Journal | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         if self._journal is not None:

@@ -271,7 +271,7 @@ class CandidateFinder:
     def linked(self, note: Note) -> frozenset[str]:
         """Return the paths of the notes that a note links to."""
         if self.vault.note(note.path) is note:
-            return frozenset(self.neighbours.linked_from(note.path))
+            return self.neighbours.linked_from[note.path]
         return linked_paths(note, self.identities)
 
     def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
@@ -430,8 +430,8 @@ class _Reading:
                 "neighbours": neighbours.shared(self._linked, path, target),
                 "folders_between": folders_between(path, target),
                 "linked": target in self._linked,
-                "linked_back": path in neighbours.linked_from(target),
-                "centrality": neighbours.centrality(target),
+                "linked_back": path in neighbours.linked_from[target],
+                "centrality": neighbours.centrality[target],
             }
         return self._shared_with[target] | {
             "chars": len(text),

@@ -256,21 +256,17 @@ def _follow(open_tags: list[str], html: str) -> None:
 
 def _joined(every: Iterable[Mark]) -> Iterator[Mark]:
     """Merge neighbouring texts: the parser splits a text at each sign that might be markup."""
-    start = end = -1
-    for mark in every:
-        if mark.name != "Text":
-            if start >= 0:
-                yield Mark("leaf", "Text", start, end)
-                start = -1
+    text: Mark | None = None
+    for mark in chain(every, [_END]):
+        is_text = mark.name == "Text"
+        if text and is_text and text.end == mark.start:
+            text = Mark("leaf", "Text", text.start, mark.end)
+            continue
+        if text:
+            yield text
+        text = Mark("leaf", "Text", mark.start, mark.end) if is_text else None
+        if not is_text and mark is not _END:
             yield mark
-        elif start >= 0 and end == mark.start:
-            end = mark.end
-        else:
-            if start >= 0:
-                yield Mark("leaf", "Text", start, end)
-            start, end = mark.start, mark.end
-    if start >= 0:
-        yield Mark("leaf", "Text", start, end)
 
 
 def _readable(

@@ -29,12 +29,13 @@ def private_file(place: Path) -> Generator[Path]:
 
 
 @contextmanager
-def whole_file(place: Path, aside: Path) -> Generator[BinaryIO]:
-    """Yield a new file `aside`, which replaces `place` once it is on the disk.
+def whole_file(place: Path, aside: Path | None = None) -> Generator[BinaryIO]:
+    """Yield a new file, `aside` or beside it, which replaces `place` once it is on the disk.
 
     Raises:
         OSError: it cannot be created.
     """
+    aside = aside or place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         with aside.open("xb") as target:
             yield target

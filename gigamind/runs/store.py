@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,7 +33,7 @@ from gigamind.i18n import Message, Text, from_json
 _NEWLINE = b"\n"
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """The single writer of a file, a context manager; `sync` waits until each line is on the disk.
 
     Raises:
@@ -56,9 +57,6 @@ class Journal:
                 "{file}: another run is writing this file. Wait until it ends.", file=path
             ) from None
         os.ftruncate(self._descriptor, _whole_bytes(path))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -195,7 +193,7 @@ class ItemResult:
         return cls(**fields)
 
 
-class RunStore:
+class RunStore(AbstractContextManager["RunStore"]):
     """The single writer of a run's results, a context manager; the `identity` must be equal to `resume` a run.
 
     Raises:
@@ -210,9 +208,6 @@ class RunStore:
         self._journal = Journal(self._path, sync=True)
         if not rows:
             self._journal.append({"run": dict(identity)})
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._journal.close()

@@ -61,26 +61,23 @@ def _page_rank(sources: np.ndarray, targets: np.ndarray, size: int) -> np.ndarra
 
 
 class Neighbours:
-    """The link graph in both directions, from the path of each note -> paths of the notes that it links to."""
+    """The link graph in both directions, from the path of each note -> paths of the notes that it links to.
+
+    Attributes:
+        linked_from: paths of the notes that a note links to, by its path.
+        centrality: the `centrality` of each note.
+    """
 
     def __init__(self, graph: Mapping[str, tuple[str, ...]]) -> None:
-        self._out = {note: frozenset(targets) for note, targets in graph.items()}
+        self.linked_from = {note: frozenset(targets) for note, targets in graph.items()}
         into: defaultdict[str, set[str]] = defaultdict(set)
         for note, targets in graph.items():
             for target in targets:
                 into[target].add(note)
         self._into = {note: frozenset(into[note]) for note in graph}
-        self._beside = {note: self._out[note] | self._into[note] for note in graph}
+        self._beside = {note: self.linked_from[note] | self._into[note] for note in graph}
         self._weight = {note: 1 / log(2 + len(self._beside[note])) for note in graph}
-        self._centrality = centrality(graph)
-
-    def linked_from(self, note: str) -> AbstractSet[str]:
-        """Return the paths of the notes that a note links to."""
-        return self._out[note]
-
-    def centrality(self, note: str) -> float:
-        """Return the `centrality` of a note."""
-        return self._centrality[note]
+        self.centrality = centrality(graph)
 
     def shared(self, linked: AbstractSet[str], note: str, target: str) -> float:
         """Return ln(1 + Adamic-Adar index) of a note that links to `linked`, maybe as a draft, and another, from 0."""

@@ -12,7 +12,7 @@ def test_notes_that_share_neighbours_are_near_and_those_of_few_links_count_most(
     assert near.shared({"x"}, "a", "b") == pytest.approx(log1p(1 / log(4)))
     assert near.shared({"y"}, "a", "c") == pytest.approx(log1p(1 / log(5)))
     assert near.shared(set(), "a", "b") == 0
-    assert near.linked_from("a") == {"x", "y"}
+    assert near.linked_from["a"] == {"x", "y"}
 
 
 @pytest.mark.parametrize(
