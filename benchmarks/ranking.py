@@ -22,7 +22,8 @@ import ir_measures
 import pytrec_eval
 from opponents import find_opponents
 
-from gigamind.metrics.ranking import CUTOFFS, RankedQuery, measure_rankings
+from gigamind.metrics.ranking import RankedQuery, measure_rankings
+from gigamind.metrics.spec import CUTOFFS
 
 Qrels = dict[str, dict[str, int]]
 OURS = {"hit_at": "success", "ndcg_at": "ndcg_cut", "recall_at": "recall"}

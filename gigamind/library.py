@@ -233,9 +233,8 @@ class EvaluationResult(Generic[_Summary_co, _Item_co]):
         from gigamind.reports.run import Outcome, run_document
         from gigamind.tasks import TASKS
 
-        say, bounds = translator(str(self.run.options.get("lang"))), None
-        if self._release is None:
-            bounds = self.gate
+        say = translator(str(self.run.options.get("lang")))
+        bounds = None if self._release else self.gate
         outcome = Outcome(release=self._release, bounds=bounds, out=self.out)
         view = TASKS[self.run.task].view
         return render_cell(run_document(view, self._record, outcome, say, items=False), say)

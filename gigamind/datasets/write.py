@@ -30,10 +30,9 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file completely or not at all; EvaluationError if it cannot be written."""
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path, aside) as file:
+        with whole_file(path) as file:
             file.write(text.encode())
     except OSError as error:
         raise EvaluationError(

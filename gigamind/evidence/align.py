@@ -40,7 +40,6 @@ from gigamind.evidence.result import (
     TextQuoteSelector,
 )
 from gigamind.evidence.stated import why_unstated
-from gigamind.i18n import _
 from gigamind.spans import Span
 
 NormalLevel = Literal["N1", "N2", "N3"]
@@ -396,11 +395,10 @@ def _checked(span: Span, match: _Match, source: Source) -> str:
     matched = span.slice(source.text) if level == "raw" else source.level(level).under(span)
     inside = 0 <= span.start < span.end <= len(source.text)
     if not inside or Levenshtein.distance(match.form, matched) != match.distance:
-        text = _(
+        raise EvaluationError(
             "Internal error: characters {start} to {end} of the source do not match the quote {quote!r}.",
             start=span.start,
             end=span.end,
             quote=match.form,
         )
-        raise EvaluationError(text)
     return matched

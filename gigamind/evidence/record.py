@@ -92,14 +92,10 @@ class FailedRecord(QuoteRecord):
 
 def records(result: AlignResult, sources: Sequence[str]) -> list[AlignedRecord | FailedRecord]:
     """Return every outcome of `align_all`, in order; `sources` are its sources."""
-    units: dict[int, Utf16] = {}
-    written: list[AlignedRecord | FailedRecord] = []
-    for outcome in result.outcomes:
-        index = outcome.quote.source_index
-        if index not in units:
-            units[index] = Utf16(sources[index]) if 0 <= index < len(sources) else Utf16("")
-        written.append(record(outcome, units[index]))
-    return written
+    units = [*map(Utf16, sources)]
+    places = (outcome.quote.source_index for outcome in result.outcomes)
+    known = (units[place] if 0 <= place < len(units) else Utf16("") for place in places)
+    return list(map(record, result.outcomes, known))
 
 
 def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:

@@ -225,12 +225,8 @@ def _samples(fields: Fields) -> Iterator[Fields]:
 def _proposal(table: Table, columns: Sequence[str]) -> list[str]:
     """Return options that map columns by their names, or else by their texts."""
     chosen: dict[str, str] = {}
-    for value, least in {
-        "question": 1,
-        "reference": len(columns),
-        "contexts": 2,
-        "answer": 1,
-    }.items():
+    needed = {"question": 1, "reference": len(columns), "contexts": 2, "answer": 1}
+    for value, least in needed.items():
         left = [name for name in columns if name not in chosen.values()]
         fit: dict[str, tuple[bool, int]] = {}
         for name in left:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gigamind.i18n import _
-from gigamind.metrics.spec import SHOWN, Rows, Use, measured
+from gigamind.metrics.spec import SHOWN, Rows, Use, cutoffs, measured
 from gigamind.stats.agreement import ReliabilityBin, reliability_bins
 from gigamind.stats.intervals import Estimate, ratios
 
-CUTOFFS = (1, 3, 5, 10)
 _STEPS = 20  # of the sweep over [0, 1]
 
 
@@ -165,11 +164,6 @@ def terms(note: LinkedNote, topk: int) -> dict[str, Term]:
         for metric, of in metrics
         if metric.has_cutoff
     } | {metric.name: of(note) for metric, of in metrics if not metric.has_cutoff}
-
-
-def cutoffs(topk: int) -> list[int]:
-    """Return the ranks that are measured."""
-    return sorted({*(k for k in CUTOFFS if k < topk), topk})
 
 
 def note_values(note: LinkedNote, topk: int) -> dict[str, float | None]:

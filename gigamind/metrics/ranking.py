@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gigamind.i18n import _
-from gigamind.metrics.spec import SHOWN, Rows, Use, measured
+from gigamind.metrics.spec import SHOWN, Rows, Use, cutoffs, measured
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -134,9 +134,6 @@ def _served(queries: Sequence[RankedQuery], depth: int) -> Floats:
 def _share_within(ranks: Sequence[int], depth: int) -> Floats:
     """Return the share of these ranks (from 0) that are within each rank of a ranking; `depth` is outside."""
     return np.bincount(ranks, minlength=depth + 1)[:depth].cumsum() / len(ranks)
-
-
-CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 
 
 def hit(table: RankingTable, k: int) -> Floats:
@@ -278,13 +275,13 @@ def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str
 
     Cut-offs above `topk` are left out, and so are metrics of groups and judgements for queries without them.
     """
-    cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
+    ranks = cutoffs(topk)
     rows: list[dict[str, float | None]] = []
     for _places, table in tables(queries):
         columns: dict[str, Floats] = {}
         for metric, of in measured(METRICS, "rankings"):
             if metric.has_cutoff:
-                columns |= {metric.at(k): of(table, k) for k in cutoffs}
+                columns |= {metric.at(k): of(table, k) for k in ranks}
             else:
                 columns[metric.name] = of(table)
         names, values = tuple(columns), np.column_stack(list(columns.values()))
@@ -295,7 +292,7 @@ def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str
     for metric, of in measured((), "ranking"):  # third-party metrics
         for row, query in zip(rows, queries, strict=True):
             if metric.has_cutoff:
-                row |= {metric.at(k): of(query.ranking, query.qrels, k) for k in cutoffs}
+                row |= {metric.at(k): of(query.ranking, query.qrels, k) for k in ranks}
             else:
                 row[metric.name] = of(query.ranking, query.qrels)
     return rows

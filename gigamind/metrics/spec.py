@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from gigamind.i18n import Message, _, translator
 
 Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
+CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
 
@@ -84,29 +85,26 @@ class Metric:
     about_first: Message | None = None
 
     def __post_init__(self) -> None:
-        if self.block not in BLOCKS:
-            raise ValueError(
-                _(
-                    "{metric}: the block of this metric is unknown. Valid blocks: {blocks}.",
-                    metric=self.key,
-                    blocks=list(BLOCKS),
-                )
-            )
+        problem: Message | None = None
         texts = (text for text in (self.label, self.about) if isinstance(text, Text))
-        if not all(part for text in texts for part in text):
-            raise ValueError(
-                _(
-                    "{metric}: the label or the explanation (`about`) is empty in one of the languages",
-                    metric=self.key,
-                )
+        if self.block not in BLOCKS:
+            problem = _(
+                "{metric}: the block of this metric is unknown. Valid blocks: {blocks}.",
+                metric=self.key,
+                blocks=list(BLOCKS),
             )
-        if self.of is not None and self.takes is None:
-            raise ValueError(
-                _(
-                    "{metric}: the metric has a function (`of`), so it also needs `takes`, the function's input",
-                    metric=self.key,
-                )
+        elif not all(part for text in texts for part in text):
+            problem = _(
+                "{metric}: the label or the explanation (`about`) is empty in one of the languages",
+                metric=self.key,
             )
+        elif self.of is not None and self.takes is None:
+            problem = _(
+                "{metric}: the metric has a function (`of`), so it also needs `takes`, the function's input",
+                metric=self.key,
+            )
+        if problem:
+            raise ValueError(problem)
 
     @classmethod
     def of_judge(
@@ -198,6 +196,11 @@ def measured(
     for metric in (*metrics, *OWN.values()):
         if metric.takes == takes and metric.of is not None:
             yield metric, metric.of
+
+
+def cutoffs(topk: int) -> list[int]:
+    """Return the ranks that are measured."""
+    return sorted({*(k for k in CUTOFFS if k < topk), topk})
 
 
 def blocks_of(task: str) -> tuple[str, ...]:

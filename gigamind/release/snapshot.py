@@ -1,7 +1,6 @@
 """Read and write snapshot.json, the baseline of later runs; a folder of baselines also points to the current one."""
 
 import json
-import secrets
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
@@ -216,6 +215,5 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
 
 
 def _replace(file: Path, text: str) -> None:
-    aside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    with whole_file(file, aside) as target:
+    with whole_file(file) as target:
         target.write(text.encode())

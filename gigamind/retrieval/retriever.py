@@ -162,12 +162,8 @@ class Retriever(AbstractContextManager["Retriever"]):
         rate = float((1 - self.fusion.alpha) / best) if best > 0 else 0.0
         return lexical, rate, self.fusion.alpha, scored
 
-    def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
-        """Return what each hit shows for the query: the matching sentence of its best chunk."""
-        return self.evidence_in(query, [hit.chunk for hit in hits])
-
-    def evidence_in(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
-        """Return the matching sentence of each chunk, which can come from any system."""
+    def evidence(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
+        """Return what each chunk, of a hit or of any system, shows for the query: its matching sentence."""
         weights = {token: self.keyword.weight(token) for token in tokens(query)}
         return [evidence(chunk.passage, chunk.sentences, weights) for chunk in chunks]
 

@@ -3,12 +3,12 @@ import pytest
 from gigamind.metrics.links import (
     LinkedNote,
     Suggested,
-    cutoffs,
     note_values,
     reliability,
     summarise_links,
     sweep_links,
 )
+from gigamind.metrics.spec import cutoffs
 from gigamind.stats.agreement import expected_calibration_error
 
 

@@ -181,7 +181,9 @@ def test_a_hit_shows_the_chunk_that_is_best_by_both_legs_together(
 def test_a_hit_and_its_evidence_stand_in_the_note_as_they_are_shown(vault, hybrid):
     for query in QUERIES:
         hits = hybrid.search(query)
-        for hit, evidence in zip(hits, hybrid.evidence(query, hits), strict=True):
+        for hit, evidence in zip(
+            hits, hybrid.evidence(query, [hit.chunk for hit in hits]), strict=True
+        ):
             text = vault.note(hit.note).text
             assert hit.passage.note == evidence.note == hit.note
             assert hit.passage.span.slice(text) == hit.passage.text

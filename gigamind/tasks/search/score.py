@@ -69,7 +69,7 @@ def _read_engine(
     prepared: Prepared, engine: Engine, query: str, ranking: Ranking[Hit]
 ) -> _ShownRanking:
     """Return a ranking of gigamind's own engine with its passages."""
-    evidence = engine.evidence(query, ranking.hits)
+    evidence = engine.evidence(query, [hit.chunk for hit in ranking.hits])
     reports = (
         HitReport.like(hit, **_passages(prepared, hit.passage, shown, hit.words))
         for hit, shown in zip(ranking.hits, evidence, strict=True)
@@ -94,7 +94,7 @@ class _ForeignHits:
         settled = settle(ranking, self.prepared.options.topk, self._identify)
         oddities: Counter[Oddity] = Counter(settled.oddities)
         chunks, unplaced = self._chunks(query, settled.hits, oddities)
-        passages = self.engine.evidence_in(query, chunks.values()) if self.engine else []
+        passages = self.engine.evidence(query, chunks.values()) if self.engine else []
         evidence: dict[str, Evidence] = {**dict(zip(chunks, passages, strict=True)), **unplaced}
         words = frozenset(tokens(query))
         reports = (
