@@ -10,11 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def asset(name: str) -> Path:
-    """Return the path of a folder such as `flows`.
-
-    Raises:
-        FileNotFoundError: the installation is broken.
-    """
+    """Return the path of a folder such as `flows`; FileNotFoundError if the installation is broken."""
     for root in (_PACKAGE / "_assets", _PACKAGE.parent):
         if (root / name).is_dir():
             return root / name

@@ -161,11 +161,7 @@ def read_fields(path: Path, model: type[File], what: Text) -> File:
 
 
 def read_bytes(path: Path, what: Text) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        InputError: it cannot be read; `what` names it in the message.
-    """
+    """Return the content of a file; InputError, in which `what` names it, if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -178,11 +174,7 @@ def read_bytes(path: Path, what: Text) -> bytes:
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a byte order mark.
-
-    Raises:
-        InputError: another encoding; names the line.
-    """
+    """Decode UTF-8, or UTF-16 with a byte order mark; InputError with the line for another encoding."""
     marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     encoding = "utf-16" if marked else "utf-8-sig"
     try:
@@ -233,11 +225,7 @@ def parsed(model: type[File], text: str | bytes, where: str) -> File:
 
 
 def refuse_problems(problems: Sequence[str]) -> None:
-    """Raise the first problems, each with its place and fix.
-
-    Raises:
-        InputError: there are problems.
-    """
+    """Raise InputError with the first problems, each with its place and fix, if there are any."""
     if problems:
         left = len(problems) - _SHOWN
         more = [n_("... and {n} more problem", "... and {n:,} more problems", n=left)]

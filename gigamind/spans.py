@@ -87,11 +87,7 @@ class Utf16:
         return offset - before
 
     def span_to_code_points(self, start: int, end: int) -> Span:
-        """Return the span of a half-open UTF-16 range.
-
-        Raises:
-            ValueError: the range is reversed or outside the text.
-        """
+        """Return the span of a half-open UTF-16 range; ValueError if the range is reversed or outside the text."""
         if start > end:
             raise ValueError(f"start {start} is after end {end}")
         return Span(self.to_code_points(start), self.to_code_points(end))

@@ -42,20 +42,12 @@ class NoteFiles:
             self._locations.setdefault(file.path, file.location)
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a note.
-
-        Raises:
-            NotesError: it is gone, or cannot be read.
-        """
+        """Return the bytes of a note; NotesError if it is gone, or cannot be read."""
         with as_notes_error(path):
             return self._location(path).read_bytes()
 
     def check_writable(self, path: str) -> None:
-        """Refuse notes that must not be replaced by a new file.
-
-        Raises:
-            NotesError: it is a symbolic link, or read-only.
-        """
+        """Raise NotesError for a symbolic link or a read-only note, which must not be replaced by a new file."""
         location = self._location(path)
         with as_notes_error(path):
             if location.is_symlink():

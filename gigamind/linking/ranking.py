@@ -32,11 +32,8 @@ _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
     "spelled_as_name": lambda f: float(f.spelled_as_name),
 }
 _OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
-    "name_cosine": attrgetter("name_cosine"),
-    "beginning_cosine": attrgetter("beginning_cosine"),
-    "lead": attrgetter("lead"),
-    "note_cosine": attrgetter("note_cosine"),
-    "overlap": attrgetter("overlap"),
+    name: attrgetter(name)
+    for name in ("name_cosine", "beginning_cosine", "lead", "note_cosine", "overlap")
 }
 # Beyond these values, a phrase does not mean a note more clearly: a reader accepts no more of them.
 _CLOSE, _CLEAR = 1.05, 0.3  # sum of both cosines; lead
@@ -117,12 +114,7 @@ class Scores(NamedTuple):
 
 def terms(features: Features) -> dict[str, float]:
     """Return name of a weight -> the value that it multiplies."""
-    values = {name: term(features) for name, term in _OF_BOTH.items()}
-    if isinstance(features, NamedFeatures):
-        values |= {name: term(features) for name, term in _OF_NAMES.items()}
-    elif isinstance(features, MeantFeatures):
-        values |= {name: term(features) for name, term in _OF_PHRASES.items()}
-    return values
+    return {name: _TERMS[name](features) for name in term_names(type(features))}
 
 
 def term_names(kind: type[Features]) -> list[str]:

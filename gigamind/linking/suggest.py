@@ -158,7 +158,7 @@ _NAMED: Mapping[NameKind, Message] = {
 }
 
 
-def reason(features: Features, language: str) -> str:
+def reason(features: NamedFeatures | MeantFeatures, language: str) -> str:
     """Return the evidence for a link in a language, the words themselves first."""
     parts = _of_words(features)
     if features.words_shared >= _SHARED:
@@ -178,7 +178,7 @@ def reason(features: Features, language: str) -> str:
     return translator(language)(joined(parts, "; "))
 
 
-def _of_words(features: Features) -> list[Message]:
+def _of_words(features: NamedFeatures | MeantFeatures) -> list[Message]:
     if isinstance(features, MeantFeatures):
         shown = features.passage[:_QUOTED] + ("…" if len(features.passage) > _QUOTED else "")
         cosine = max(features.name_cosine, features.beginning_cosine)
@@ -189,8 +189,6 @@ def _of_words(features: Features) -> list[Message]:
                 cosine=cosine,
             )
         ]
-    if not isinstance(features, NamedFeatures):
-        return []
     parts = [_NAMED[features.kind]]
     if features.linked_notes:
         parts.append(

@@ -143,11 +143,7 @@ def rewrite_texts(out: Path, files: Mapping[str, str]) -> None:
 
 
 def write_texts(out: Path, files: Mapping[str, str]) -> None:
-    """Write a folder with these files, name -> text, all or none.
-
-    Raises:
-        EvaluationError: as for `write_run`.
-    """
+    """Write a folder with these files, name -> text, all or none; raises as `write_run`."""
     with _explaining_errors(out), whole_folder(out) as folder:
         _write_files(folder, files)
 
@@ -192,31 +188,19 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_report(path: Path, model: type[Model], missing: Text) -> Model:
-    """Read a file as a report.
-
-    Raises:
-        InputError: see `read_written`; or the file was not written by gigamind.
-    """
+    """Read a file as a report; raises as `read_written`, or InputError if gigamind did not write it."""
     return parse_report(read_written(path, missing), model, str(path))
 
 
 def read_reports(path: Path, model: type[Model], missing: Text) -> list[Model]:
-    """Read each line of a file as a report.
-
-    Raises:
-        InputError: as for `read_report`; names the line.
-    """
+    """Read each line of a file as a report; raises as `read_report`, with the line."""
     # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
     lines = enumerate(read_written(path, missing).split("\n"), start=1)
     return [parse_report(line, model, f"{path}:{number}") for number, line in lines if line]
 
 
 def parse_report(text: str, model: type[Model], place: str) -> Model:
-    """Parse a report; `place` names its source in messages.
-
-    Raises:
-        InputError: it was not written by gigamind.
-    """
+    """Parse a report; `place` names its source in messages; InputError if gigamind did not write it."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import BaseModel, Field
 
-from gigamind.retrieval.cache import Progress, quiet
+from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import vector_content
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
 from gigamind.vault.notes import read_vault
@@ -47,11 +47,8 @@ class IndexReport(TypedDict):
     dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 
-def index_vault(options: IndexOptions, progress: Progress = quiet) -> IndexReport:
+def index_vault(options: IndexOptions) -> IndexReport:
     """Fill the collection for the vault's current content if needed, then switch the vault's alias to it.
-
-    Args:
-        progress: Called with (embedded chunks, all chunks) while vectors are computed.
 
     Raises:
         InputError: There is no such embedder.
@@ -66,7 +63,7 @@ def index_vault(options: IndexOptions, progress: Progress = quiet) -> IndexRepor
         embedding_api_base=options.embedding_api_base,
         cache=options.cache_dir or default_cache_folder(),
     )
-    content = vector_content(read_vault(options.notes), settings, progress)
+    content = vector_content(read_vault(options.notes), settings, quiet)
     client = connect(options.qdrant_url)
     try:
         collection = open_collection(content, client).collection

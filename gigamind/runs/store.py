@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
@@ -182,11 +182,7 @@ class ItemResult:
 
     @classmethod
     def load(cls, row: Mapping[str, Any]) -> Self:
-        """Restore a result from `dump`.
-
-        Raises:
-            TypeError: there are other fields.
-        """
+        """Restore a result from `dump`; TypeError if there are other fields."""
         fields = dict(row)
         if parts := fields.pop("message_parts", None):
             fields["message"] = from_json(parts)
@@ -233,11 +229,7 @@ def read_results(folder: Path) -> dict[ItemKey, ItemResult]:
 
 
 def check_run(folder: Path, identity: Mapping[str, str]) -> None:
-    """Check that the run in `folder` has this identity.
-
-    Raises:
-        InputError: there is no run, or it has another identity.
-    """
+    """Check that the run in `folder` has this identity; InputError if there is no run, or it has another one."""
     path = folder / ITEMS_FILE
     _check(path, list(islice(read_journal(path), 1)), identity, resume=True)
 
@@ -308,45 +300,33 @@ async def evaluate_all(
     """
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}
+
+    async def work() -> None:
+        for key in waiting:  # shared by all workers
+            result = await _result(key, evaluate(key, items[key]))
+            if result.outcome == "skipped_budget":
+                skipped[key] = result  # nothing worth keeping happened
+            else:
+                store.append(result)
+
     async with asyncio.TaskGroup() as group:
         for _worker in range(min(max_in_flight, len(items))):
-            group.create_task(_work(waiting, items, evaluate, store, skipped))
+            group.create_task(work())
     known = {**store.results, **skipped}
     return [known[key] for key in items]
 
 
-async def _work(
-    waiting: Iterator[ItemKey],
-    items: Mapping[ItemKey, Item],
-    evaluate: Callable[[ItemKey, Item], Awaitable[Any]],
-    store: RunStore,
-    skipped: dict[ItemKey, ItemResult],
-) -> None:
-    for key in waiting:  # shared by all workers
-        result = await _result(key, evaluate(key, items[key]))
-        if result.outcome == "skipped_budget":
-            skipped[key] = result  # nothing worth keeping happened
-        else:
-            store.append(result)
-
-
 async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     start = time.perf_counter()
-
-    def ended(outcome: Outcome, code: str = "", message: Text = "", **more: Any) -> ItemResult:  # noqa: ANN401  JSON values
-        latency_ms = round(1000 * (time.perf_counter() - start), 3)
-        return ItemResult(
-            key.item_id, outcome, code, message, latency_ms=latency_ms, part=key.part, **more
-        )
-
+    result = ItemResult(key.item_id, "scored", part=key.part)
     try:
-        value = await evaluation
+        result = replace(result, value=await evaluation)
     except UnwrittenError:
         raise  # the next result could not be stored either
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
-        return ended(outcome_of(code), code, error.message)
-    return ended("scored", value=value)
+        result = replace(result, outcome=outcome_of(code), code=code, message=error.message)
+    return replace(result, latency_ms=round(1000 * (time.perf_counter() - start), 3))
 
 
 async def unless_final(evaluation: Awaitable[Item]) -> Item | None:

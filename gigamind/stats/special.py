@@ -33,11 +33,7 @@ def binomial_pmf(successes: int, trials: int, chance: float) -> float:
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
-    """Return P(at most `successes` in `trials`).
-
-    Raises:
-        ValueError: `chance` is not in [0, 1], or `trials` is negative.
-    """
+    """Return P(at most `successes` in `trials`); ValueError if `chance` is not in [0, 1], or `trials` is negative."""
     if successes < 0 or successes >= trials:
         return float(successes >= 0)
     if successes > trials * chance:
