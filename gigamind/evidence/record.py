@@ -171,13 +171,9 @@ def quality(written: Sequence[Mapping[str, Any]]) -> AlignmentQuality | None:
     """Return the rates over records; None without records."""
     if not written:
         return None
-
-    def share(name: str) -> float:
-        return sum(bool(quote.get(name)) for quote in written) / len(written)
-
-    methods = Counter(quote.get("method", "failed") for quote in written)
-    shares = {
-        name: methods[name] / len(written) for name in ("exact", "normalized", "fuzzy", "failed")
-    }
-    shares |= {name: share(name) for name in ("near_miss", "ambiguous", "critical")}
+    counts = Counter(quote.get("method", "failed") for quote in written)
+    for name in ("near_miss", "ambiguous", "critical"):
+        counts[name] = sum(bool(quote.get(name)) for quote in written)
+    names = AlignmentQuality.model_fields.keys() - {"quotes"}
+    shares = {name: counts[name] / len(written) for name in names}
     return AlignmentQuality(quotes=len(written), **shares)

@@ -25,6 +25,7 @@ _BEFORE, _BEHIND = 2, 3
 _MOST_UNREAD = 0.05  # share of a run's lines; with more, the rest is not representative
 _FEW = 5  # unreadable lines that are always allowed; their items are reported as missing
 Response = TypeVar("Response")
+_Lines = list[tuple[str, str]]  # with their places
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,18 @@ def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
     Raises:
         InputError: the file cannot be read, is in another encoding, or has no usable line.
     """
-    content = read_bytes(path, _("the run file"))
-    lines = placed_lines(path, decoded(path, content))
-    problems: list[Message] = []
-    as_json = bool(lines) and lines[0][1].startswith("{")
-    rankings = (
-        _json_rows(lines, problems, lambda row: Ranking(parse_hits(row)))
-        if as_json
-        else _trec_rankings(lines, problems)
-    )
+
+    def read(lines: _Lines, problems: list[Message]) -> dict[str, Ranking[RankedNote]]:
+        if lines and lines[0][1].startswith("{"):
+            return _json_rows(lines, problems, lambda row: Ranking(parse_hits(row)))
+        return _trec_rankings(lines, problems)
+
     empty = _(
         '{file}: the file contains no search results. Write one result per line as "query Q0 note rank score tag",'
         ' or one JSON object per query: {{"id": ..., "hits": [...]}}.',
         file=path,
     )
-    return _run_of(path, content, rankings, problems, empty)
+    return _run_of(path, read, empty)
 
 
 def read_json_run(
@@ -76,20 +74,15 @@ def read_json_run(
     Raises:
         InputError: as for `read_run_file`.
     """
-    content = read_bytes(path, _("the run file"))
-    problems: list[Message] = []
-    rows = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
     empty = _("{file}: no usable lines. Write one entry per line: {form}.", file=path, form=form)
-    return _run_of(path, content, rows, problems, empty)
+    return _run_of(path, lambda lines, problems: _json_rows(lines, problems, read, ids), empty)
 
 
 def _run_of(
-    path: Path,
-    content: bytes,
-    rows: Mapping[str, Response],
-    problems: list[Message],
-    empty: Message,
+    path: Path, read: Callable[[_Lines, list[Message]], dict[str, Response]], empty: Message
 ) -> RunFile[Response]:
+    content, problems = read_bytes(path, _("the run file")), list[Message]()
+    rows = read(placed_lines(path, decoded(path, content)), problems)
     lines = sum(bool(line.strip()) for line in content.splitlines())
     if rows and len(problems) > max(_FEW, _MOST_UNREAD * lines):
         raise InputError(
@@ -108,7 +101,7 @@ def _run_of(
 
 
 def _json_rows(
-    lines: list[tuple[str, str]],
+    lines: _Lines,
     problems: list[Message],
     read: Callable[[Mapping[str, object]], Response],
     ids: Sequence[str] = ("id",),
@@ -144,9 +137,7 @@ def _columns(line: str, columns: Sequence[str]) -> tuple[str, str, str]:
     return note, rest[0], rest[1]
 
 
-def _trec_rankings(
-    lines: list[tuple[str, str]], problems: list[Message]
-) -> dict[str, Ranking[RankedNote]]:
+def _trec_rankings(lines: _Lines, problems: list[Message]) -> dict[str, Ranking[RankedNote]]:
     rows: dict[str, list[RankedNote]] = {}
     ranks: dict[str, set[str]] = {}
     for place, line in lines:
