@@ -24,7 +24,7 @@ from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.candidates import CandidateFinder, names_of
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
 from gigamind.linking.habits import Calibration, Habits, Scored
-from gigamind.linking.ranking import Models, Scores, clearness, logistic, scores
+from gigamind.linking.ranking import Scores, clearness, logistic, scores
 from gigamind.retrieval.cache import Cache, Progress, quiet, touch
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
@@ -56,8 +56,7 @@ _SAVED_EVERY_S = 5.0
 class _Written(BaseModel):
     """The content of the cache: suggestions by options and note, with the hash of the note."""
 
-    models: Models
-    calibration: Calibration
+    habits: Habits
     notes: dict[str, str]  # path -> hash at the last full reading
     names: str
     rows: dict[str, dict[str, tuple[str, list[RatedCandidate]]]] = {}
@@ -87,16 +86,11 @@ class Kept:
     @property
     def habits(self) -> Habits | None:
         """Return the cached habits of the vault."""
-        return self._written and Habits(self._written.models, self._written.calibration)
+        return self._written and self._written.habits
 
     def fit(self, habits: Habits) -> Habits:
         """Cache the habits of the vault."""
-        self._written = _Written(
-            models=habits.models,
-            calibration=habits.calibration,
-            notes=self._notes,
-            names=self._names,
-        )
+        self._written = _Written(habits=habits, notes=self._notes, names=self._names)
         self._is_new = True
         self.save()
         return habits

@@ -224,10 +224,7 @@ def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> Me
     return MetricChange.like(
         paired,
         metric=metric,
-        baseline=paired.baseline_mean,
-        current=paired.current_mean,
         same_as=same_as,
-        detectable=paired.detectable_difference,
         improved=paired.worse if lower else paired.improved,
         worse=paired.improved if lower else paired.worse,
         changed=paired.n - paired.unchanged,

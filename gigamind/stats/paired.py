@@ -239,14 +239,14 @@ class PairedComparison:
     """One metric on the items that both runs measured."""
 
     n: int  # number of pairs, at least 1
-    baseline_mean: float
-    current_mean: float
-    difference: float  # mean of current - baseline
+    baseline: float  # mean
+    current: float  # mean
+    difference: float  # current - baseline
     low: float  # ends of its BCa bootstrap interval, as `high`
     high: float
     test: Test | None  # McNemar's if all values are 0 or 1; None with fewer than six pairs
     p_value: float | None  # two-sided, unadjusted; None without a test
-    detectable_difference: float | None  # absolute, with 80 % power; None if too few pairs change
+    detectable: float | None  # absolute, with 80 % power; None if too few pairs change
     improved: int  # items whose value rose
     worse: int  # items whose value fell
     unchanged: int  # items with equal values; for ratios some items may be in none of the three
@@ -329,13 +329,13 @@ def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
     over, under = terms[:, :, 0], terms[:, :, 1]
     ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
     unchanged = int((terms[:, 0] == terms[:, 1]).all(axis=1).sum())
-    detectable = compared.detectable_difference
+    detectable = compared.detectable
     if compared.test == "sign-flip":
         before, after = _linearised(terms)
         detectable = _detectable_graded(after - before, compared.n - unchanged)
     return replace(
         compared,
-        detectable_difference=detectable,
+        detectable=detectable,
         low=max(-1.0, compared.low),
         high=min(1.0, compared.high),
         improved=int((ways > 0).sum()),
@@ -360,14 +360,14 @@ def _compare(
         detectable = _detectable_graded(differences, improved + worse)
     return PairedComparison(
         n=n,
-        baseline_mean=fsum(baseline) / n,
-        current_mean=fsum(current) / n,
+        baseline=fsum(baseline) / n,
+        current=fsum(current) / n,
         difference=fsum(differences) / n,
         low=interval.low,
         high=interval.high,
         test=test,
         p_value=p_value,
-        detectable_difference=detectable,
+        detectable=detectable,
         improved=improved,
         worse=worse,
         unchanged=n - improved - worse,

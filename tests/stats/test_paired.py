@@ -16,7 +16,7 @@ def test_a_binary_comparison_worked_out_by_hand():
     # 8 of 10 change: 1 up, 7 down; McNemar 2 * 9 / 256.
     found = _compare([0] + [1] * 7 + [1, 0], [1] + [0] * 7 + [1, 0])
     assert (found.n, found.improved, found.worse, found.unchanged) == (10, 1, 7, 2)
-    assert (found.baseline_mean, found.current_mean, found.difference) == (0.8, 0.2, -0.6)
+    assert (found.baseline, found.current, found.difference) == (0.8, 0.2, -0.6)
     assert (found.test, found.p_value) == ("mcnemar", pytest.approx(18 / 256))
     assert -1 <= found.low < -0.6 < found.high <= 0
 
@@ -26,23 +26,21 @@ def test_a_graded_comparison_worked_out_by_hand():
     found = _compare([0, 0.5, 0.5, 1, 0, 0.25], [0.5, 1, 0.75, 1, 0, 0.25])
     assert (found.n, found.improved, found.worse, found.unchanged) == (6, 3, 0, 3)
     assert (found.difference, found.test, found.p_value) == (1.25 / 6, "sign-flip", 0.25)
-    assert (
-        found.detectable_difference is None
-    )  # three changes tell no more than that they are too few
+    assert found.detectable is None  # three changes tell no more than that they are too few
     # And six: 1/2, 1/2, 1/4, 1/2, 1/4, -1/2.  Sum of squares 9/8 - (3/2)**2 / 6 over 5: deviation 0.38730; t with 5
     # degrees: 2.57058 and 0.91954.
     found = _compare([0, 0.5, 0.5, 0.5, 0, 0.75], [0.5, 1, 0.75, 1, 0.25, 0.25])
-    assert found.detectable_difference == pytest.approx(3.49012 * 0.38730 / 6**0.5, abs=1e-4)
+    assert found.detectable == pytest.approx(3.49012 * 0.38730 / 6**0.5, abs=1e-4)
 
 
 def test_a_ratio_few_of_whose_items_changed_has_no_detectable_difference():
     """What an equal item weighs changes with the others, so that all of them differ a little."""
     rows = np.array([[[1.0, 2.0]] * 2] * 20 + [[[1.0, 2.0], [0.0, 3.0]]] * 5)
     (found,) = compare_ratios({"r": rows}, seed=1, label="t").values()
-    assert (found.n - found.unchanged, found.detectable_difference) == (5, None)
+    assert (found.n - found.unchanged, found.detectable) == (5, None)
     rows = np.append(rows, rows[-1:], axis=0)
     (found,) = compare_ratios({"r": rows}, seed=1, label="t").values()
-    assert found.detectable_difference is not None
+    assert found.detectable is not None
 
 
 def test_one_graded_value_makes_the_whole_metric_graded():
@@ -55,7 +53,7 @@ def test_one_graded_value_makes_the_whole_metric_graded():
 
 def test_five_pairs_have_no_test_and_six_have_one():
     few = _compare([1] * 5, [0] * 5)
-    assert (few.test, few.p_value, few.detectable_difference) == (None, None, None)
+    assert (few.test, few.p_value, few.detectable) == (None, None, None)
     assert (few.difference, few.low, few.high) == (-1.0, -1.0, -1.0)
     enough = _compare([1] * 6, [0] * 6)
     assert (enough.test, enough.p_value) == ("mcnemar", 2 / 64)
@@ -65,14 +63,14 @@ def test_a_run_compared_with_itself_shows_nothing():
     values = np.random.default_rng(1).random(50)
     assert _compare(values, values) == PairedComparison(
         n=50,
-        baseline_mean=pytest.approx(values.mean()),
-        current_mean=pytest.approx(values.mean()),
+        baseline=pytest.approx(values.mean()),
+        current=pytest.approx(values.mean()),
         difference=0.0,
         low=0.0,
         high=0.0,
         test="sign-flip",
         p_value=1.0,
-        detectable_difference=None,
+        detectable=None,
         improved=0,
         worse=0,
         unchanged=50,
@@ -88,7 +86,7 @@ def test_equal_gains_that_differ_by_rounding_only_detect_nothing():
     baseline = np.full(10, 0.3)
     found = _compare(baseline, baseline + 0.1)
     assert (found.low, found.high) == (0.4 - 0.3, 0.4 - 0.3)
-    assert found.detectable_difference is None
+    assert found.detectable is None
 
 
 def test_the_interval_is_scipys_bca_interval():
@@ -174,8 +172,8 @@ def test_quotients_of_sums_are_compared_by_hand():
         ratio([[1, 2], [2, 2]], [[0, 3], [0, 1]], [[1, 1], [1, 1]]), seed=1, label="x"
     )["m"]
     assert found.n == 3
-    assert found.baseline_mean == pytest.approx(2 / 6)
-    assert found.current_mean == pytest.approx(3 / 4)
+    assert found.baseline == pytest.approx(2 / 6)
+    assert found.current == pytest.approx(3 / 4)
     assert found.difference == pytest.approx(3 / 4 - 2 / 6)
     assert found.low <= found.difference <= found.high
 
@@ -221,8 +219,8 @@ def test_the_means_of_quotients_are_the_quotients(rows):
     found = compare_ratios(ratio(*items), seed=1, label="x")
     over, under = np.array(items, float).sum(axis=0).T
     if (under > 0).all():
-        assert found["m"].baseline_mean == pytest.approx(over[0] / under[0])
-        assert found["m"].current_mean == pytest.approx(over[1] / under[1])
+        assert found["m"].baseline == pytest.approx(over[0] / under[0])
+        assert found["m"].current == pytest.approx(over[1] / under[1])
     else:
         assert found == {}
 
