@@ -37,20 +37,13 @@ def language_of(choice: LanguageChoice = "auto") -> Language:
 
 
 class Message(str):
-    """A sentence: the English text as a `str`, and what it was made of.
-
-    Attributes:
-        id: the English template, key of the catalogues; "" for texts that `joined` put together.
-        values: what fills the places of the template; messages among them are translated, too.
-        plural: the English template for other counts than 1; "" if the text counts nothing.
-        restored: read from a file, so that its id is never used as a template.
-    """
+    """A sentence: the English text as a `str`, and what it was made of."""
 
     __slots__ = ("id", "plural", "restored", "values")
-    id: str
-    values: Mapping[str, object]
-    plural: str
-    restored: bool
+    id: str  # the English template, key of the catalogues; "" for texts that `joined` put together
+    values: Mapping[str, object]  # fill its places; messages among them are translated, too
+    plural: str  # the English template for other counts than 1; "" if the text counts nothing
+    restored: bool  # read from a file, so that its id is never used as a template
 
     def __new__(
         cls,

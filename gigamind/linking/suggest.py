@@ -69,10 +69,12 @@ class Kept:
         self._notes = {note.path: note.content_hash for note in vault.notes}
         self._names = _digest([(note.path, sorted(names_of(note))) for note in vault.notes])
         self._written: _Written | None = None
-        self._file = folder and folder / f"{_name(vault, embedding_model)}.links"
+        self._file: Path | None = None
         self._is_new, self._saved_at = False, time.monotonic()
-        if self._file is None:
+        if folder is None:
             return
+        name = _digest(_code(), embedding_model, str(vault.root.resolve()))[:24]
+        self._file = folder / f"{name}.links"
         with contextlib.suppress(OSError, ValueError):
             content = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
             changed = dict(content["notes"].items() ^ self._notes.items())
@@ -120,10 +122,6 @@ class Kept:
         with contextlib.suppress(OSError), private_file(self._file) as aside:
             aside.write_bytes(seal(content, _LAYOUT) + content)
             self._is_new = False
-
-
-def _name(vault: Vault, embedding_model: str | None) -> str:
-    return _digest(_code(), embedding_model, str(vault.root.resolve()))[:24]
 
 
 def _digest(*values: object) -> str:

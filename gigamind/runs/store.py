@@ -56,7 +56,7 @@ class Journal(AbstractContextManager["Journal"]):
             raise InputError(
                 "{file}: another run is writing this file. Wait until it ends.", file=path
             ) from None
-        os.ftruncate(self._descriptor, _whole_bytes(path))
+        os.ftruncate(self._descriptor, path.read_bytes().rfind(_NEWLINE) + 1)
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -116,11 +116,6 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                     line=number,
                 )
             yield row
-
-
-def _whole_bytes(path: Path) -> int:
-    """Return the length of the file up to its last line break."""
-    return path.read_bytes().rfind(_NEWLINE) + 1
 
 
 if sys.platform == "win32":

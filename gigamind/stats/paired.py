@@ -8,7 +8,7 @@ Allan & Carterette, "A comparison of statistical significance tests for informat
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil, fsum, inf
 from typing import Literal
 
@@ -363,15 +363,13 @@ def _compare(
         baseline=fsum(baseline) / n,
         current=fsum(current) / n,
         difference=fsum(differences) / n,
-        low=interval.low,
-        high=interval.high,
         test=test,
         p_value=p_value,
         detectable=detectable,
         improved=improved,
         worse=worse,
         unchanged=n - improved - worse,
-        confidence=interval.confidence,
+        **asdict(interval),
     )
 
 
