@@ -2,14 +2,13 @@
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Collection, Generator, Iterable, Mapping
 from pathlib import Path
 
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
-from gigamind.runs.folders import whole_file
+from gigamind.runs.folders import whole_file, whole_folder
 from gigamind.vault.walk import walk
 
 
@@ -95,24 +94,20 @@ def copy_vault(
     Raises:
         NotesError: something cannot be read or written.
     """
-    aside = out.resolve().with_name(f".{out.resolve().name}.{secrets.token_hex(4)}")
     try:
-        aside.mkdir(parents=True)
-        notes: dict[str, Path] = {}
-        for file in walk(root).files:
-            if file.path in without:
-                continue
-            place = aside / file.location.relative_to(root)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if file.path in changed:
-                place.write_bytes(changed[file.path].encode())
-            else:
-                _copy(file.location, place)
-            notes[file.path] = place
-        yield notes
-        if out.exists():
-            out.resolve().rmdir()  # empty, as checked at the start
-        aside.rename(out.resolve())
+        with whole_folder(out) as aside:
+            notes: dict[str, Path] = {}
+            for file in walk(root).files:
+                if file.path in without:
+                    continue
+                place = aside / file.location.relative_to(root)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                if file.path in changed:
+                    place.write_bytes(changed[file.path].encode())
+                else:
+                    _copy(file.location, place)
+                notes[file.path] = place
+            yield notes
     except OSError as error:
         raise NotesError(
             "{vault}: cannot be copied to {folder} ({reason})",
@@ -120,8 +115,6 @@ def copy_vault(
             folder=out,
             reason=reason_of(error),
         ) from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _copy(source: Path, place: Path) -> None:

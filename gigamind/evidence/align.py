@@ -4,10 +4,10 @@ Every span is checked against its quote before it is returned.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice, takewhile
+from functools import cached_property, partial
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -95,22 +95,14 @@ _MAX_SITES = 10_000
 
 def exact_sites(quote: str, text: str) -> list[Span]:
     """Return the places, also overlapping ones, where `quote` occurs verbatim; at most 10 000."""
-    sites = (
-        Span(start, start + len(quote))
-        for start in _occurrences(quote, text)
-        if is_boundary(text, start) and is_boundary(text, start + len(quote))
-    )
-    return list(islice(sites, _MAX_SITES))
+    starts = _occurrences(quote, text, partial(is_boundary, text))
+    return [Span(start, start + len(quote)) for start in starts]
 
 
 def folded_sites(quote: str, source: Folding) -> list[Span]:
     """Return the places of whole characters whose folded text is `quote`; at most 10 000."""
-    sites = (
-        source.span(start, start + len(quote))
-        for start in _occurrences(quote, source.text)
-        if source.is_edge(start) and source.is_edge(start + len(quote))
-    )
-    return list(islice(sites, _MAX_SITES))
+    starts = _occurrences(quote, source.text, source.is_edge)
+    return [source.span(start, start + len(quote)) for start in starts]
 
 
 def choose(
@@ -133,10 +125,12 @@ def choose(
     return min(agreeing, key=lambda site: abs(site.start - hint)), ambiguous
 
 
-def _occurrences(needle: str, text: str) -> Iterator[int]:
-    start = text.find(needle)
-    while start >= 0:
-        yield start
+def _occurrences(needle: str, text: str, is_edge: Callable[[int], bool]) -> Iterator[int]:
+    found, start = 0, text.find(needle)
+    while start >= 0 and found < _MAX_SITES:
+        if is_edge(start) and is_edge(start + len(needle)):
+            found += 1
+            yield start
         start = text.find(needle, start + 1)
 
 

@@ -21,11 +21,10 @@ from gigamind.evaluation.shards import folders_of, rows_in, unfinished_folder
 from gigamind.llm.store import reply_file
 from gigamind.prompting.fences import FENCE_KEY
 from gigamind.publish.ends import deployment_name, in_run_language
-from gigamind.records.folder import whole_folder
 from gigamind.redaction import redacted, without_secrets
 from gigamind.release.snapshot import POINTER
 from gigamind.reports.run import MOST_RUNS
-from gigamind.runs.folders import private_file
+from gigamind.runs.folders import private_file, whole_folder
 
 RUN, REPLIES = "run.json", Path("replies")
 _URL, _UNFINISHED = "GIGAMIND_HOME", "*.unfinished"

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ from gigamind.i18n import Text, n_
 from gigamind.loading import first_problem
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Record, RunReport
+from gigamind.runs.folders import whole_folder
 from gigamind.version import build_name
 
 Format = Literal["json", "md", "both"]
@@ -76,26 +76,6 @@ def served_at(out: Path) -> str | None:
     except ValueError:
         return None
     return f"{address}/{quote(inside.as_posix())}/" if address else None
-
-
-@contextlib.contextmanager
-def whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
-    """Yield a folder to write into, which becomes or replaces `out` when the block succeeds."""
-    out = out.resolve()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
-    replaced = aside.with_name(f"{aside.name}.replaced")
-    aside.mkdir()
-    try:
-        yield aside
-        if replace and out.exists():
-            out.rename(replaced)
-        elif out.exists():
-            out.rmdir()  # empty, as checked at the start
-        aside.rename(out)
-        shutil.rmtree(replaced, ignore_errors=True)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_run(

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,26 @@ def whole_file(place: Path, aside: Path | None = None) -> Generator[BinaryIO]:
         aside.replace(place)
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
+    """Yield a folder to write into, which becomes or replaces `out` when the block succeeds."""
+    out = out.resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    replaced = aside.with_name(f"{aside.name}.replaced")
+    aside.mkdir()
+    try:
+        yield aside
+        if replace and out.exists():
+            out.rename(replaced)
+        elif out.exists():
+            out.rmdir()  # empty, as checked at the start
+        aside.rename(out)
+        shutil.rmtree(replaced, ignore_errors=True)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def private_folder(folder: Path) -> None:
