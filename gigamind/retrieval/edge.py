@@ -267,7 +267,9 @@ def _build_aside(place: Path, content: IndexContent) -> None:
 
 
 def _build(place: Path, content: IndexContent) -> None:
-    units = unit(content.vectors())
+    units = content.vectors()
+    for rows in _row_slices(len(units)):  # `unit` needs three times the memory of its rows
+        units[rows] = unit(units[rows])
     quantizer = Quantizer.of(units)
     vectors = qdrant.EdgeVectorParams(
         size=units.shape[1],

@@ -126,7 +126,9 @@ class IndexContent:
 
     name: str  # from embedder, chunking and the notes' bytes: equal names mean equal content
     chunks: Sequence[Chunk]
-    vectors: Callable[[], Vectors]  # shape (len(chunks), dimensions); called only if needed
+    vectors: Callable[
+        [], Vectors
+    ]  # shape (len(chunks), dimensions); called if needed; may be overwritten
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:
