@@ -134,7 +134,7 @@ def measure(runs: int, burners: int, limit_ms: float) -> None:
             query.item.id: Query(query.item.id, query.item.query)
             for query in evaluation.prepared.queries
         }
-        search = evaluation.retriever.search
+        search = evaluation.retriever.ask
         twice = slowed(search)
 
         def one(way: Callable[[Query], object]) -> SpeedReport:

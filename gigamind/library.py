@@ -19,7 +19,7 @@ from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
-from gigamind.systems.protocol import Answerer, Guarded, Retriever
+from gigamind.systems.protocol import Answerer, Retriever
 
 if TYPE_CHECKING:
     from gigamind.evaluation.options import EvalOptions
@@ -402,7 +402,7 @@ def _evaluate(
     values: Mapping[str, Any],
     out: File | None,
     progress: "Progress | None",
-    task_with: "Callable[[Guarded], Task[Any, Any, Any]] | None" = None,
+    task_with: "Callable[[Any], Task[Any, Any, Any]] | None" = None,
 ) -> EvaluationResult[Any, Any]:
     """Evaluate with these options; a `system` that is an object is named in them, and given to `task_with`."""
     from gigamind.evaluation.finish import bounds_of, read_bounds, reference_of
@@ -414,7 +414,7 @@ def _evaluate(
     if task_with and system is not None and not isinstance(system, str):
         kind = type(cast("object", system))
         values = {**values, "system": f"python:{kind.__module__}:{kind.__qualname__}"}
-        task = task_with(Guarded(system))
+        task = task_with(system)
     options = validated(model, {**values, "out": out})
     task = task or TASKS[options.task]
     if out is not None:

@@ -13,13 +13,13 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import IO, Generic, cast
+from typing import IO, cast
 
 from gigamind.errors import InputError, SystemFailedError, reason_of, text_of
 from gigamind.i18n import Message, Text, _
 from gigamind.redaction import single_line
 from gigamind.systems.dialect import Dialect, Response
-from gigamind.systems.protocol import Query
+from gigamind.systems.protocol import Query, System
 
 _MOST_FAILURES = 3  # in a row, without an answer between them
 _ERROR_LINES = 5
@@ -28,12 +28,13 @@ _STDERR_SHOWN = 2_000  # characters
 _END_S = 0.5
 
 
-class Command(Generic[Response]):
-    """A system in a child process; implements `System` and handles one query at a time, each within `timeout_s`.
+class Command(System[Response]):
+    """A system in a child process, which handles one query at a time, each within `timeout_s`.
 
-    Raises:
-        InputError: the program does not exist or cannot be started.
+    Raises InputError if the program does not exist or cannot be started.
     """
+
+    concurrency = 1
 
     def __init__(
         self, arguments: Sequence[str], dialect: Dialect[Response], timeout_s: float
@@ -196,11 +197,7 @@ def _reading(
 
 
 def split_command(text: str) -> list[str]:
-    """Split a command line into words as a shell does.
-
-    Raises:
-        InputError: the command line is malformed or empty.
-    """
+    """Split a command line into words as a shell does; raise InputError if it is malformed or empty."""
     try:
         words = shlex.split(text)
     except ValueError as error:

@@ -51,7 +51,6 @@ class Dialect(Generic[Response]):
 
     what: Message  # name of the response, in messages
     parameters: Message  # what a Python function takes, in messages
-    presets: str  # folder of the presets that come with gigamind
     endpoint: type[Endpoint[Response]]  # class that reads a preset
     # text of a query -> arguments of a Python function by the names that templates and commands know them by
     arguments: Callable[[str], Mapping[str, object]]
@@ -65,7 +64,6 @@ def rankings(topk: int) -> Dialect[Ranking[RankedNote]]:
     return Dialect(
         what=_("ranking of the query"),
         parameters=_("a query and a number of notes"),
-        presets="systems",
         endpoint=Preset,
         arguments=lambda text: {"query": text, "topk": topk},
         read=lambda payload: Ranking(parse_hits(payload)),
@@ -81,7 +79,6 @@ def _no_answer() -> Reply:
 ANSWERS: Dialect[Reply] = Dialect(
     what=_("answer to the question"),
     parameters=_("a question"),
-    presets="systems/answers",
     endpoint=AnswerPreset,
     arguments=lambda text: {"question": text},
     read=parse_reply,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Generic, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import httpx
@@ -16,7 +16,7 @@ from gigamind.redaction import keep_secret, keep_secret_value, redacted, single_
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.preset import Endpoint
-from gigamind.systems.protocol import Query
+from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import shown_system
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class _Again:
     after_s: float | None = None
 
 
-class HttpSystem(Generic[Response]):
-    """A system behind an HTTP endpoint; implements `System`.
+class HttpSystem(System[Response]):
+    """A system behind an HTTP endpoint.
 
     Raises:
         InputError: the address or a header is invalid, or the preset's embedder is unknown.
@@ -49,7 +49,7 @@ class HttpSystem(Generic[Response]):
     def __init__(
         self, address: str, preset: Endpoint[Response], dialect: Dialect[Response]
     ) -> None:
-        self._preset, self._dialect = preset, dialect
+        self._preset, self._dialect, self.concurrency = preset, dialect, preset.concurrency
         self._request_line = f"{preset.method} {shown_system(address)}"  # for messages
         keep_secret(address)
         for value in preset.sent_headers().values():

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any
 
 from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
 from gigamind.i18n import Message, _, n_
@@ -27,31 +27,13 @@ if TYPE_CHECKING:
 _NAMED = 3  # names shown in a warning
 
 
-@dataclass(frozen=True, slots=True)
-class Opened(Generic[Response]):
-    """A system that is ready, as a `Retriever` or an `Answerer` by the kind of its responses."""
-
-    system: System[Response]
-    concurrency: int | None = None  # maximum queries in flight; None for no limit
-    warnings: tuple[Message, ...] = ()  # anomalies of the whole source
-
-    def search(self, query: Query) -> Response:
-        return self.system.ask(query)
-
-    def answer(self, question: Query) -> Response:
-        return self.system.ask(question)
-
-    def close(self) -> None:
-        self.system.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Builtin:
-    """gigamind's own engine as a `Retriever`."""
+@dataclass
+class Builtin(System["Ranking[Hit]"]):
+    """gigamind's own engine."""
 
     engine: "Engine"
 
-    def search(self, query: Query) -> "Ranking[Hit]":
+    def ask(self, query: Query) -> "Ranking[Hit]":
         return Ranking(tuple(self.engine.search(query.text)))
 
     def close(self) -> None:
@@ -63,8 +45,7 @@ def describe_system(
 ) -> SystemReport | None:
     """Describe the evaluated system for run.json, without secrets, by its `name` if any; None for gigamind's own.
 
-    Raises:
-        InputError: no such system, or its file cannot be used.
+    Raises InputError if there is no such system, or its file cannot be used.
     """
     kind, target = _parsed(system)
     if config is not None and kind != "http":
@@ -84,7 +65,7 @@ def describe_system(
         case "run":
             return describe_run(Path(target))
         case "http":
-            preset, path = read_preset(config or DEFAULT_PRESET, dialect.endpoint, dialect.presets)
+            preset, path = read_preset(config or DEFAULT_PRESET, dialect.endpoint)
             shown = without_secrets(target)
             identity = f"{name or shown} {preset.fingerprint}"
             return _report(kind, shown, identity, config=path.stem, called=name)
@@ -93,10 +74,9 @@ def describe_system(
 
 
 def describe_run(path: Path) -> SystemReport:
-    """Describe a run file for run.json. Two files count as two states of one system, because their origin is unknown.
+    """Describe a run file for run.json; raise InputError if it cannot be read.
 
-    Raises:
-        InputError: the file cannot be read.
+    Two files count as two states of one system, because their origin is unknown.
     """
     try:
         with path.open("rb") as file:
@@ -112,7 +92,7 @@ def describe_run(path: Path) -> SystemReport:
 
 def open_system(
     options: SystemOptions, dialect: Dialect[Response], queries: Collection[str] | None = None
-) -> Opened[Response]:
+) -> System[Response]:
     """Open a system other than gigamind's own; `queries` are the ids of the evaluation, None if not all are known.
 
     Raises:
@@ -123,33 +103,35 @@ def open_system(
     match kind:
         case "run":
             run = dialect.read_run(Path(target))
-            return Opened(_Run(run, dialect), warnings=run_warnings(run, queries))
+            return _Run(run, dialect, run_warnings(run, queries))
         case "http":
             from gigamind.systems.http import HttpSystem
 
             config = options.system_config or DEFAULT_PRESET
-            preset, _path = read_preset(config, dialect.endpoint, dialect.presets)
-            return Opened(HttpSystem(target, preset, dialect), preset.concurrency)
+            preset, _path = read_preset(config, dialect.endpoint)
+            return HttpSystem(target, preset, dialect)
         case "command":
             seconds = options.timeout_ms / 1000
-            return Opened(Command(split_command(target), dialect, seconds), concurrency=1)
+            return Command(split_command(target), dialect, seconds)
         case "python":
             function = _load_function(target, dialect.parameters)
-            return Opened(FunctionSystem(function, dialect))
+            return FunctionSystem(function, dialect)
         case _:
             raise InputError(_("--system builtin is gigamind's own engine. Name another system."))
 
 
+@dataclass
 class _Run(System[Response]):
     """A run file as a system."""
 
-    def __init__(self, run: RunFile[Response], dialect: Dialect[Response]) -> None:
-        self._run, self._dialect = run, dialect
+    run: RunFile[Response]
+    dialect: Dialect[Response]
+    warnings: tuple[Message, ...]
 
     def ask(self, query: Query) -> Response:
-        responses = self._run.responses
+        responses = self.run.responses
         response = responses.get(query.id, responses.get(column(query.id)))
-        return self._dialect.absent() if response is None else response
+        return self.dialect.absent() if response is None else response
 
 
 def _parsed(system: str) -> tuple[str, str]:
@@ -176,11 +158,7 @@ def _report(kind: str, target: str, identity: str, **others: str | None) -> Syst
 
 
 def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Message, ...]:
-    """Return the anomalies of a run file; `queries`: see `open_system`.
-
-    Raises:
-        InputError: the run covers none of these queries.
-    """
+    """Return the anomalies of a run file; raise InputError if it covers none of `queries`, see `open_system`."""
     warnings: list[Message] = []
     if run.problems:
         count, some = len(run.problems), _some(run.problems)
@@ -223,25 +201,22 @@ def _some(names: Collection[str]) -> list[str]:
     return [*list(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])]
 
 
+@dataclass
 class FunctionSystem(System[Response]):
     """A Python function as a system."""
 
-    def __init__(self, function: Callable[..., object], dialect: Dialect[Response]) -> None:
-        self._function, self._dialect = function, dialect
+    function: Callable[..., object]
+    dialect: Dialect[Response]
 
     def ask(self, query: Query) -> Response:
         try:
-            return self._dialect.read(self._function(*self._dialect.arguments(query.text).values()))
+            return self.dialect.read(self.function(*self.dialect.arguments(query.text).values()))
         except OWN_FAULTS as error:  # user code may raise anything
             raise SystemFailedError(fault_of(error)) from error
 
 
 def _load_function(name: str, parameters: Message) -> Callable[..., object]:
-    """Import the function that "module:function" names; `parameters` describes its arguments in messages.
-
-    Raises:
-        InputError: no such function, or its module fails.
-    """
+    """Import the function that "module:function" names; `parameters` describes its arguments in messages."""
     module, _colon, attribute = name.partition(":")
     try:
         function = imported(module, attribute)

@@ -36,6 +36,7 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
     """How to query an endpoint; subclasses read its response."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    folder: ClassVar[str]  # of the presets that come with gigamind
     probe: ClassVar[Mapping[str, object]]  # values that templates are tested with
 
     method: Literal["GET", "POST"] = "POST"
@@ -81,21 +82,13 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
         }
 
     def request(self, values: Mapping[str, object]) -> tuple[dict[str, str], bytes]:
-        """Return the query parameters and the body of a request.
-
-        Raises:
-            TemplateError: a template uses an undefined value.
-        """
+        """Return the query parameters and the body of a request; TemplateError if a value is undefined."""
         params = {name: _rendered(template, values) for name, template in self.params.items()}
         return params, _rendered(self.body, values).encode()
 
     @abstractmethod
     def read(self, reply: object) -> Response_co:
-        """Parse a response.
-
-        Raises:
-            ValueError: a required value is not at its path; the message says what is there.
-        """
+        """Parse a response; raise ValueError, which says what is there, if a required value is not at its path."""
 
     def fields_of(self, value: object) -> dict[str, object]:
         """Return the values of a hit or context by name."""
@@ -104,8 +97,9 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
 
 
 class Preset(Endpoint[Ranking[RankedNote]]):
-    """A preset of a search, in `systems/`."""
+    """A preset of a search."""
 
+    folder = "systems"
     probe = {"query": _HARD_QUERY, "id": "q-1", "topk": 10, "vector": _VECTOR}
 
     note: str = "note"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -150,8 +144,9 @@ class Preset(Endpoint[Ranking[RankedNote]]):
 
 
 class AnswerPreset(Endpoint[Reply]):
-    """A preset of an answering system, in `systems/answers/`."""
+    """A preset of an answering system."""
 
+    folder = "systems/answers"
     probe = {"question": _HARD_QUERY, "id": "q-1", "vector": _VECTOR}
 
     answer: str = "answer"  # path of the answer in the response
@@ -182,13 +177,12 @@ class AnswerPreset(Endpoint[Reply]):
 _Preset_co = TypeVar("_Preset_co", bound=Endpoint[Any], covariant=True)
 
 
-def read_preset(name: str, kind: type[_Preset_co], folder: str) -> tuple[_Preset_co, Path]:
-    """Read a preset from a file, or by the name of one that comes with gigamind in `folder`; return it with its path.
+def read_preset(name: str, kind: type[_Preset_co]) -> tuple[_Preset_co, Path]:
+    """Return a preset and its path, from a file, or by the name of one that comes with gigamind.
 
-    Raises:
-        InputError: no such preset, or it cannot be used.
+    Raises InputError if there is no such preset, or it cannot be used.
     """
-    path = file_named(name, folder, "--system-config")
+    path = file_named(name, kind.folder, "--system-config")
     preset = read_fields(path, kind, _("system file"))
     values = {
         name: example for name, example in kind.probe.items() if name != "vector" or preset.embedder

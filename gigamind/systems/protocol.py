@@ -1,14 +1,16 @@
 """Define the protocols of evaluated systems: query to ranking, and question to answer with contexts."""
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking
+from gigamind.i18n import Message
+from gigamind.interop.ranking import Hit_co, Oddity, RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.vault.identity import Found
 
@@ -43,9 +45,7 @@ def settle(
     return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})
 
 
-Hit_co = TypeVar("Hit_co", covariant=True)
 Response_co = TypeVar("Response_co", covariant=True)
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,7 @@ class Retriever(Protocol[Hit_co]):
     def search(self, query: Query) -> Ranking[Hit_co]:
         """Return the ranking, best first; it may be empty.
 
-        Raises:
-            GigamindError: no ranking; recorded as a `Failure` of this query, the run continues.
+        Raises GigamindError without a ranking; recorded as a `Failure` of this query, the run continues.
         """
         ...
 
@@ -78,8 +77,7 @@ class Answerer(Protocol):
     def answer(self, question: Query) -> Reply:
         """Return the answer and its contexts; a refusal is an answer too.
 
-        Raises:
-            GigamindError: no answer; recorded as a `Failure` of this question, the run continues.
+        Raises GigamindError without an answer; recorded as a `Failure` of this question, the run continues.
         """
         ...
 
@@ -88,49 +86,48 @@ class Answerer(Protocol):
         ...
 
 
-class System(Protocol[Response_co]):
-    """The system behind `--system`; called from several threads at a time."""
+class System(ABC, Generic[Response_co]):
+    """The system of a run; called from several threads at a time.
 
+    Attributes:
+        concurrency: maximum queries in flight; None for no limit.
+        warnings: anomalies of the whole source.
+    """
+
+    concurrency: int | None = None
+    warnings: tuple[Message, ...] = ()
+
+    @abstractmethod
     def ask(self, query: Query) -> Response_co:
-        """Return the response to a query.
-
-        Raises:
-            SystemFailedError: no readable response.
-        """
-        ...
+        """Return the response to a query; SystemFailedError if none is readable."""
 
     def close(self) -> None:
         """Release connections, processes and files."""
 
 
 @dataclass(frozen=True)
-class Guarded:
-    """A user-supplied search or answering system: an exception or a wrong return type fails only its item."""
+class Guarded(System[Response_co]):
+    """A user-supplied `Retriever` or `Answerer`: an exception or a wrong return type fails only its item."""
 
     system: Any
+    method: str  # the one that is called with a query
+    kind: type[Response_co]  # of its response
 
-    def search(self, query: Query) -> Any:  # noqa: ANN401  a ranking of its hits
-        return _checked_call(self.system.search, query, Ranking)
-
-    def answer(self, question: Query) -> Reply:
-        return _checked_call(self.system.answer, question, Reply)
+    def ask(self, query: Query) -> Response_co:
+        try:
+            answer: object = getattr(self.system, self.method)(query)
+        except GigamindError:
+            raise
+        except OWN_FAULTS as error:  # user code may raise anything
+            raise SystemFailedError(fault_of(error)) from error
+        if not isinstance(answer, self.kind):
+            raise SystemFailedError(
+                "{function}() returned {returned}, not gigamind.{expected}",
+                function=self.method,
+                returned=type(answer).__name__,
+                expected=self.kind.__name__,
+            )
+        return answer
 
     def close(self) -> None:
         self.system.close()
-
-
-def _checked_call(ask: Callable[[Query], _Result], query: Query, kind: type[_Result]) -> _Result:
-    try:
-        answer: object = ask(query)
-    except GigamindError:
-        raise
-    except OWN_FAULTS as error:  # user code may raise anything
-        raise SystemFailedError(fault_of(error)) from error
-    if not isinstance(answer, kind):
-        raise SystemFailedError(
-            "{function}() returned {returned}, not gigamind.{expected}",
-            function=ask.__name__,
-            returned=type(answer).__name__,
-            expected=kind.__name__,
-        )
-    return answer

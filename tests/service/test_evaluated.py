@@ -12,7 +12,7 @@ QUERY = Query("q", "roses & tulips?")
 
 def asked(address, dialect):
     options = SystemOptions(address, "gigamind", 20_000)
-    with closing(open_system(options, dialect).system) as system:
+    with closing(open_system(options, dialect)) as system:
         return system.ask(QUERY)
 
 

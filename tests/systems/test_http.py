@@ -30,7 +30,7 @@ QUERY = Query("q-1", 'the "roses"\nof {the} garden')
 
 
 def of_search(name: str) -> Preset:
-    return read_preset(name, Preset, "systems")[0]
+    return read_preset(name, Preset)[0]
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
 )
 def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, whole):
     reply = {"hits": hits} if whole else hits
-    preset, _ = read_preset("plain", Preset, "systems")
+    preset, _ = read_preset("plain", Preset)
     with (
         search_server(lambda _: (200, json.dumps(reply))) as server,
         asking(server.url, preset) as retriever,
@@ -181,7 +181,7 @@ def test_an_embedder_is_asked_for_only_where_a_template_needs_a_vector(
     file = tmp_path / "ours.toml"
     file.write_text(f"body = '{template}'\n", "utf-8")
     with pytest.raises(InputError, match=r"ours\.toml") as refused:
-        read_preset(str(file), Preset, "systems")
+        read_preset(str(file), Preset)
     assert ('"embedder"' in str(refused.value)) == is_needed
 
 
@@ -268,7 +268,7 @@ def test_a_preset_of_a_teams_own_is_a_file(tmp_path):
 
 def answered(url: str, preset: str | AnswerPreset) -> Reply:
     named = isinstance(preset, str)
-    chosen = read_preset(preset, AnswerPreset, "systems/answers")[0] if named else preset
+    chosen = read_preset(preset, AnswerPreset)[0] if named else preset
     system = HttpSystem(url, chosen, ANSWERS)
     try:
         return system.ask(QUERY)
@@ -321,13 +321,13 @@ def test_a_preset_of_a_search_is_none_of_answers(tmp_path):
     file = tmp_path / "search.toml"
     file.write_text("body = '{\"q\": {{ query | tojson }}}'", "utf-8")
     with pytest.raises(InputError, match=r"search\.toml"):
-        read_preset(str(file), AnswerPreset, "systems/answers")
+        read_preset(str(file), AnswerPreset)
     file.write_text("hits = 'docs'", "utf-8")
     with pytest.raises(InputError, match="hits"):
-        read_preset(str(file), AnswerPreset, "systems/answers")
+        read_preset(str(file), AnswerPreset)
     file.write_text('body = \'{"q": "{{ question }}"}\'', "utf-8")
     with pytest.raises(InputError, match=r"\{\{ question \| tojson \}\}"):
-        read_preset(str(file), AnswerPreset, "systems/answers")
+        read_preset(str(file), AnswerPreset)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def doors(error: BaseException):
     own = Raising(error)
     yield lambda: FunctionSystem(own, rankings(3)).ask(QUERY)
     yield lambda: FunctionSystem(own, ANSWERS).ask(QUERY)
-    yield lambda: Guarded(own).search(QUERY)
-    yield lambda: Guarded(own).answer(QUERY)
+    yield lambda: Guarded(own, "search", object).ask(QUERY)
+    yield lambda: Guarded(own, "answer", object).ask(QUERY)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ out folder, so `--max-concurrency` applies to the run; a resumed run sends those
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import isfinite
@@ -47,7 +47,7 @@ from gigamind.runs.store import (
 )
 from gigamind.systems.dialect import ANSWERS, MOST_FAILED
 from gigamind.systems.open import open_system
-from gigamind.systems.protocol import Answerer, Query
+from gigamind.systems.protocol import Answerer, Guarded, Query, System
 from gigamind.tasks.answers.answering import (
     AnswerReply,
     answer_from,
@@ -324,38 +324,31 @@ class SystemResults:
         return {**self.results, **final}
 
 
-@contextmanager
-def _opened(
-    prepared: PreparedAnswers, answerer: Answerer | None
-) -> Generator[tuple[Answerer, int, tuple[str, ...]]]:
-    """Yield the system of a run, or `answerer`, with its concurrency and warnings; InputError if it cannot open."""
-    options, warnings = prepared.options, tuple[str, ...]()
-    most = options.max_concurrency
+def _system_of(prepared: PreparedAnswers, answerer: Answerer | None) -> System[Reply]:
+    """Return the system of a run, which is `answerer` if it is open; InputError if it cannot be opened."""
+    options = prepared.options
+    if answerer is not None:
+        return Guarded(answerer, "answer", Reply)
     if options.named_system is None:
         raise TypeError("no system answers in this run")
-    if answerer is None:
-        whole = options.sample is None and not prepared.errors
-        answerer = found = open_system(
-            options.named_system, ANSWERS, prepared.cases.keys() if whole else None
-        )
-        most, warnings = min(most, found.concurrency or most), found.warnings
-    with closing(answerer):
-        yield answerer, most, warnings
+    whole = options.sample is None and not prepared.errors
+    return open_system(options.named_system, ANSWERS, prepared.cases.keys() if whole else None)
 
 
 def ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
 ) -> SystemResults:
     """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open."""
+    most = prepared.options.max_concurrency
     with (
-        _opened(prepared, answerer) as (asked, most, warnings),
+        closing(_system_of(prepared, answerer)) as system,
         RunStore(unfinished_folder(out), begin(prepared, out, progress), resume=True) as store,
     ):
         keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
         cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]
         total, ended = len(keys), itertools.count(len(keys) - len(cases) + 1)
         is_run = prepared.system is not None and prepared.system.kind == "run"
-        requests = _Requests(asked)
+        requests = _Requests(system)
 
         def store_result(outcome: ItemOutcome[Reply]) -> None:
             requests.count(outcome)
@@ -368,7 +361,7 @@ def ask_system(
         try:
             run_workers(
                 requests.by_id(cases),
-                max_concurrency=most,
+                max_concurrency=min(most, system.concurrency or most),
                 timeout_ms=prepared.options.timeout_ms,
                 on_end=store_result,
             )
@@ -378,7 +371,7 @@ def ask_system(
                 if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
                     store.append(_result(outcome, is_run=is_run))
         results = {key: store.results[key] for key in keys if key in store.results}
-    return SystemResults(results, interrupted, warnings)
+    return SystemResults(results, interrupted, system.warnings)
 
 
 def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
@@ -392,7 +385,7 @@ def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
 class _Requests:
     """Sends questions, and stops if the first ones all fail."""
 
-    answerer: Answerer
+    system: System[Reply]
     failures: int = 0
     answered: bool = False
     stopped: Text = ""  # why no more questions are sent; "" while they are
@@ -405,7 +398,7 @@ class _Requests:
     def send(self, question: Query) -> Reply:
         if self.stopped:
             raise SystemFailedError(self.stopped)
-        reply = self.answerer.answer(question)
+        reply = self.system.ask(question)
         try:
             return parse_reply(reply)
         except ValueError as error:
@@ -443,10 +436,10 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
 
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
     """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
-    with _opened(prepared, None) as (asked, _most, warnings):
-        requests = _Requests(asked).by_id(list(prepared.cases.values()))
+    with closing(_system_of(prepared, None)) as system:
+        requests = _Requests(system).by_id(list(prepared.cases.values()))
         outcomes = [attempt(name, send) for name, send in requests.items()]
     results = [_result(outcome, is_run=True) for outcome in outcomes]
     answered = with_answers(prepared, {result.key: result for result in results})
     cases = {name: case for name, case in answered.cases.items() if case.response}
-    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *warnings))
+    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *system.warnings))

@@ -36,7 +36,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage, Span
 from gigamind.systems.dialect import rankings
 from gigamind.systems.open import Builtin, open_system
-from gigamind.systems.protocol import Query, Retriever, settle
+from gigamind.systems.protocol import Guarded, Query, Retriever, System, settle
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.free_judges import (
     ENOUGH_LABELS,
@@ -247,8 +247,9 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     """Checked input and a search that is ready."""
 
     prepared: Prepared
-    retriever: Retriever[Any]
-    recalled: Retriever[Any]  # the same search with cached query embeddings, for repeated queries
+    retriever: System[Ranking[Any]]
+    # The same search with cached query embeddings, for repeated queries.
+    recalled: System[Ranking[Any]]
     read: Callable[[str, Ranking[Any]], _ShownRanking]  # adds passages to a ranking
     judges: FreeJudges
     engine: Engine | None  # gigamind's own engine over the vault; None if another system searches
@@ -320,8 +321,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         clock = "wall" if options.qdrant_url or not options.is_builtin else "cpu"
         took_ms = run.opening_ms + run.scoring_ms
         effort = Effort.within(took_ms, options.speed_passes, options.seed, clock)
-        search = self.recalled.search if bills else self.retriever.search
-        return measure_speed(searched, search, effort)
+        search = self.recalled if bills else self.retriever
+        return measure_speed(searched, search.ask, effort)
 
     def close(self) -> None:
         self.retriever.close()
@@ -331,9 +332,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     ) -> list[ItemOutcome[Ranking[Any]]]:
         options, ended = self.prepared.options, itertools.count(1)
         by_id = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
-        search = self.retriever.search
         return run_workers(
-            {name: lambda query=query: search(query) for name, query in by_id.items()},
+            {name: partial(self.retriever.ask, query) for name, query in by_id.items()},
             max_concurrency=options.concurrency,
             timeout_ms=options.timeout_ms,
             on_end=lambda _outcome: progress.stage("Queries", next(ended), len(queries)),
@@ -396,17 +396,18 @@ def _open_system(
     whole = options.sample is None and not prepared.errors
     ids = {query.item.id for query in prepared.queries}
     if retriever is None:
-        opened = open_system(options.named_system, rankings(options.topk), ids if whole else None)
-        retriever = opened
-        if opened.concurrency is not None:
-            most = min(options.concurrency, opened.concurrency)
-            options = options.model_copy(update={"max_concurrency": most})
-        warnings = (*prepared.warnings, *opened.warnings)
-        prepared = replace(prepared, options=options, warnings=warnings)
+        system = open_system(options.named_system, rankings(options.topk), ids if whole else None)
+    else:
+        system = Guarded[Ranking[RankedNote]](retriever, "search", Ranking)
+    if system.concurrency is not None:
+        most = min(options.concurrency, system.concurrency)
+        options = options.model_copy(update={"max_concurrency": most})
+    warnings = (*prepared.warnings, *system.warnings)
+    prepared = replace(prepared, options=options, warnings=warnings)
     labelled = (note for query in prepared.queries for note in query.qrels)
     read = _ForeignHits(prepared, keywords, Names(labelled)).read
     judges = free_judges(prepared.judge, None)
-    return SearchEvaluation(prepared, retriever, retriever, read, judges, None)
+    return SearchEvaluation(prepared, system, system, read, judges, None)
 
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:

@@ -225,9 +225,9 @@ def toml(content: bytes) -> None:
     with refusing():
         load_any_judge(path)
     with refusing():
-        read_preset(str(path), Preset, "systems")
+        read_preset(str(path), Preset)
     with refusing():
-        read_preset(str(path), AnswerPreset, "systems/answers")
+        read_preset(str(path), AnswerPreset)
 
 
 def system_reply(content: bytes) -> None:
@@ -342,9 +342,8 @@ def _preset_files() -> list[Path]:
 def _presets() -> tuple[Callable[[object], Any], ...]:
     read = []
     for path in _preset_files():
-        answers = path.parent.name == "answers"
-        kind, folder = (AnswerPreset, "systems/answers") if answers else (Preset, "systems")
-        read.append(read_preset(str(path), kind, folder)[0].read)
+        kind = AnswerPreset if path.parent.name == "answers" else Preset
+        read.append(read_preset(str(path), kind)[0].read)
     return tuple(read)
 
 
