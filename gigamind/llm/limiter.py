@@ -160,8 +160,7 @@ class Limiter:
     async def slot(self, tokens: int, turn: int = 0) -> AsyncGenerator[Place]:
         """Hold a slot for a request of up to `tokens` tokens, and learn from its result; the lowest `turn` comes first.
 
-        Raises:
-            LlmError: With code `not_asked`, if the server has never answered even a single request.
+        Raises LlmError (`not_asked`) if the server has never answered even a single request.
         """
         async with self._waiting_for():
             await self._enter(turn)

@@ -42,13 +42,10 @@ class _File(BaseModel, extra="forbid", frozen=True):
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """Read prices by model from a TOML file, in USD per million tokens.
+    """Read prices by model from a TOML file, in USD per million tokens; raise InputError if it is invalid.
 
     A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`.  Add `written`
     if the server reports tokens written to its cache and they do not cost a quarter more than `prompt`.
-
-    Raises:
-        InputError: The file cannot be read or is invalid.
     """
     try:
         # Decimal keeps the digits as written: the float 0.15 is not exactly 0.15.

@@ -89,8 +89,7 @@ async def measure(
 ) -> Speed:
     """Return the speed of a server, from the ledger rows of requests like `request`, several `beside` each other.
 
-    Raises:
-        LlmError: Few calls are left, or raised by `send`.
+    Raises LlmError if few calls are left, or as `send`.
     """
     if calls_left is not None and _SHARE * calls_left < _MOST_CALLS:
         reason = n_(

@@ -91,8 +91,7 @@ class EventLog:
     def append(self, event_type: EventType, content: Mapping[str, object]) -> Event:
         """Add an event, or return the equal event of the log; durable on return.
 
-        Raises:
-            EvaluationError: it could not be written because the disk is full or faulty; the log is unchanged.
+        Raises EvaluationError if the disk is full or faulty; the log is then unchanged.
         """
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         event_id = _id_of(event_type, SCHEMA_VERSION, text)
@@ -115,8 +114,7 @@ class EventLog:
 def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     """Yield the events of a log in order, after seq `after`. Never blocks a writer or waits for one.
 
-    Raises:
-        InputError: there is no event log at `path`, or one of its events is damaged.
+    Raises InputError if there is no event log at `path`, or one of its events is damaged.
     """
     if not path.is_file():
         raise InputError(

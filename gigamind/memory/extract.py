@@ -107,8 +107,7 @@ def extraction_prompt(
 ) -> list[Message]:
     """Return the request: instructions, the messages in fences, numbered from 0, and the task again.
 
-    Raises:
-        InputError: the session is longer than `MAX_CHARS`.
+    Raises InputError if the session is longer than `MAX_CHARS`.
     """
     length = sum(len(message.content) for message in session.messages)
     if length > MAX_CHARS:

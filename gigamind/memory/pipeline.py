@@ -67,8 +67,7 @@ class Session:
 def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
     """Return the session in the numbered lines of a JSONL file.
 
-    Raises:
-        InputError: there is no message, a line is invalid (with file and line), or the id is not UTF-8.
+    Raises InputError without a message, for an invalid line (with file and line), and if the id is not UTF-8.
     """
     try:
         session_id.encode()
@@ -87,11 +86,7 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
 
 
 def parse_extraction(text: str, name: str) -> Extraction:
-    """Return the entries of a JSON file.
-
-    Raises:
-        InputError: the text is no extraction, or two entries share an id.
-    """
+    """Return the entries of a JSON file; raise InputError if it is no extraction, or two entries share an id."""
     extraction = parsed(Extraction, text, name)
     counts = Counter(entry.entry_id for entry in extraction.entries)
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
@@ -228,9 +223,7 @@ def graduate(
     """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
 
     Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
-
-    Raises:
-        InputError: a message is too long to search.
+    Raises InputError if a message is too long to search.
     """
     entries, name = extraction.entries, {"session_id": session.session_id}
     # The hashes of the messages: enough to recognise them, without copying a private conversation.

@@ -67,8 +67,7 @@ class SessionReport(TypedDict):
 def session_names(folder: Path) -> list[str]:
     """Return the sorted names of the sessions in a folder, even if one of their files is missing.
 
-    Raises:
-        InputError: there is no such folder, or no session in it.
+    Raises InputError if there is no such folder, or no session in it.
     """
     try:
         # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
@@ -99,12 +98,7 @@ def session_batches(options: FolderOptions) -> list[list[str]]:
 
 
 def graduate_batch(options: FolderOptions, names: Sequence[str]) -> list[SessionReport]:
-    """Graduate some sessions of a folder.
-
-    Raises:
-        InputError: `options.log` is no event log.
-        EvaluationError: another process is writing to it.
-    """
+    """Graduate some sessions of a folder; raises as `EventLog`."""
     with EventLog(options.log) as log:
         return list(graduate_each(options, names, log))
 

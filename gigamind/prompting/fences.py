@@ -253,9 +253,7 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
     """Return the key stored beside replies, created at first use: 32 random bytes that only the user can read.
 
     If nothing can be written, a key for this run alone is used; later runs then find none of its replies.
-
-    Raises:
-        InputError: The file has other content.
+    Raises InputError if the file has other content.
     """
     path = folder / FENCE_KEY
     try:

@@ -225,8 +225,7 @@ _LEAST_PERCENTAGE = 10  # a number between 1 and this can be on a scale up to 5 
 def share_of(given: object) -> float:
     """Return a share in [0, 1]: a number up to 1 unchanged, a number above 10 or with a `%` as a percentage.
 
-    Raises:
-        ValueError: Not a number, or between 1 and 10, where the scale is unknown.
+    Raises ValueError for anything else, such as a number between 1 and 10, whose scale is unknown.
     """
     if isinstance(given, bool) or not isinstance(given, int | float | str):
         raise ValueError(_("must be a number from 0 to 1"))  # noqa: TRY004  pydantic handles only ValueError

@@ -40,12 +40,9 @@ ANSWERS, QUERIES = "answers.jsonl", "queries.jsonl"
 
 
 class Feedback:
-    """A folder with answers.jsonl and queries.jsonl, to which rows are appended.
+    """A folder with answers.jsonl and queries.jsonl, to which rows are appended; InputError if it cannot be written.
 
     Ratings are candidates for people who label, never labels: each row is an answer with a tag.
-
-    Raises:
-        InputError: the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

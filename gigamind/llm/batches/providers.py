@@ -396,12 +396,7 @@ _STATUSES = {  # of Anthropic's errors, as it documents them
 
 
 def provider_of(settings: ModelSettings) -> Provider:
-    """Return the batch interface of a model's provider.
-
-    Raises:
-        InputError: The provider has no supported batches.
-        LlmError: The key is not in the environment.
-    """
+    """Return the batch interface of a model's provider; InputError without batches, LlmError without a key."""
     name, _slash, model = settings.model.partition("/")
     if name not in _PROVIDERS:
         raise InputError(
