@@ -166,15 +166,16 @@ class LlmError(EvaluationError):
 
     def __init__(
         self,
-        message: str,
+        text: Text,
         code: LlmCode,
         status: int | None = None,
         retry_after_s: float | None = None,
         may_cost: bool = False,  # noqa: FBT001, FBT002  pickle passes it by position
+        **values: object,
     ) -> None:
-        super().__init__(message)
+        super().__init__(text, **values)
         # All five, as pickle recreates the error from them.
-        self.args = (message, code, status, retry_after_s, may_cost)
+        self.args = (self.message, code, status, retry_after_s, may_cost)
         self.code: LlmCode = code
         self.status = status
         self.retry_after_s = retry_after_s

@@ -58,7 +58,7 @@ def extract_python(file: Any, keywords: Any, tags: Any, options: dict[str, Any])
     source: bytes = file.read()
     yield from extract.extract_python(io.BytesIO(source), keywords, tags, options)
     tree = ast.parse(source)
-    for call in filter(_is_error, ast.walk(tree)):
+    for call in filter(None, map(_message_of_error, ast.walk(tree))):
         if call.keywords and _is_text(call.args[0]):
             yield call.lineno, "_", call.args[0].value, []
     for node in _help_texts(tree, re.compile(options.get("options", "$^"))):
@@ -66,12 +66,16 @@ def extract_python(file: Any, keywords: Any, tags: Any, options: dict[str, Any])
             yield node.lineno, "_", " ".join(paragraph.split()), ["help"]
 
 
-def _is_error(node: Any) -> bool:
-    """Return whether a node creates an error, whose first argument may be the id of its message."""
+def _message_of_error(node: Any) -> Any:
+    """Return a call with the text and values of an error that a node creates; None for any other node."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        return False
-    alone = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
-    return alone and node.func.id.endswith("Error")
+        return None
+    args, values = node.args, node.keywords
+    if node.func.id == "LlmError":  # it has further arguments
+        args, values = args[:1], [one for one in values if one.arg not in {"may_cost", None}]
+    if not node.func.id.endswith("Error") or len(args) != 1 or isinstance(args[0], ast.Starred):
+        return None
+    return ast.copy_location(ast.Call(node.func, args, values), node)
 
 
 def _help_texts(tree: ast.Module, options: re.Pattern[str]) -> Iterator[ast.Constant]:
@@ -271,11 +275,12 @@ def _python_problems(source: str) -> Iterator[str]:
             bound = node.id
         if bound in marks:
             yield f"{at}: {bound} is bound here, which hides the function in the whole scope"
-        if _is_error(node) and node.func.id in errors:
-            if _is_text(node.args[0]) and not node.keywords:
+        error = _message_of_error(node)
+        if error and error.func.id in errors:
+            if _is_text(error.args[0]) and not error.keywords:
                 yield f"{at}: a text without values is translated only in _()"
-            elif node.keywords:
-                yield from (f"{at}: {problem}" for problem in _call_problems(node, "_"))
+            elif error.keywords:
+                yield from (f"{at}: {problem}" for problem in _call_problems(error, "_"))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks:
             if node in in_strings:
                 yield f"{at}: {node.func.id}() inside an f-string is not extracted"

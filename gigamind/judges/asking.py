@@ -111,17 +111,14 @@ _JUDGING = _("judging")
 class PlannedCall:
     """A request that judging a case would send, for `what`; its `max_tokens` is not used.
 
-    Attributes:
-        least, most: tokens of the reply.
-        model: the model that receives it, if not the one that judges.
-        certain: whether it is always sent; otherwise it counts only for the upper end of an estimate.
+    One that is not `certain` counts only for the upper end of an estimate.
     """
 
     request: Request
-    least: int
+    least: int  # tokens of the reply
     most: int
     what: Text = _JUDGING
-    model: str = ""
+    model: str = ""  # the model that receives it, if not the one that judges
     certain: bool = True
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from gigamind.errors import InputError, LlmError, reason_of
-from gigamind.i18n import _
 from gigamind.loading import parsed
 
 if TYPE_CHECKING:
@@ -93,15 +92,16 @@ class EntailmentModel:
         try:
             outputs = self._session.run(None, inputs)  # the first one is the logits
         except Exception as error:
-            text = _("the entailment model failed: {reason}", reason=_reason(error))
-            raise LlmError(text, "malformed_response") from error
+            raise LlmError(
+                "the entailment model failed: {reason}", "malformed_response", reason=_reason(error)
+            ) from error
         logits = np.asarray(outputs[0], np.float64)
         if logits.shape != (len(batch), len(self.labels)) or not np.isfinite(logits).all():
-            text = _(
+            raise LlmError(
                 "the entailment model did not return one finite value for each of the {count} labels of config.json",
+                "malformed_response",
                 count=len(self.labels),
             )
-            raise LlmError(text, "malformed_response")
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return (powers / powers.sum(axis=1, keepdims=True)).tolist()
 

@@ -217,11 +217,11 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
             entries |= {item.id: given[item.id] for item in left if item.id in given}
             if len(entries) == len(self.checklist.items):
                 return entries
-        text = _(
+        raise LlmError(
             "The judge model's reply has no entry or several entries for these checklist items: {items}.",
+            "invalid_output",
             items=[item.id for item in self.checklist.items if item.id not in entries],
         )
-        raise LlmError(text, "invalid_output")
 
     def _messages(
         self, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes

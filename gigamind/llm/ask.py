@@ -17,7 +17,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -26,7 +26,7 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import Batches, BatchSender
 from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Client, Message, Request, sent_schema
+from gigamind.llm.client import Answer, Message, Reply, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
@@ -146,7 +146,6 @@ def _objects(text: str) -> list[str]:
     return objects
 
 
-Reply = TypeVar("Reply", bound=BaseModel)
 _FORMS = ("response_format", "tools", "tool_choice")  # how instructor asks for JSON
 # Usage is counted below instructor.  Without usage, it searches for Anthropic's package in every folder on each call.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
@@ -327,7 +326,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Client | Batches,
+        client: Completions | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,
@@ -431,8 +430,7 @@ class LanguageModel:
     ) -> str:
         """Return a complete answer in plain text; `on_text` receives it in pieces.  The store is not used.
 
-        Raises:
-            LlmError: The model or the budget gave no complete answer; pieces already passed on remain valid.
+        Raises LlmError without a complete answer; pieces already passed on remain valid.
         """
         await self._sender.ready()
         call = Call(item_id, "", fresh=True)
@@ -510,12 +508,11 @@ def open_model(
 
 def unpriced(model: str) -> InputError:
     """Return the error for a cost limit with a model of unknown price."""
-    message = _(
+    return InputError(
         "{model}: the price is unknown, so --max-cost-usd cannot be enforced. Set a price with"
         " --prices, or use --max-calls.",
         model=model,
     )
-    return InputError(message)
 
 
 @cache

@@ -203,9 +203,7 @@ class Budget:
 
 
 def _exceeded(limit: str) -> LlmError:
-    return LlmError(
-        _("a limit on model requests is reached: {limit}", limit=limit), "budget_exceeded"
-    )
+    return LlmError("a limit on model requests is reached: {limit}", "budget_exceeded", limit=limit)
 
 
 def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:

@@ -1,4 +1,4 @@
-"""A request to a language model, how it is adapted to a provider, its answer, and the interface of clients."""
+"""A request to a language model, how it is adapted to a provider, its answer, and the interface of models."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -90,18 +90,6 @@ class Asked(Protocol):
         max_tokens: int | None = None,
     ) -> Reply:
         """Return a validated reply as `ask.LanguageModel.ask`; raise LlmError if the model gave none."""
-        ...
-
-
-class Client(Protocol):
-    """Sends requests to one model, as `completion.Completions` does."""
-
-    async def send(self, request: Request) -> Answer:
-        """Send one request; raise LlmError if no answer came, ParameterRefusedError if a parameter is left out next."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
         ...
 
 

@@ -76,8 +76,9 @@ def _resolved(settings: ModelSettings) -> tuple[str, str, str | None]:
         reason = scrub(str(error))
         if _NO_PROVIDER in str(error):
             reason = missing_provider(settings.model, settings.api_base)
-        message = _("{model}: {reason}", model=settings.model, reason=reason)
-        raise LlmError(message, "bad_request") from None
+        raise LlmError(
+            "{model}: {reason}", "bad_request", model=settings.model, reason=reason
+        ) from None
     return name, provider, key
 
 
@@ -103,12 +104,7 @@ class Completions:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: Request) -> Answer:
-        """Send one request over the network.
-
-        Raises:
-            LlmError: No answer came.
-            ParameterRefusedError: The model rejects a parameter, which is left out from now on.
-        """
+        """Send one request; LlmError without an answer, ParameterRefusedError if a parameter is left out next."""
         timeout_s = request.timeout_s or self._settings.timeout_s
         sent = {
             self._limit if name == _LIMIT else name: value
@@ -197,13 +193,14 @@ class Completions:
                 self._makers = [make]
                 return reply
             break
-        message = _(
+        raise LlmError(
             "{model}: gigamind cannot use this provider. litellm sends its requests without gigamind's limits of size"
             " and time, so their cost is unknown ({reason})",
+            "bad_request",
+            may_cost=True,
             model=self._settings.model,
             reason=scrub(str(reason)),
         )
-        raise LlmError(message, "bad_request", may_cost=True)
 
     async def _collected(self, reply: Any, request: Request) -> Any:  # noqa: ANN401
         chunks: list[Any] = []
@@ -263,19 +260,19 @@ class Completions:
         named = (self._settings.api_base, *(os.environ.get(name) for name in variables))
         address = next(filter(None, named), None)
         if address is None and variables and self._provider != "openai":
-            message = _(
+            raise LlmError(
                 "{model}: pass the server's address with --api-base, or set the environment variable {variable}",
+                "bad_request",
                 model=self._settings.model,
                 variable=variables[0],
             )
-            raise LlmError(message, "bad_request")
         if address and urlsplit(address).scheme not in {"http", "https"}:
-            message = _(
+            raise LlmError(
                 "{model}: {address} is not a valid server address. Write the address as http://HOST:PORT/v1.",
+                "bad_request",
                 model=self._settings.model,
                 address=scrub(address),
             )
-            raise LlmError(message, "bad_request")
         return address.rstrip("/").removesuffix(_PATH) if address else None
 
     def _key(self) -> str | None:
@@ -409,12 +406,12 @@ def _error_from(exception: Exception, model: str) -> LlmError:
     text = str(exception)
     if isinstance(exception, ImportError) or "No module named" in text:
         # litellm disguises it as a connection error, which would be retried.
-        message = _(
+        return LlmError(
             "{model}: a required Python package cannot be imported: {reason}",
+            "bad_request",
             model=model,
             reason=scrub(text),
         )
-        return LlmError(message, "bad_request")
     status = getattr(exception, "status_code", None)
     if status is None or status < HTTPStatus.BAD_REQUEST:
         return lost(model, text)

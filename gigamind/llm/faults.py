@@ -50,11 +50,11 @@ def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
     if answer.finish == "content_filter":
         return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
     if answer.finish == "length":
-        text = _(
+        return LlmError(
             "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
+            "truncated",
             setting=raised_by,
         )
-        return LlmError(text, "truncated")
     return None
 
 
@@ -105,21 +105,20 @@ def unreached(
     model: str, address: str, why: str = _CANNOT_CONNECT, code: LlmCode = "server_error"
 ) -> LlmError:
     """Return the error for a request that reached no server, so nothing was generated."""
-    message = _(
+    return LlmError(
         "{model}: {reason}. Check that a server is running at {address}.",
+        code,
         model=model,
         reason=scrub(why),
         address=address,
     )
-    return LlmError(message, code)
 
 
 def lost(
     model: str, why: str, code: LlmCode = "server_error", *, may_cost: bool = True
 ) -> LlmError:
     """Return the error for an answer that may have been generated but did not come or cannot be read."""
-    message = _("{model}: {reason}", model=model, reason=scrub(why))
-    return LlmError(message, code, None, None, may_cost=may_cost)
+    return LlmError("{model}: {reason}", code, may_cost=may_cost, model=model, reason=scrub(why))
 
 
 def missing_provider(name: str, api_base: str | None) -> Message:
@@ -205,8 +204,7 @@ async def with_retries(
 ) -> Result:
     """Return the result of the first attempt without a transport error, unless it is `hopeless` to try again.
 
-    Raises:
-        LlmError: The error of the last attempt, or one raised by `sleep`.
+    Raises the LlmError of the last attempt, or one of `sleep`.
     """
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
     from tenacity import wait_random_exponential as backoff
@@ -233,14 +231,14 @@ async def with_retries(
         requested_s = error.retry_after_s or 0.0
         if error.code not in TRANSIENT or requested_s <= settings.max_wait_s:
             raise
-        message = _(
+        raise LlmError(
             "{reason}. The server requests a wait of {seconds:g} s, but --max-wait is {limit:g} s. Resume the run"
             " later, or raise --max-wait.",
+            *error.args[1:],
             reason=error.message,
             seconds=requested_s,
             limit=settings.max_wait_s,
-        )
-        raise LlmError(message, *error.args[1:]) from None
+        ) from None
 
 
 def is_transient(error: BaseException, max_wait_s: float) -> bool:

@@ -66,47 +66,31 @@ def micro_usd(pico_usd: int) -> int:
 class Attempt:
     """One row.
 
-    Attributes:
-        call: Id of the item of the logical call.
-        number: Number of the attempt within its call, from 1.
-        source: `http` or `store`.
-        status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
-        key: Key of the logical call in the store.
-        cost_pico_usd: None if the model has no price.
-        cost_source: `table` if the server reported plausible tokens.  `estimated` else: the amount is reserved, and for
-            an answer that may have been generated and never arrived it is the upper bound.
-        latency_ms: Time of the HTTP request.
-        wait_ms: Time before it in the limiter.
-        http_status: None without an HTTP error status.
-        answered_by: The server's name of the model.
-        at: Seconds since the epoch.
-        role: Purpose of the request; empty if a command has only one.
-        custom_id: Id of a request in a batch file, which has one row, the latest.
-        written_tokens: See `Usage`.
-        repaired: 1 if the JSON of the answer had to be repaired.
+    The cost is from the `table` if the server reported plausible tokens.  Else it is `estimated`: the amount is
+    reserved, and for an answer that may have been generated and never arrived it is the upper bound.
     """
 
-    call: str
-    number: int
-    source: str
-    status: str
+    call: str  # id of the item of the logical call
+    number: int  # of the attempt within its call, from 1
+    source: str  # `http` or `store`
+    status: str  # `ok`, the code of the error, or `unfinished` for a cancelled or killed request
     model: str
-    key: str = ""
+    key: str = ""  # of the logical call in the store
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    cost_pico_usd: int | None = None
+    cost_pico_usd: int | None = None  # None if the model has no price
     cost_source: CostSource = "unpriced"
-    latency_ms: float = 0.0
-    wait_ms: float = 0.0
-    http_status: int | None = None
-    answered_by: str = ""
+    latency_ms: float = 0.0  # of the HTTP request
+    wait_ms: float = 0.0  # before it in the limiter
+    http_status: int | None = None  # None without an HTTP error status
+    answered_by: str = ""  # the server's name of the model
     fingerprint: str = ""
-    at: float = 0.0
-    role: str = ""
-    custom_id: str = ""
-    written_tokens: int = 0
-    repaired: int = 0
+    at: float = 0.0  # seconds since the epoch
+    role: str = ""  # purpose of the request; empty if a command has only one
+    custom_id: str = ""  # of a request in a batch file, which has one row, the latest
+    written_tokens: int = 0  # see `Usage`
+    repaired: int = 0  # 1 if the JSON of the answer had to be repaired
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
         """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""

@@ -9,8 +9,8 @@ import asyncio
 import heapq
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from itertools import count
 
 from gigamind.errors import LlmError
@@ -101,17 +101,12 @@ def _nobody(*_texts: str) -> None:
 class Limiter:
     """The limiter of all requests to one server, for one event loop; `waiting` is the context of each wait."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        waiting: Waiting = nullcontext,
-        limiters: "Limiters | None" = None,
-    ) -> None:
+    def __init__(self, settings: ModelSettings, waiting: Waiting, limiters: "Limiters") -> None:
         self.timeouts = self.refusals = 0
         self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
         self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
-        self._limiters = limiters or Limiters()
+        self._limiters = limiters
         self._max_wait_s = settings.max_wait_s
         self.concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
@@ -267,14 +262,14 @@ class Limiter:
                 place.set_result(None)
 
 
+@dataclass(eq=False)
 class Limiters:
     """The limiters of a run: one for each server named by address, and for each model of a provider."""
 
-    def __init__(self, tell: Callable[[str], None] = _nobody, *, alone: bool = True) -> None:
-        self.tell = tell  # receives messages for a waiting user
-        self.alone = alone  # no other process works on the run, so speed can be measured
-        self.changed: Callable[[], None] = _nobody  # called when `describe` may have changed
-        self.by_server: dict[str, Limiter] = {}
+    tell: Callable[[str], None] = _nobody  # receives messages for a waiting user
+    alone: bool = True  # no other process works on the run, so speed can be measured
+    changed: Callable[[], None] = _nobody  # called when `describe` may have changed
+    by_server: dict[str, Limiter] = field(default_factory=dict[str, Limiter])
 
     def of(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
         """Return the limiter of a model."""

@@ -13,7 +13,8 @@ from gigamind.errors import LlmError
 from gigamind.i18n import _
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, ParameterRefusedError, Request, Usage
+from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.completion import Completions
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
 from gigamind.llm.limiter import Limiters, Place
@@ -146,16 +147,16 @@ class Sender(Booking):
     def __init__(
         self,
         settings: ModelSettings,
-        client: Client,
+        client: Completions,
         budget: Budget,
         ledger: Ledger,
         price: Price | None,
         *,
-        limiters: Limiters | None = None,
+        limiters: Limiters,
     ) -> None:
         super().__init__(settings, budget, ledger, price)
         self._client = client
-        self.limiters = limiters or Limiters()
+        self.limiters = limiters
         self._limiter = self.limiters.of(settings, budget.waiting)
         self._turns: dict[str, int] = {}
 

@@ -62,9 +62,7 @@ class Store:
 
         Of concurrent callers with the same key, one makes the reply and the others wait until it is validated; if that
         fails, the next one tries.  `read` raises ValueError for an unusable record, which counts as a miss.
-
-        Raises:
-            LlmError: With code `cassette_miss`, or raised by `make`.
+        Raises LlmError (`cassette_miss`), or as `make`.
         """
         if self.mode == "off":
             return (await make())[1], False
@@ -74,11 +72,9 @@ class Store:
                 return stored, True
             if self.mode == "replay":
                 raise LlmError(
-                    _(
-                        "no reply is stored for the request {key:.16}, and replay mode sends no requests",
-                        key=key,
-                    ),
+                    "no reply is stored for the request {key:.16}, and replay mode sends no requests",
                     "cassette_miss",
+                    key=key,
                 )
             if key in self._in_work:
                 await asyncio.wait([self._in_work[key]])

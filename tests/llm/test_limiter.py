@@ -1,10 +1,11 @@
 import asyncio
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.limiter import Concurrency, Limiter, Pace
+from gigamind.llm.limiter import Concurrency, Limiters, Pace
 from gigamind.llm.settings import ModelSettings
 
 
@@ -78,7 +79,7 @@ def rate_limited(retry_after_s=None):
 
 def test_no_more_than_allowed_are_in_flight_and_all_come_through():
     async def run():
-        limiter = Limiter(ModelSettings("m", max_in_flight=3))
+        limiter = Limiters().of(ModelSettings("m", max_in_flight=3), nullcontext)
         now, most = 0, 0
 
         async def one():
@@ -97,7 +98,7 @@ def test_no_more_than_allowed_are_in_flight_and_all_come_through():
 
 def test_retry_after_holds_everything_back():
     async def run():
-        limiter = Limiter(ModelSettings("m"))
+        limiter = Limiters().of(ModelSettings("m"), nullcontext)
         with pytest.raises(LlmError):
             async with limiter.slot(1):
                 raise rate_limited(0.2)
@@ -110,7 +111,7 @@ def test_retry_after_holds_everything_back():
 
 def test_another_error_holds_nothing_back():
     async def run():
-        limiter = Limiter(ModelSettings("m"))
+        limiter = Limiters().of(ModelSettings("m"), nullcontext)
         with pytest.raises(LlmError):
             async with limiter.slot(1):
                 raise LlmError("down", "server_error", 503, 30)
@@ -122,7 +123,7 @@ def test_another_error_holds_nothing_back():
 
 def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
     async def run():
-        limiter = Limiter(ModelSettings("m", max_in_flight=1))
+        limiter = Limiters().of(ModelSettings("m", max_in_flight=1), nullcontext)
 
         async def one():
             async with limiter.slot(1):

@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.i18n import _
 from gigamind.judges.asking import Asking, PlannedCall, counted, once
 from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import (
@@ -176,12 +175,12 @@ class Questions:
             reply = whole if batch is first else await ask(batch, "claims", ClaimsReply)
             left = missing(batch, reply)
             if left and (lost := missing(left, await ask(left, "again", ClaimsReply))):
-                text = _(
+                raise LlmError(
                     "The judge model gave no verdict or several verdicts on the answer's sentences with these"
                     " numbers: {sentences}.",
+                    "invalid_output",
                     sentences=lost,
                 )
-                raise LlmError(text, "invalid_output")
         return whole.model_copy(update={"claims": tuple(findings[one.id] for one in self.claims)})
 
     async def judgement(self, asking: Asking) -> Judgement:
@@ -210,13 +209,13 @@ class Questions:
 def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
     """Raise LlmError (`context_too_long`) if an answer has more than `most` claims."""
     if (claims := len(claims_of(pieces))) > most:
-        text = _(
+        raise LlmError(
             "The answer has {n:,} claims, but the judge accepts at most {limit:,}. Split the answer, or increase"
             " max_claims in the judge file.",
+            "context_too_long",
             n=claims,
             limit=most,
         )
-        raise LlmError(text, "context_too_long")
 
 
 # Minimum tokens of a reply, and of each claim in it.

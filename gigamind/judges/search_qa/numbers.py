@@ -192,17 +192,11 @@ _CURRENCY_BEFORE = re.compile(r"(?:[$€₩]|\b(?:krw|usd|eur))(?=\s?$)")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An amount, a date or a time.
+    """An amount, a date or a time."""
 
-    Attributes:
-        value: canonical: "1.5", "3-5" for 5 March, "10:30" in either half of the day.
-        unit: its name, `date` or `time`; "" if unknown.
-        within: the year of a date, or "am" or "pm" for a time; "" if not given.
-    """
-
-    value: str
-    unit: str
-    within: str = ""
+    value: str  # canonical: "1.5", "3-5" for 5 March, "10:30" in either half of the day
+    unit: str  # its name, `date` or `time`; "" if unknown
+    within: str = ""  # the year of a date, or "am" or "pm" for a time; "" if not given
 
 
 @lru_cache(maxsize=64)  # notes; each is compared with several claims

@@ -54,20 +54,14 @@ class LooksReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim for the second check, and the passage that it rests on.
-
-    Attributes:
-        topic: the heading of the passage or the title of its note.
-        rest: what its note says next to the passage; "" if nothing.
-        other: a sentence of the notes about something else; "" if there is none.
-    """
+    """A claim for the second check, and the passage that it rests on."""
 
     text: str
     passage: Passage
     question: str = ""
-    topic: str = ""
-    rest: str = ""
-    other: str = ""
+    topic: str = ""  # the heading of the passage or the title of its note
+    rest: str = ""  # what its note says next to the passage; "" if nothing
+    other: str = ""  # a sentence of the notes about something else; "" if there is none
 
 
 def statement_of(text: str, passage: Passage, case: AnswerCase) -> Statement:
