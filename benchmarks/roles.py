@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.judges.search_qa.roles import Roles, is_abstention
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, pieces_of
 from gigamind.prompting.fences import Source
 
 LABELS = Path(__file__).with_name("answer_roles.jsonl")

@@ -33,7 +33,7 @@ from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa import support as judge_module
 from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
 from gigamind.judges.search_qa.judgement import Judgement
-from gigamind.judges.search_qa.segments.claims import comparable
+from gigamind.judges.search_qa.segments import comparable
 from gigamind.prompting.fences import Source
 from gigamind.stats.agreement import binary_agreement
 

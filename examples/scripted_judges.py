@@ -19,8 +19,7 @@ from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.i18n import _
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import KEY, AnswerCase
+from gigamind.judges.protocol import KEY, AnswerCase, Asking
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
@@ -32,7 +31,7 @@ from gigamind.judges.search_qa.reply import (
     ReportedVerdict,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.segments.claims import Piece, claims_of, comparable, pieces_of
+from gigamind.judges.search_qa.segments import Piece, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
     from gigamind.interop.ranking import RankedNote, Ranking
     from gigamind.interop.reply import Reply
-    from gigamind.judges.asking import Asking, PlannedCall
     from gigamind.judges.own import OwnJudge
-    from gigamind.judges.protocol import AnswerCase, Judge, Proof, Verdict
+    from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
     from gigamind.library import (
         EvaluationResult,
         aevaluate_answers,

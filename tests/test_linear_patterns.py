@@ -36,7 +36,7 @@ LOCALS = {
     "datasets/generate_queries.py": {"shape": r"[?？]$|(?:는가|은가|인가|나요)$"},
     "evidence/normalize.py": {"line": "^>", "inline": "`+"},  # its results are globals
     "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
-    "judges/search_qa/segments/claims.py": {"fence": "```"},
+    "judges/search_qa/segments.py": {"fence": "```"},
     "llm/faults.py": {"name": "max_tokens"},
     "messages.py": {"parts": ["", "{}", ": no ", "{#}", " of ", "{w}", ""]},
     "metrics/spec.py": {"parts": ["recall_at_", "{k}", "_ceiling"]},

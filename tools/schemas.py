@@ -19,8 +19,7 @@ from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
 from gigamind.llm.ledger import Attempt
-from gigamind.memory.pipeline import Entry, Extraction, Message
-from gigamind.memory.sessions import SessionReport
+from gigamind.memory.sessions import Entry, Extraction, Message, SessionReport
 from gigamind.records.card import JudgeCard
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.reports.history import Histories

@@ -16,9 +16,8 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.i18n import Language, Text, _, n_
-from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
-from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
+from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, Judge, QuestionCase, Verdict
 from gigamind.judges.search_qa.judgement import Judgement, correctness
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.llm.ask import LanguageModel
@@ -85,7 +84,7 @@ class OnTrial:
 
     @property
     def model_name(self) -> str:
-        return named(list(self.models))
+        return ", ".join(self.models)
 
     @property
     def instructions(self) -> str:

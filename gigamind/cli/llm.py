@@ -56,7 +56,7 @@ def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Test a model with one request: mode of structured output, price, latency, and how to fix a failure."""
     from gigamind.llm.ask import connect
     from gigamind.llm.faults import advice_for
-    from gigamind.llm.prices import read_prices
+    from gigamind.llm.ledger import read_prices
 
     options = validated(CheckOptions, values)
     # Exactly one request, without retries and measurement of speed.

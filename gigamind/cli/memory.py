@@ -25,8 +25,7 @@ from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
 
 if TYPE_CHECKING:
-    from gigamind.memory.pipeline import Entry
-    from gigamind.memory.sessions import SessionReport
+    from gigamind.memory.sessions import Entry, SessionReport
 
 
 class ExtractionOptions(ModelOptions, AlignOptions):
@@ -102,8 +101,8 @@ def graduate(
     from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
-    from gigamind.memory.pipeline import graduate as graduate_session
-    from gigamind.memory.pipeline import parse_extraction, parse_session
+    from gigamind.memory.sessions import graduate as graduate_session
+    from gigamind.memory.sessions import parse_extraction, parse_session
 
     options = validated(ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):

@@ -13,15 +13,13 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.task import Estimate
 from gigamind.event_loop import run_async
 from gigamind.i18n import Text, _
-from gigamind.judges.asking import PlannedCall
+from gigamind.judges.protocol import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
 from gigamind.llm.client import Usage
-from gigamind.llm.ledger import Price, micro_usd
-from gigamind.llm.limiter import Limiters
-from gigamind.llm.prices import LOCAL, price_of, read_prices
+from gigamind.llm.ledger import LOCAL, Price, micro_usd, price_of, read_prices
+from gigamind.llm.limiter import Limiters, Speed
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
-from gigamind.llm.speed import Speed
 
 _REPLY_S = (1.0, 8.0)  # assumed range per request
 _ASSUMED = _(

@@ -20,8 +20,17 @@ from gigamind.errors import OWN_FAULTS, EvaluationError, GigamindError, fault_of
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.asking import Asking, PlannedCall, counted
-from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdict, named
+from gigamind.judges.protocol import (
+    KEY,
+    AnswerCase,
+    Asking,
+    Judge,
+    PlannedCall,
+    Proof,
+    Scale,
+    Verdict,
+    counted,
+)
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
@@ -115,7 +124,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         """Judge an answer; a blank answer has no score and needs no request."""
         if not case.answer.strip():
             return Verdict({}, None)
-        mark = self.fingerprint(named(list(asking.models)))
+        mark = self.fingerprint(", ".join(asking.models))
         if not self.prompt:
             return await self._free_verdict(case, asking, mark)
         messages = self._messages(case, asking.fence_key)

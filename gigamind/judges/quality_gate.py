@@ -13,10 +13,20 @@ from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.asking import Asking, PlannedCall, counted, once
-from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
+from gigamind.judges.protocol import (
+    KEY,
+    AnswerCase,
+    Asking,
+    LocalisedJudge,
+    PlannedCall,
+    Proof,
+    Scale,
+    Verdict,
+    counted,
+    once,
+)
 from gigamind.judges.quotes import best_proof
-from gigamind.judges.search_qa.segments.citations import citations
+from gigamind.judges.search_qa.segments import citations
 from gigamind.judges.spec import (
     LANGUAGES,
     LlmJudge,

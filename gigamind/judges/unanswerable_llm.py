@@ -14,8 +14,16 @@ from pydantic.json_schema import SkipJsonSchema
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.asking import Asking, PlannedCall, counted
-from gigamind.judges.protocol import LocalisedJudge, Proof, QuestionCase, Scale, Verdict
+from gigamind.judges.protocol import (
+    Asking,
+    LocalisedJudge,
+    PlannedCall,
+    Proof,
+    QuestionCase,
+    Scale,
+    Verdict,
+    counted,
+)
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, NO_PANEL, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.client import Message

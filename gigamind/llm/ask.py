@@ -29,13 +29,11 @@ from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.client import Answer, Message, Reply, Request, sent_schema
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger, Price
-from gigamind.llm.limiter import Limiters
+from gigamind.llm.ledger import STORE, Attempt, Ledger, Price, price_of, read_prices
+from gigamind.llm.limiter import Limiters, Speed
 from gigamind.llm.loading import check_installed, load_instructor
-from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelOptions, ModelSettings
-from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.loading import first_problem
 

@@ -2,18 +2,26 @@
 
 Every figure about cost is a sum over it.  Costs are integer picodollars, so sums are exact.  Before a request is sent,
 a short line records its upper bound; if the process is killed and no final row follows, this line counts as the row.
+
+A price comes from the caller's file if it is there.  Else a model on this machine costs nothing, and other models have
+the price in litellm's table.  The cost of a model without a price is unknown, never zero.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from gigamind.errors import InputError, LlmError
-from gigamind.llm.client import Usage
+from pydantic import BaseModel, Field, ValidationError
+
+from gigamind.errors import InputError, LlmError, reason_of
+from gigamind.llm.client import Usage, on_loopback
+from gigamind.llm.loading import load_litellm
+from gigamind.loading import first_problem, toml_values
 from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]
@@ -66,31 +74,47 @@ def micro_usd(pico_usd: int) -> int:
 class Attempt:
     """One row.
 
-    The cost is from the `table` if the server reported plausible tokens.  Else it is `estimated`: the amount is
-    reserved, and for an answer that may have been generated and never arrived it is the upper bound.
+    Attributes:
+        call: Id of the item of the logical call.
+        number: Number of the attempt within its call, from 1.
+        source: `http` or `store`.
+        status: `ok`, the code of the error, or `unfinished` for a cancelled or killed request.
+        key: Key of the logical call in the store.
+        cost_pico_usd: None if the model has no price.
+        cost_source: `table` if the server reported plausible tokens.  `estimated` else: the amount is reserved, and for
+            an answer that may have been generated and never arrived it is the upper bound.
+        latency_ms: Time of the HTTP request.
+        wait_ms: Time before it in the limiter.
+        http_status: None without an HTTP error status.
+        answered_by: The server's name of the model.
+        at: Seconds since the epoch.
+        role: Purpose of the request; empty if a command has only one.
+        custom_id: Id of a request in a batch file, which has one row, the latest.
+        written_tokens: See `Usage`.
+        repaired: 1 if the JSON of the answer had to be repaired.
     """
 
-    call: str  # id of the item of the logical call
-    number: int  # of the attempt within its call, from 1
-    source: str  # `http` or `store`
-    status: str  # `ok`, the code of the error, or `unfinished` for a cancelled or killed request
+    call: str
+    number: int
+    source: str
+    status: str
     model: str
-    key: str = ""  # of the logical call in the store
+    key: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-    cost_pico_usd: int | None = None  # None if the model has no price
+    cost_pico_usd: int | None = None
     cost_source: CostSource = "unpriced"
-    latency_ms: float = 0.0  # of the HTTP request
-    wait_ms: float = 0.0  # before it in the limiter
-    http_status: int | None = None  # None without an HTTP error status
-    answered_by: str = ""  # the server's name of the model
+    latency_ms: float = 0.0
+    wait_ms: float = 0.0
+    http_status: int | None = None
+    answered_by: str = ""
     fingerprint: str = ""
-    at: float = 0.0  # seconds since the epoch
-    role: str = ""  # purpose of the request; empty if a command has only one
-    custom_id: str = ""  # of a request in a batch file, which has one row, the latest
-    written_tokens: int = 0  # see `Usage`
-    repaired: int = 0  # 1 if the JSON of the answer had to be repaired
+    at: float = 0.0
+    role: str = ""
+    custom_id: str = ""
+    written_tokens: int = 0
+    repaired: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
         """Return the row with tokens and cost; `counted` says whether the server reported the tokens."""
@@ -245,3 +269,98 @@ def totals(rows: Iterable[Attempt]) -> Totals:
         cost_source="unpriced" if unpriced else estimated,
         by_status=dict(Counter(row.status for row in paid)),
     )
+
+
+_PICO_PER_USD = 10**12
+_IN_BATCH, _OUT_BATCH = "input_cost_per_token_batches", "output_cost_per_token_batches"
+_Usd = Annotated[Decimal, Field(ge=0, le=10**9, allow_inf_nan=False)]
+
+
+class _Row(BaseModel, extra="forbid", frozen=True):
+    """USD per million tokens."""
+
+    prompt: _Usd
+    completion: _Usd
+    cached: _Usd | None = None
+    written: _Usd | None = None
+
+    def price(self) -> Price:
+        usd = {name: value for name, value in self if value is not None}
+        pico = {name: round(each * _PICO_PER_USD / 10**6) for name, each in usd.items()}
+        return Price(**{"cached": pico["prompt"], **pico})
+
+
+class _File(BaseModel, extra="forbid", frozen=True):
+    models: dict[str, _Row]
+
+
+def read_prices(path: Path) -> dict[str, Price]:
+    """Read prices by model from a TOML file, in USD per million tokens; raise InputError if it is invalid.
+
+    A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`.  Add `written`
+    if the server reports tokens written to its cache and they do not cost a quarter more than `prompt`.
+    """
+    try:
+        # Decimal keeps the digits as written: the float 0.15 is not exactly 0.15.
+        rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
+        return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
+    except ValidationError as error:
+        raise InputError(
+            '{file}: {problem}. Write [models."NAME"] with prompt and completion, in USD per million tokens.',
+            file=path,
+            problem=first_problem(error),
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            "{file}: the price file cannot be read: {reason}", file=path, reason=reason
+        ) from error
+
+
+def price_of(
+    model: str, own: Mapping[str, Price], *, api_base: str | None = None, batch: bool = False
+) -> Price | None:
+    """Return the price of a model: from `own`, else 0 on loopback, else from litellm's table; None if unknown.
+
+    A request in a `batch` has the batch price of the table, or half of the normal price.
+    """
+    price = own.get(model)
+    if price and batch:
+        return price.halved()
+    return price or (LOCAL if on_loopback(api_base) else _listed(model, batch=batch))
+
+
+LOCAL = Price(0, 0, 0, source="local")
+"""Price of a model on this machine that no table lists."""
+
+
+def _listed(model: str, *, batch: bool) -> Price | None:
+    try:
+        row: Mapping[str, Any] = load_litellm().get_model_info(model)
+    except Exception:  # noqa: BLE001  litellm raises a plain Exception for unknown models
+        return None
+    prompt, completion = _pico(row, "input_cost_per_token"), _pico(row, "output_cost_per_token")
+    if prompt is None or completion is None:
+        return None
+    cached = _pico(row, "cache_read_input_token_cost")
+    cached = prompt if cached is None else cached
+    price = Price(
+        prompt, completion, cached, "litellm", _pico(row, "cache_creation_input_token_cost")
+    )
+    return _batch_price(row, price) if batch else price
+
+
+def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
+    half = price.halved()
+    prompt, completion = _pico(row, _IN_BATCH), _pico(row, _OUT_BATCH)
+    if prompt is not None and completion is not None:
+        half = replace(half, prompt=prompt, completion=completion)
+    if row.get("litellm_provider") == "anthropic":
+        return half
+    flex = _pico(row, "cache_read_input_token_cost_flex")  # flex and batch have the same price
+    return replace(half, cached=half.prompt if flex is None else flex)
+
+
+def _pico(row: Mapping[str, Any], name: str) -> int | None:
+    usd = row.get(name)
+    return None if usd is None else round(Decimal(str(usd)) * _PICO_PER_USD)

@@ -17,9 +17,8 @@ from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.completion import Completions
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
-from gigamind.llm.limiter import Limiters, Place
+from gigamind.llm.limiter import PROBE, Limiters, Place, Speed, measure
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
-from gigamind.llm.speed import PROBE, Speed, measure
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
-from gigamind.memory.pipeline import ExtractedEntry, Extraction, QuotedEvidence, Session
+from gigamind.memory.sessions import ExtractedEntry, Extraction, QuotedEvidence, Session
 from gigamind.prompting.fences import Source, fence
 from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.prompting.replies import QUOTED, ModelReply, Most, unread_in

@@ -1,23 +1,314 @@
-"""A folder of sessions: `NAME.jsonl` holds the messages, `NAME.extracted.json` the entries extracted from them."""
+"""Turns sessions into entries that are verified or state why not; each step is an event, written before the next.
+
+In a folder of sessions, `NAME.jsonl` holds the messages, `NAME.extracted.json` the entries extracted from them.
+"""
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
+from gigamind.checksum import text_hash
 from gigamind.errors import InputError, reason_of
-from gigamind.evidence.result import AlignOptions
-from gigamind.evidence.schema import read_text
+from gigamind.evidence.align import align_all
+from gigamind.evidence.record import records
+from gigamind.evidence.result import (
+    DEFAULT,
+    AlignConfig,
+    Aligned,
+    Alignment,
+    AlignOptions,
+    AlignResult,
+    Quote,
+    Unstated,
+)
+from gigamind.evidence.schema import Encodable, Strict, read_text
+from gigamind.evidence.stated import stated
 from gigamind.i18n import Text, n_
-from gigamind.loading import numbered_lines
-from gigamind.memory.events import DEFAULT_LOG, EventLog
-from gigamind.memory.pipeline import Entry, graduate, parse_extraction, parse_session
+from gigamind.loading import numbered_lines, parsed
+from gigamind.memory.events import DEFAULT_LOG, Event, EventLog
 from gigamind.outcome import Failure, attempt
+
+Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
+
+
+class Message(Strict):
+    """One message of a session; its line number in the file, from 0, is its index."""
+
+    role: Identifier
+    content: Encodable
+
+
+class QuotedEvidence(Strict):
+    """A quote that an extractor gives as evidence."""
+
+    message_index: int = Field(alias="messageIndex", ge=0)
+    quote: Encodable
+
+
+class ExtractedEntry(Strict):
+    """One statement worth remembering; its id is unique within the reply."""
+
+    entry_id: Identifier = Field(alias="entryId")
+    text: Encodable = Field(min_length=1)
+    evidence: list[QuotedEvidence]
+
+
+class Extraction(Strict):
+    """The reply of an extractor for one session."""
+
+    entries: list[ExtractedEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The messages of one conversation, in order; `session_id` is chosen by the caller."""
+
+    session_id: str
+    messages: tuple[Message, ...]
+
+
+def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
+    """Return the session in the numbered lines of a JSONL file.
+
+    Raises InputError without a message, for an invalid line (with file and line), and if the id is not UTF-8.
+    """
+    try:
+        session_id.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id)
+        ) from error
+    messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
+    if not messages:
+        raise InputError(
+            "{file} has no messages. Write one JSON object per line, for example {example}.",
+            file=name,
+            example='{"role": "user", "content": "..."}',
+        )
+    return Session(session_id, messages)
+
+
+def parse_extraction(text: str, name: str) -> Extraction:
+    """Return the entries of a JSON file; raise InputError if it is no extraction, or two entries share an id."""
+    extraction = parsed(Extraction, text, name)
+    counts = Counter(entry.entry_id for entry in extraction.entries)
+    repeated = [entry_id for entry_id, count in counts.items() if count > 1]
+    if repeated:
+        raise InputError(
+            "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
+            file=name,
+            n=counts[repeated[0]],
+            id=repeated[0],
+        )
+    return extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One extracted statement.
+
+    Attributes:
+        extraction_id: the `memory_extracted` event of the entry; entry ids are unique within it.
+        stage: candidate until promoted.
+        evidence_aligned: it has quotes and none failed; None before its evidence was aligned.
+        evidence: records of the aligned quotes, as in `gigamind.evidence.record`.
+        failed_quotes: quotes that were not found, or that do not prove enough to promote.
+        promotion_block_reason: why it is not verified; None unless `promotion_blocked`.
+    """
+
+    session_id: str
+    extraction_id: str
+    entry_id: str
+    text: str
+    stage: Literal["candidate", "verified"] = "candidate"
+    evidence_aligned: bool | None = None
+    evidence: tuple[Mapping[str, object], ...] = ()
+    failed_quotes: tuple[str, ...] = ()
+    promotion_blocked: bool = False
+    promotion_block_reason: str | None = None
+
+
+class Entries:
+    """All entries, in the order of extraction; `by_extraction`: extraction id -> entry id -> entry."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.by_extraction: dict[str, dict[str, Entry]] = {}
+        for event in events:
+            self.apply(event)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for entries in self.by_extraction.values():
+            yield from entries.values()
+
+    def apply(self, event: Event) -> None:
+        content = cast("Mapping[str, Any]", event.content)
+        if event.event_type == "memory_extracted":
+            self.by_extraction[event.event_id] = {
+                entry["entry_id"]: Entry(
+                    content["session_id"], event.event_id, entry["entry_id"], entry["text"]
+                )
+                for entry in content["entries"]
+            }
+        elif event.event_type == "evidence_aligned":
+            self._align(content)
+        elif event.event_type == "entry_promoted":
+            self._change(content, stage="verified")
+        elif event.event_type == "promotion_blocked":
+            self._change(
+                content,
+                failed_quotes=tuple(content["failed_quotes"]),
+                promotion_blocked=True,
+                promotion_block_reason=content["reason"],
+            )
+
+    def _align(self, content: Mapping[str, Any]) -> None:
+        aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
+        failed: defaultdict[str, list[str]] = defaultdict(list)
+        for record in content["evidence"]:
+            aligned[record["entry_id"]].append(record)
+        for record in content["failed_quotes"]:
+            failed[record["entry_id"]].append(record["quote"])
+        entries = self.by_extraction[content["extraction_id"]]
+        for entry_id, entry in entries.items():
+            entries[entry_id] = Entry(
+                entry.session_id,
+                entry.extraction_id,
+                entry_id,
+                entry.text,
+                evidence_aligned=bool(aligned[entry_id]) and not failed[entry_id],
+                evidence=tuple(aligned[entry_id]),
+                failed_quotes=tuple(failed[entry_id]),
+            )
+
+    def _change(self, content: Mapping[str, Any], **changes: Any) -> None:  # noqa: ANN401 - fields of Entry
+        entries = self.by_extraction[content["extraction_id"]]
+        entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
+
+
+def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
+    """Return why an entry must stay a candidate, and for which quotes; "" if all are found and sufficient proof."""
+    if not evidence.outcomes:
+        return "the entry has no evidence", ()
+    if failed := evidence.failed:
+        reasons = ", ".join(sorted({outcome.reason for outcome in failed}))
+        return f"{len(failed)} of {len(evidence.outcomes)} quotes not found ({reasons})", failed
+    doubtful = [outcome for outcome in evidence.aligned if not outcome.promotable]
+    return "; ".join(sorted({_doubt(outcome) for outcome in doubtful})), doubtful
+
+
+def unsupported(text: str, evidence: AlignResult, sources: Sequence[str]) -> str:
+    """Return why quotes that are sufficient proof do not state the text of their entry; "" if they do."""
+    # Imported here because the rules of a judge are compiled when they are imported.
+    from gigamind.judges.search_qa.by_words import why_unsupported
+    from gigamind.judges.search_qa.passage import passage_of
+
+    whole = {place: stated(sources[place.quote.source_index]) for place in evidence.aligned}
+    passages = [passage_of(place.span, source) for place, source in whole.items()]
+    doubt = why_unsupported(text, passages)
+    return f"the text says more or other than its quotes ({doubt})" if doubt else ""
+
+
+def _doubt(aligned: Aligned) -> str:
+    why = aligned.unproven
+    if why and why.reason in get_args(Unstated):
+        return f"a quote is of text that states nothing ({why.reason})"
+    if why is None:
+        return "a quote that only resembles its source is too short to prove anything"
+    if why.is_cut:
+        return f"a quote is cut off from words that change what it says ({why.reason})"
+    near = "; only one keystroke differs, so quote it again exactly" if why.near else ""
+    return f"a quote differs from its source in {why.reason}{near}"
+
+
+def graduate(
+    session: Session, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
+) -> list[Entry]:
+    """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
+
+    Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
+    Raises InputError if a message is too long to search.
+    """
+    entries, name = extraction.entries, {"session_id": session.session_id}
+    # The hashes of the messages: enough to recognise them, without copying a private conversation.
+    messages = [
+        {"role": message.role, "sha256": text_hash(message.content)} for message in session.messages
+    ]
+    ingested = log.append("session_ingested", name | {"messages": messages})
+    source = {"source_event_id": ingested.event_id}
+    dumped = [entry.model_dump() for entry in entries]
+    extracted = log.append("memory_extracted", {**source, **name, "entries": dumped})
+    sources = [message.content for message in session.messages]
+    quotes = [
+        Quote(evidence.quote, evidence.message_index, entry.entry_id)
+        for entry in entries
+        for evidence in entry.evidence
+    ]
+    result = align_all(quotes, sources, config=config)
+    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
+    decisions: list[Event] = []
+    for entry in entries:
+        evidence = result.of_entry(entry.entry_id)
+        reason, failed = refusal(evidence)
+        if not reason and (reason := unsupported(entry.text, evidence, sources)):
+            failed = evidence.outcomes
+        decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
+    return list(Entries([extracted, aligned, *decisions]))
+
+
+def _aligned(
+    ingested: Event, extracted: Event, result: AlignResult, sources: Sequence[str]
+) -> Mapping[str, object]:
+    written = records(result, sources)
+    return {
+        "source_event_id": ingested.event_id,
+        "extraction_id": extracted.event_id,
+        "aligned_count": len(result.aligned),
+        "failed_count": len(result.failed),
+        # With the fields of `AlignedEvidence` in seed 003, section 2.1; JavaScript spans, in UTF-16 units.
+        "evidence": [
+            {
+                **record,
+                "messageIndex": record["source_index"],
+                "quoteHash": record["quote_sha256"],
+                "spanStart": record["utf16_start"],
+                "spanEnd": record["utf16_end"],
+                "matchMethod": record["method"],
+            }
+            for record in written
+            if record["status"] == "aligned"
+        ],
+        "failed_quotes": [record for record in written if record["status"] == "failed"],
+    }
+
+
+def _decision(
+    extracted: Event,
+    aligned: Event,
+    entry: ExtractedEntry,
+    refused: tuple[str, Sequence[Alignment]],
+    log: EventLog,
+) -> Event:
+    """Append one event per entry, so that an entry is promoted, blocked or still undecided as a whole."""
+    reason, failed = refused
+    content: dict[str, object] = {
+        "source_event_id": aligned.event_id,
+        "extraction_id": extracted.event_id,
+        "entry_id": entry.entry_id,
+    }
+    if not reason:
+        return log.append("entry_promoted", content)
+    content["reason"] = f"Evidence alignment failed: {reason}."
+    content["failed_quotes"] = tuple(outcome.quote.text for outcome in failed)
+    return log.append("promotion_blocked", content)
+
 
 MAX_BYTES = 100_000_000  # of a file of messages or of entries
 _MESSAGES = ".jsonl"

@@ -14,8 +14,7 @@ from gigamind.errors import InputError, SystemFailedError, text_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.redaction import keep_secret, keep_secret_value, redacted, single_line
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import Dialect, Response
-from gigamind.systems.preset import Endpoint
+from gigamind.systems.dialect import Dialect, Endpoint, Response
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import shown_system
 

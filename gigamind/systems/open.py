@@ -15,8 +15,7 @@ from gigamind.loading import imported
 from gigamind.records.schema import SystemReport
 from gigamind.redaction import redacted, without_secrets
 from gigamind.systems.command import Command, split_command
-from gigamind.systems.dialect import Dialect, Response
-from gigamind.systems.preset import read_preset
+from gigamind.systems.dialect import Dialect, Response, read_preset
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
 

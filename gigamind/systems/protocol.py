@@ -87,15 +87,10 @@ class Answerer(Protocol):
 
 
 class System(ABC, Generic[Response_co]):
-    """The system of a run; called from several threads at a time.
+    """The system of a run; called from several threads at a time."""
 
-    Attributes:
-        concurrency: maximum queries in flight; None for no limit.
-        warnings: anomalies of the whole source.
-    """
-
-    concurrency: int | None = None
-    warnings: tuple[Message, ...] = ()
+    concurrency: int | None = None  # maximum queries in flight; None for no limit
+    warnings: tuple[Message, ...] = ()  # anomalies of the whole source
 
     @abstractmethod
     def ask(self, query: Query) -> Response_co:

@@ -5,7 +5,7 @@ import pytest
 from gigamind.assurance.attacks import AttackResult, leaks, load_attacks, result_of
 from gigamind.assurance.trials import Observed, Reading
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, pieces_of
 
 ATTACKS = load_attacks()
 SYSTEM = "You decide whether notes answer a question."

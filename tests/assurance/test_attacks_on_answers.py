@@ -14,7 +14,7 @@ from gigamind.assurance.trials import OnTrial, load_on_trial
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 from gigamind.prompting.fences import flags, looks_like_instructions, speaks_to_judge

@@ -14,7 +14,7 @@ from second_looks import is_second_look, looks
 from webhook import Webhook, listening
 
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.judges.search_qa.segments.claims import Piece
+from gigamind.judges.search_qa.segments import Piece
 
 ROOT = Path(__file__).parents[2]
 

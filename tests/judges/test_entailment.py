@@ -12,7 +12,7 @@ import pytest
 from tiny_nli import write_tiny_nli
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.entailment import load_entailment_model
+from gigamind.judges.search_qa.by_nli import load_entailment_model
 
 ROWS = {"yes": (2.0, 0.0, -1.0), "no": (-1.0, 0.0, 3.0), "leave": (0.5, 0.25, 0.0)}
 TWO = {"yes": (-2.0, 1.0), "no": (0.5, -0.5)}

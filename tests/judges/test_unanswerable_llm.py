@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import QuestionCase
+from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.spec import fingerprint_of
 from gigamind.judges.unanswerable_llm import (
     UnanswerableReply,

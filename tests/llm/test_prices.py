@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from gigamind.errors import InputError
 from gigamind.llm.client import Usage
-from gigamind.llm.ledger import Price, micro_usd
-from gigamind.llm.prices import price_of, read_prices
+from gigamind.llm.ledger import Price, micro_usd, price_of, read_prices
 
 
 def test_a_price_of_a_file_is_exact(text_file):

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.memory.pipeline import Extraction, Message, Session
+from gigamind.memory.sessions import Extraction, Message, Session
 
 MESSAGES = (
     ("user", "DuckDB의 JSONB를 JSON으로 변경하자."),

@@ -11,15 +11,15 @@ from textwrap import dedent
 import pytest
 
 from gigamind.memory.events import read_events
-from gigamind.memory.pipeline import Entries
+from gigamind.memory.sessions import Entries
 
 # Prints the id of each event once `append` has returned it: that is the acknowledgement.  Dies after `deaths` of them.
 WORKER = dedent("""
     import os, signal, sys
     from pathlib import Path
     from gigamind.memory.events import EventLog
-    from gigamind.memory.pipeline import graduate
-    from gigamind.memory.pipeline import Extraction, Message, Session
+    from gigamind.memory.sessions import graduate
+    from gigamind.memory.sessions import Extraction, Message, Session
 
     path, deaths = Path(sys.argv[1]), int(sys.argv[2])
 

@@ -13,7 +13,7 @@ from gigamind.llm.store import Store
 from gigamind.memory.events import EventLog
 from gigamind.memory.extract import MAX_CHARS, extraction_prompt
 from gigamind.memory.extract import extract as extract_by
-from gigamind.memory.pipeline import graduate
+from gigamind.memory.sessions import graduate
 from gigamind.prompting.fences import Source, fence
 
 KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."  # message 1 of the fixture `session`

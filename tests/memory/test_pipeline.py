@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.checksum import text_hash
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.pipeline import Entries, Extraction, Message, Session, graduate
+from gigamind.memory.sessions import Entries, Extraction, Message, Session, graduate
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.memory.pipeline import refusal, unsupported
+from gigamind.memory.sessions import refusal, unsupported
 
 SOURCE = (
     "승인은 팀장 검토 후 진행된다. 이 설정은 운영 환경에서 절대 활성화하지 않는 것을 권장합니다."

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.memory.pipeline import parse_extraction, parse_session
+from gigamind.memory.sessions import parse_extraction, parse_session
 
 
 def entry(**changes):

@@ -6,7 +6,7 @@ import pytest
 from llm_reports import llm_report
 
 from gigamind.i18n import translator
-from gigamind.llm.speed import PROBE
+from gigamind.llm.limiter import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
 from gigamind.reports.model import coverage_banner, model_blocks, role_text, terminal_blocks

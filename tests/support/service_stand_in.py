@@ -15,7 +15,7 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.i18n import script_messages, translator
-from gigamind.judges.search_qa.segments.citations import citations, without_citations
+from gigamind.judges.search_qa.segments import citations, without_citations
 from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.spans import Utf16

@@ -16,9 +16,8 @@ from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
 from gigamind.interop.reply import Reply
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import ANSWERS, rankings
+from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, at, rankings, read_preset
 from gigamind.systems.http import HttpSystem
-from gigamind.systems.preset import AnswerPreset, Preset, at, read_preset
 from gigamind.systems.protocol import Query
 
 DOCUMENTS = {

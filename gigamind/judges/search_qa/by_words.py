@@ -15,8 +15,7 @@ from pydantic import Field
 
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import Judgement, judgement_of, verdict_of
 from gigamind.judges.search_qa.passage import Passage, is_row
 from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
@@ -29,8 +28,7 @@ from gigamind.judges.search_qa.reply import (
     SearchQAReply,
 )
 from gigamind.judges.search_qa.roles import Roles
-from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.segments import Piece, claims_of, pieces_of, without_note_names
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.spec import JudgeFile, fingerprint_of

@@ -15,8 +15,17 @@ from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Asking, PlannedCall, counted, once
-from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Scale, Verdict
+from gigamind.judges.protocol import (
+    KEY,
+    AnswerCase,
+    Asking,
+    LocalisedJudge,
+    PlannedCall,
+    Scale,
+    Verdict,
+    counted,
+    once,
+)
 from gigamind.judges.search_qa.judgement import (
     Judgement,
     judgement_of,
@@ -37,8 +46,7 @@ from gigamind.judges.search_qa.second_look import (
     load_second_look,
     statement_of,
 )
-from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Piece, claims_of, pieces_of
+from gigamind.judges.search_qa.segments import Piece, claims_of, pieces_of, without_note_names
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import (
     LANGUAGES,

@@ -10,7 +10,7 @@ from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.second_look import Trial
-from gigamind.judges.search_qa.segments.claims import Piece, claims_of
+from gigamind.judges.search_qa.segments import Piece, claims_of
 from gigamind.judges.search_qa.verify import (
     Coverage,
     JudgedClaim,

@@ -14,8 +14,7 @@ from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ReportedRole
-from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Piece, Role
+from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,

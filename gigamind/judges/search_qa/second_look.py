@@ -17,8 +17,7 @@ from pydantic import Field
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
-from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, counted, once
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, PlannedCall, counted, once
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.question import sentences_of
 from gigamind.judges.search_qa.words import stems

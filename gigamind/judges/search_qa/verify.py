@@ -12,7 +12,7 @@ from typing import Literal
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
-from gigamind.judges.asking import once
+from gigamind.judges.protocol import once
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support, passage_of
@@ -27,10 +27,8 @@ from gigamind.judges.search_qa.reply import (
     ReportedVerdict,
 )
 from gigamind.judges.search_qa.roles import Veto, without_abstention
-from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.segments.claims import Piece, Role
-from gigamind.judges.search_qa.substitution import substitution
-from gigamind.judges.search_qa.support import support
+from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
+from gigamind.judges.search_qa.support import substitution, support
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.prompting.fences import Source
 

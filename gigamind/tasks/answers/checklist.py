@@ -6,8 +6,7 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.result import Aligned
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase, chosen
+from gigamind.judges.protocol import AnswerCase, Asking, chosen
 from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
 from gigamind.runs.store import unless_final

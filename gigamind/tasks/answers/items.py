@@ -19,7 +19,7 @@ from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.judgement import Judgement, confidence, utility
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.segments.claims import claims_of, comparable, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, comparable, pieces_of
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.metrics.grounding import (

@@ -27,8 +27,7 @@ from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
-from gigamind.judges.asking import Asking, PlannedCall, counted
-from gigamind.judges.protocol import KEY, AnswerCase, Judge
+from gigamind.judges.protocol import KEY, AnswerCase, Asking, Judge, PlannedCall, counted
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.limiter import Limiters

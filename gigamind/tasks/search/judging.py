@@ -14,13 +14,11 @@ from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.evaluation.task import Estimate
 from gigamind.evidence.result import Aligned
 from gigamind.i18n import _
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import QuestionCase
+from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge
 from gigamind.llm import tokens
-from gigamind.llm.ledger import Ledger
+from gigamind.llm.ledger import Ledger, price_of
 from gigamind.llm.limiter import Limiters
-from gigamind.llm.prices import price_of
 from gigamind.prompting.fences import fence_key
 from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport
 from gigamind.retrieval.cache import quiet

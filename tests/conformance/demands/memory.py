@@ -10,7 +10,7 @@ from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, AlignOptions, Failed, Method
 from gigamind.memory.events import EventType
 from gigamind.memory.extract import Statement, StatementEvidence
-from gigamind.memory.pipeline import Entry
+from gigamind.memory.sessions import Entry
 
 _FIELDS = (
     "memory/test_pipeline.py::test_aligned_evidence_has_the_fields_of_the_document_in_utf16_units"

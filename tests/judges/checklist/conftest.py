@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import ChecklistReply, load_quality_gate
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage

@@ -5,8 +5,7 @@ import pytest
 from faulty_model import running
 
 from gigamind.errors import LlmError
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import load_quality_gate, passes
 from gigamind.llm.ask import connect
 from gigamind.llm.settings import ModelSettings

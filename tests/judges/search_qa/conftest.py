@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from answer_reply import aside
 
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import SearchQA, load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage

@@ -8,9 +8,8 @@ import pytest
 from tiny_nli import write_tiny_nli
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.asking import Asking
 from gigamind.judges.load import load_answer_judge, load_any_judge
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.llm.store import Store
 from gigamind.prompting.fences import Source
 

@@ -7,7 +7,7 @@ import pytest
 from time_limit import check_linear
 
 from gigamind.judges.search_qa.roles import Roles, is_abstention
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, pieces_of
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.prompting.fences import Source
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gigamind.judges.search_qa.reading import Reading
-from gigamind.judges.search_qa.substitution import substitution
+from gigamind.judges.search_qa.support import substitution
 
 KEEP = "The hub keeps the events of thirty days in the inner memory."
 

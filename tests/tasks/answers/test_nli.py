@@ -10,7 +10,7 @@ from tiny_nli import write_tiny_nli
 from gigamind.assurance.certify import certify
 from gigamind.cli.main import main
 from gigamind.i18n import translator
-from gigamind.judges import entailment
+from gigamind.judges.search_qa import by_nli as judge_module
 from gigamind.release.shortfall import METRIC
 from gigamind.reports.labels import LABELS
 from gigamind.tasks import evaluate, judged_kinds
@@ -69,7 +69,7 @@ class Stopping:
 def runs(monkeypatch):
     """The number of pairs of each run of the model, of judges that are loaded from here on."""
     counts = []
-    opened = entailment._session
+    opened = judge_module._session
 
     class Session:
         def __init__(self, folder):
@@ -82,7 +82,7 @@ def runs(monkeypatch):
             counts.append(len(inputs["input_ids"]))
             return self._session.run(names, inputs)
 
-    monkeypatch.setattr(entailment, "_session", Session)
+    monkeypatch.setattr(judge_module, "_session", Session)
     return counts
 
 

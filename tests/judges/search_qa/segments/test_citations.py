@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.segments.citations import (
+from gigamind.judges.search_qa.segments import (
     citations,
     end_of_citations,
     names_of_notes,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from time_limit import check_linear
 
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments import claims_of, pieces_of
 
 DATA = Path(__file__).parents[3] / "data" / "answer_sentences.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.segments.claims import composed
+from gigamind.judges.search_qa.segments import composed
 from gigamind.spans import Span
 
 

@@ -1,1 +1,0 @@
-"""Splits an answer into claims for a judge, and determines what its other sentences are, by rules alone."""
