@@ -109,13 +109,17 @@ def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, An
     return json.loads(json.dumps(schema), object_hook=within)
 
 
-def on_loopback(address: str | None) -> bool:
-    """Return whether an address is on this machine."""
-    host = urlsplit(address or "").hostname or ""
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:  # a host name
         return host == "localhost"
+
+
+def on_loopback(address: str | None) -> bool:
+    """Return whether the address of a server is on this machine."""
+    return is_loopback(urlsplit(address or "").hostname or "")
 
 
 def _is_own(api_base: str | None) -> bool:

@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -23,19 +22,19 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from gigamind.assets import asset
 from gigamind.errors import GigamindError, LlmError
 from gigamind.i18n import Language, _, translator
-from gigamind.judges.asking import Asking
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.budget import budget_of
+from gigamind.llm.client import on_loopback
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.prompting.fences import fence_key, with_notes
 from gigamind.prompting.prompts import as_json, load_prompt
 from gigamind.service.asking import Ask, Context, Desk, Feature
-from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions, is_loopback
+from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
@@ -125,7 +124,7 @@ class Judged:
 
 def _is_scripted(api_base: str | None) -> bool:
     """Return whether a server on this machine says that it plays a model."""
-    if not api_base or not is_loopback(urlsplit(api_base).hostname or ""):
+    if not api_base or not on_loopback(api_base):
         return False
     try:
         address = f"{api_base.rstrip('/')}/models"
@@ -161,38 +160,37 @@ class Models:
         }
         figures.scripted = _is_scripted(options.api_base)
         limiters, ledger, budget = Limiters(), Tally(figures.count), budget_of(options)
+        limits = {
+            "max_in_flight": options.max_in_flight or options.max_streams,
+            "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
+            "model": options.judge_model or options.model,
+        }
+        own = {name: getattr(options, name) for name in ModelOptions.model_fields}
+        judging = ModelOptions.model_validate(own | limits)
 
         def opened(
-            role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
+            role: str, model: str | None, adjust: Callable[[ModelSettings], ModelSettings]
         ) -> LanguageModel:
             def with_role(settings: ModelSettings) -> ModelSettings:
                 # A live answer must not wait until the server is measured.
                 fixed = replace(settings, role=role, timeout_fixed=True, in_flight_fixed=True)
                 return adjust(fixed)
 
-            return open_model(named, ledger, store, with_role, budget, limiters=limiters)
+            paid = ledger, store, with_role, budget
+            return open_model(judging, *paid, model=model, limiters=limiters)
 
-        limits = {
-            "max_in_flight": options.max_in_flight or options.max_streams,
-            "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
-        }
-        own = {name: getattr(options, name) for name in ModelOptions.model_fields} | limits
-        answering = ModelOptions.model_validate(own)
-        judging = ModelOptions.model_validate(own | {"model": options.judge_model or options.model})
         self.judge_name = judging.model or ""
         self._answering = opened(
             "answer",
-            answering,
+            options.model,
             lambda s: s.spoken(_ANSWER_TEMPERATURE, options.answer_tokens, "--answer-tokens"),
         )
+        judge, gate = self._judge, self._gates_of["search_qa"]
         self._judging = {
-            name: opened("judge", judging.model_copy(update={"model": name}), self._judge.settings)
-            for name in self._judge.models(judging)
+            name: opened("judge", name, judge.settings) for name in judge.models(judging)
         }
-        gate = self._gates_of["search_qa"]
         self._checking = {
-            name: opened("quality_gate", judging.model_copy(update={"model": name}), gate.settings)
-            for name in gate.models(judging)
+            name: opened("quality_gate", name, gate.settings) for name in gate.models(judging)
         }
 
     async def answer(
@@ -235,24 +233,14 @@ _HASH_BITS = 64
 _MAIN = ("correctness", "utility", "confidence", "source_coverage", "grounding_issues", "summary")
 
 
-class Event(NamedTuple):
-    """A server-sent event; without a name it is only a `data:` line."""
-
-    name: str
-    data: str
-
-    def encode(self) -> bytes:
-        """Return the bytes to send; JSON has no line breaks."""
-        head = f"event: {self.name}\n" if self.name else ""
-        return f"{head}data: {self.data}\n\n".encode("utf-8", "replace")
-
-
-DONE = Event("", "[DONE]")
+_DONE = b"data: [DONE]\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 
 
-def _event(name: str, value: object) -> Event:
-    return Event(name, json.dumps(value, ensure_ascii=False))
+def sent_event(name: str, value: object) -> bytes:
+    """Return a server-sent event; without a name it is only a `data:` line, for JSON has no line breaks."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
 @dataclass(slots=True)
@@ -300,28 +288,28 @@ class Answering:
             pass
         answered.judged = judged
 
-    async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[Event]:
+    async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[bytes]:
         ask, context = answered.ask, answered.context
         question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
         by = {"scripted": True} if self.figures.scripted else {}
-        yield _event("metadata", {**question, **by, "matched_notes": context.matched()})
+        yield sent_event("metadata", {**question, **by, "matched_notes": context.matched()})
         start, first = time.monotonic(), True
         async for piece in self._pieces(answered):
             if first:
                 self.figures.first_byte.observe(time.monotonic() - start)
                 first = False
-            yield _event("", {"chunk": piece})
+            yield sent_event("", {"chunk": piece})
         if error := answered.error:
             message = translator(ask.language)(error.message)
-            yield _event("error", {"code": error.code, "message": message})
-        yield DONE
+            yield sent_event("error", {"code": error.code, "message": message})
+        yield _DONE
         judged = answered.judged = Judged(None, None, {})
         async for name, value in self._judged(answered, judged):
             if name == "qa_evaluation" and value:
                 main = {key: value[key] for key in _MAIN}
-                yield _event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
+                yield sent_event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
             else:
-                yield _event(name, value)
+                yield sent_event(name, value)
 
     async def _pieces(self, answered: Answered) -> AsyncIterator[str]:
         queue: asyncio.Queue[str | None] = asyncio.Queue(_BUFFERED)

@@ -30,7 +30,7 @@ from gigamind.i18n import Message, _, script_messages, translator
 from gigamind.loading import demand_of
 from gigamind.reports.labels import LABELS as VERDICT_LABELS
 from gigamind.runs.folders import private_folder
-from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event, Figures, Models
+from gigamind.service.answering import HEARTBEAT, Answered, Answering, Figures, Models
 from gigamind.service.asking import Ask, open_desk
 from gigamind.service.guard import Guard, preferred_language, refused
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
@@ -65,8 +65,19 @@ class Feedback:
         if claim is not None and claim not in known:
             raise InputError("claim_id {claim}: the answer has no such claim", claim=claim)
         tag = "good" if good else "bad"
-        name = answer_id if claim is None else f"{answer_id}-{claim}"
-        self._append(ANSWERS, _row(name, answered, [tag if claim is None else f"{tag}-claim"]))
+        row = {
+            "id": answer_id if claim is None else f"{answer_id}-{claim}",
+            "question": answered.ask.content,
+            "answer": answered.text,
+            "context_notes": [
+                {"title": source.title or "-", "text": source.text}
+                for source in answered.context.sources
+            ],
+            "language": answered.ask.language,
+            "tags": [tag if claim is None else f"{tag}-claim"],
+            "source": "service",
+        }
+        self._append(ANSWERS, row)
 
     def keep_question(self, answer_id: str, answered: Answered) -> None:
         """Store the question with its cited notes as a row of a search dataset, for review."""
@@ -91,21 +102,6 @@ class Feedback:
         line = json.dumps(stamped, ensure_ascii=False) + "\n"
         with self._lock, (self._folder / name).open("ab") as file:
             file.write(line.encode("utf-8", "replace"))
-
-
-def _row(answer_id: str, answered: Answered, tags: list[str]) -> dict[str, Any]:
-    notes = [
-        {"title": source.title or "-", "text": source.text} for source in answered.context.sources
-    ]
-    return {
-        "id": answer_id,
-        "question": answered.ask.content,
-        "answer": answered.text,
-        "context_notes": notes,
-        "language": answered.ask.language,
-        "tags": tags,
-        "source": "service",
-    }
 
 
 HEARTBEAT_S = 15.0
@@ -309,8 +305,17 @@ def _add_asking(
             figures.asks.labels(ask.feature, "failed").inc()
             raise
         figures.asks.labels(ask.feature, "answered").inc()
-        by = {"scripted": True} if figures.scripted else {}
-        return JSONResponse({**_chat(answer_id, answered), **by})
+        judged = answered.judged
+        quality = judged.quality if judged else None
+        if judged and (quality is not None or judged.evaluation is not None):
+            quality = {**(quality or {}), "qa_evaluation": judged.evaluation}
+        content = {
+            "answer_id": answer_id,
+            "content": answered.text,
+            "matched_notes": answered.context.matched(),
+            "quality": quality,
+        }
+        return JSONResponse(content | ({"scripted": True} if figures.scripted else {}))
 
     @app.get(
         "/api/ai/answers/{answer_id}", tags=["asking"], responses={404: {"description": "unknown"}}
@@ -323,19 +328,6 @@ def _add_asking(
         return {"answer_id": answer_id, "state": state, "why": why, "evaluation": evaluation}
 
 
-def _chat(answer_id: str, answered: Answered) -> dict[str, Any]:
-    judged = answered.judged
-    quality = judged.quality if judged else None
-    if judged and (quality is not None or judged.evaluation is not None):
-        quality = {**(quality or {}), "qa_evaluation": judged.evaluation}
-    return {
-        "answer_id": answer_id,
-        "content": answered.text,
-        "matched_notes": answered.context.matched(),
-        "quality": quality,
-    }
-
-
 def _known(answering: Answering, answer_id: str) -> Answered:
     answered = answering.answered(answer_id)
     if answered is None:
@@ -345,8 +337,8 @@ def _known(answering: Answering, answer_id: str) -> Answered:
     return answered
 
 
-async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> AsyncGenerator[bytes]:
-    waiting: asyncio.Task[Event] | None = None
+async def _with_heartbeats(events: AsyncIterator[bytes], every_s: float) -> AsyncGenerator[bytes]:
+    waiting: asyncio.Task[bytes] | None = None
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(anext(events))
@@ -360,7 +352,7 @@ async def _with_heartbeats(events: AsyncIterator[Event], every_s: float) -> Asyn
                 return
             finally:
                 waiting = None
-            yield event.encode()
+            yield event
     finally:
         if waiting:
             waiting.cancel()

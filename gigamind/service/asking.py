@@ -14,12 +14,13 @@ from gigamind.evaluation.inputs import context_of
 from gigamind.i18n import LANGUAGES, Language
 from gigamind.prompting.fences import Source
 from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
 from gigamind.service.options import ServiceOptions
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
-from gigamind.vault.notes import Note, Vault
+from gigamind.vault.notes import Note, Vault, read_vault
 
 Feature = Literal["search_qa", "insight", "writing", "summary"]
 MAX_CHARS = 200_000  # of notes given with a question
@@ -174,9 +175,6 @@ def _given(options: AskOptions) -> Context:
 
 def open_desk(options: ServiceOptions) -> Desk:
     """Open the vault of the options for search; NotesError, IndexingError or EmbeddingError if that fails."""
-    from gigamind.retrieval.prepare import open_retriever
-    from gigamind.vault.notes import read_vault
-
     vault = read_vault(options.notes)
     retriever = open_retriever(
         vault, Identities(vault.notes), options.retrieval, lambda _done, _total: None

@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gigamind.i18n import Language, Text, _, translator
-from gigamind.service.options import PAGE_LANGUAGES, is_loopback
+from gigamind.llm.client import is_loopback
+from gigamind.service.options import PAGE_LANGUAGES
 
 MAX_BYTES = 2_000_000
 _MINUTE_S = 60.0

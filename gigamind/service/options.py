@@ -1,6 +1,5 @@
 """Options of the service."""
 
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -9,19 +8,12 @@ from pydantic import ConfigDict, Field, model_validator
 from gigamind.choices import PromptLanguage
 from gigamind.evaluation.options import CacheOptions, ContextOptions
 from gigamind.i18n import LANGUAGES, _
+from gigamind.llm.client import is_loopback
 from gigamind.llm.settings import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 PAGE_LANGUAGES = (*LANGUAGES[1:], LANGUAGES[0])
 """Languages of the page in their order of preference: translations before English."""
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):

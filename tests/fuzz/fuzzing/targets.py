@@ -38,15 +38,14 @@ from gigamind.judges.load import load_any_judge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.library import evaluate_search
 from gigamind.llm.ask import connect, cut_off, own_object
-from gigamind.llm.prices import read_prices
+from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
-from gigamind.memory.pipeline import parse_extraction, parse_session
+from gigamind.memory.sessions import parse_extraction, parse_session
 from gigamind.release.compare import compare
 from gigamind.release.policy import read_policy
 from gigamind.release.snapshot import read_run, read_snapshot, snapshot_text
-from gigamind.service.answering import Event
-from gigamind.systems.dialect import ANSWERS, rankings
-from gigamind.systems.preset import AnswerPreset, Preset, read_preset
+from gigamind.service.answering import sent_event
+from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, rankings, read_preset
 from gigamind.systems.protocol import settle
 from gigamind.tasks import KINDS
 from gigamind.vault.identity import Found, Identities
@@ -289,8 +288,8 @@ def session(content: bytes) -> None:
 def event(content: bytes) -> None:
     """Any text is the same behind the stream of our service."""
     text = _text(content)
-    sent = Event("quality", json.dumps({"chunk": text}, ensure_ascii=False)).encode()
-    assert events(sent.decode()) == [("quality", {"chunk": text})]
+    sent = sent_event("quality", {"chunk": text}).decode()
+    assert events(sent) == [("quality", {"chunk": text})]
 
 
 def http(content: bytes) -> None:
