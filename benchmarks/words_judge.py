@@ -28,7 +28,7 @@ from grounding import ANSWERS, pairs_of, rows
 from swaps import RETOLD, SWAPS
 
 from gigamind.assets import asset
-from gigamind.judges.load import load_answer_judge
+from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa import support as judge_module
 from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
@@ -37,7 +37,7 @@ from gigamind.judges.search_qa.segments import comparable
 from gigamind.prompting.fences import Source
 from gigamind.stats.agreement import binary_agreement
 
-_judge = load_answer_judge(asset("judges") / "words.toml", "auto")
+_judge = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS)
 assert isinstance(_judge, WordsJudge)
 FILE = _judge.file
 CLAIMS = Path(__file__).with_name("claims.jsonl")

@@ -8,7 +8,7 @@ from typing import Any
 from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
 from gigamind.judges.own import OwnJudge
-from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.protocol import Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
@@ -49,11 +49,6 @@ def load_judge(
     if str(name).startswith(NLI):
         return load_nli(path, str(name).removeprefix(NLI))
     return kinds[kind](path, language)
-
-
-def load_answer_judge(name: str | Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
-    """Return a judge of answers; named and raising InputError as in `load_judge`."""
-    return load_judge(name, language, OF_ANSWERS)
 
 
 def load_any_judge(

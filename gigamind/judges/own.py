@@ -36,7 +36,6 @@ from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
-from gigamind.prompting.fences import with_notes
 from gigamind.prompting.prompts import Prompt, as_json, prompt_of
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
@@ -156,4 +155,4 @@ class OwnJudge(Judge[AnswerCase, None]):
         prompts = {str(name): prompt for name, prompt in self._prompts.items()}
         prompt = prompts.get(case.language) or next(iter(prompts.values()))
         question, answer = as_json(case.question), as_json(case.answer)
-        return with_notes(prompt.render, case.notes, key, question=question, answer=answer)
+        return prompt.about(case.notes, key, question=question, answer=answer)

@@ -50,22 +50,16 @@ def once(rows: Sequence[Row], key: Callable[[Row], Key]) -> dict[Key, Row]:
 class Asking:
     """Access to the models for the judgement of one item; the first of `models` judges.
 
-    Attributes:
-        fence_key: secret key of the fences around third-party texts.
-        fresh: send a new request even if a reply is stored.
-        shorter: advice for prompts that exceed the model's context.
-        unread: count of reply parts that could not be read, by field.
-        store: keeps what judges without an LLM compute.
-        repeat: number of the answer to its question; a stored reply about another one is not used.
+    `repeat` is the number of the answer to its question; a stored reply about another one is not used.
     """
 
     models: Mapping[str, Asked]
     item_id: str
-    fence_key: bytes
-    fresh: bool = False
-    shorter: str = ""
-    unread: Counter[str] = field(default_factory=Counter[str])
-    store: Store = field(default_factory=Store)
+    fence_key: bytes  # secret key of the fences around third-party texts
+    fresh: bool = False  # send a new request even if a reply is stored
+    shorter: str = ""  # advice for prompts that exceed the model's context
+    unread: Counter[str] = field(default_factory=Counter[str])  # parts of replies, by field
+    store: Store = field(default_factory=Store)  # keeps what judges without an LLM compute
     repeat: int = 1
 
     def afresh(self) -> "Asking":
@@ -328,7 +322,7 @@ class LocalisedJudge(Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Det
         return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        return self.judge_in("").settings(settings)
+        return settings.spoken(self.file.temperature, self.file.max_tokens)
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import with_notes
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
 
@@ -119,20 +118,14 @@ class ChecklistReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ItemVerdict:
-    """The verdict on one item of a checklist.
-
-    Attributes:
-        yes: by the rule of the judge file; `reported_yes` is the model's answer, None if it was not asked.
-        verified: a yes whose quote is where the item requires it, unchanged, and proves something.
-        evidence: of a yes: where its quote is, or why it failed; source 0 is the response, from 1 on the notes.
-    """
+    """The verdict on one item of a checklist; source 0 of its evidence is the response, from 1 on the notes."""
 
     id: str
     question: str
-    yes: bool
-    reported_yes: bool | None
-    verified: bool
-    evidence: Alignment | None
+    yes: bool  # by the rule of the judge file
+    reported_yes: bool | None  # the model's answer; None if it was not asked
+    verified: bool  # a yes whose quote is where the item requires it, unchanged, and a proof
+    evidence: Alignment | None  # of a yes: where its quote is, or why it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +234,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
             {"id": item.id, "question": item.question(language), "quote_from": item.quote}
             for item in items
         )
-        return with_notes(
-            self.by_language[language].prompt.render,
+        return self.by_language[language].prompt.about(
             case.notes,
             key,
             request=as_json(case.question),

@@ -18,12 +18,10 @@ from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
-from gigamind.llm.settings import ModelSettings
 from gigamind.loading import read_fields
-from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.records.judged import JudgeReport
 
-_WHAT = "judge file"
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),
     **{language: (language,) for language in CATALOGUES},
@@ -107,9 +105,6 @@ class LlmJudge(Generic[_LlmFile_co]):
     def prompts(self) -> tuple[Prompt, ...]:
         return (self.prompt,)
 
-    def settings(self, settings: ModelSettings) -> ModelSettings:
-        return settings.spoken(self.file.temperature, self.file.max_tokens)
-
 
 def load_llm_judge(
     path: Path,
@@ -125,14 +120,9 @@ def load_llm_judge(
     file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
-    prompt = load_judge_prompt(read.prompt, language, given)
+    prompt = included_prompt(read.prompt, language, given)
     mark = fingerprint_of(read, prompt.fingerprint, reply)
     return LlmJudge(read, prompt, fingerprint_of(read, mark, *parts) if parts else mark)
-
-
-def load_judge_prompt(name: str, language: Language, given: Collection[str]) -> Prompt:
-    """Return the prompt with this name in one language; raises as `load_prompt`."""
-    return load_prompt(asset("prompts") / name / f"{language}.jinja", given)
 
 
 def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
@@ -149,7 +139,7 @@ def short_name(path: Path) -> str:
 
 def read_judge_file(path: Path, model: type[File]) -> File:
     """Return the fields of a judge file; raise InputError, which names an unknown or invalid field."""
-    return read_fields(path, model, _WHAT)
+    return read_fields(path, model, "judge file")
 
 
 def learned_from(judge: object) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
@@ -84,11 +84,7 @@ def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> Answerabi
     return AnswerabilityVerdict(unanswerable=top < min_score, score=top)
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Coefficient(_Table):
+class Coefficient(BaseModel, extra="forbid", frozen=True):
     """One signal; adds weight * (value - mean) / scale to the log-odds of being answerable."""
 
     mean: Finite
@@ -96,7 +92,7 @@ class Coefficient(_Table):
     weight: Finite
 
 
-class _Calibration(_Table):
+class _Calibration(BaseModel, extra="forbid", frozen=True):
     """Coefficients for one kind of query; `kappa` per factor of e in size, subtracted from the log-odds.
 
     `reliability` documents the cross-validated quality of the fit (benchmarks/calibration.py).
@@ -107,13 +103,13 @@ class _Calibration(_Table):
     reliability: dict[str, float | int]
 
 
-class KeywordCalibration(_Calibration):
+class KeywordCalibration(_Calibration, frozen=True):
     """Coefficients without vectors."""
 
     signals: Annotated[dict[KeywordSignalName, Coefficient], Field(min_length=1)]
 
 
-class VectorCalibration(_Calibration):
+class VectorCalibration(_Calibration, frozen=True):
     """Coefficients for one embedder; the cosines of other embedders have other ranges."""
 
     signals: Annotated[dict[SignalName, Coefficient], Field(min_length=1)]

@@ -27,7 +27,7 @@ from gigamind.judges.protocol import (
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, NO_PANEL, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.client import Message
-from gigamind.prompting.fences import Flag, Source, flags, with_notes
+from gigamind.prompting.fences import Flag, Source, flags
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import (
     Auxiliary,
@@ -79,23 +79,16 @@ class UnanswerableReply(ModelReply, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class LlmVerdict:
-    """Whether a question is unanswerable over some notes, by the rule of the judge file, with the proof.
-
-    Attributes:
-        reported_unanswerable: by the model's statement; None if there were no notes to judge.
-        verified: answerable, with at least one quote that proves something; see `proves`.
-        confidence: as the model reported it; None if it reported none or it cannot be read.
-        evidence: where each quote is, or why it was not found, in the order of the reply.
-        weak: place in `evidence`, from 0 -> why a quote that is in its note proves nothing.
-    """
+    """Whether a question is unanswerable over some notes, by the rule of the judge file, with the proof."""
 
     unanswerable: bool
-    reported_unanswerable: bool | None
-    verified: bool
+    reported_unanswerable: bool | None  # by the model's statement; None without notes to judge
+    verified: bool  # answerable, with at least one quote that proves something; see `proves`
     answer: str
-    confidence: Confidence | None
-    evidence: tuple[Alignment, ...]
+    confidence: Confidence | None  # of the model; None if it reported none that can be read
+    evidence: tuple[Alignment, ...]  # where each quote of the reply is, or why it was not found
     flagged: dict[int, tuple[Flag, ...]]
+    # place in `evidence`, from 0 -> why a quote that is in its note proves nothing
     weak: Mapping[int, Weakness] = field(default_factory=dict[int, Weakness])
 
     def proves(self, place: int) -> bool:
@@ -173,7 +166,7 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
 
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
         prompt = self.judge_in(case.language).prompt
-        return with_notes(prompt.render, case.notes, key, question=as_json(case.question))
+        return prompt.about(case.notes, key, question=as_json(case.question))
 
     async def _verdict(self, case: QuestionCase, asking: Asking) -> LlmVerdict:
         if not case.notes:

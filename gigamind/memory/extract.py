@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, _
@@ -15,7 +14,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.memory.sessions import ExtractedEntry, Extraction, QuotedEvidence, Session
 from gigamind.prompting.fences import Source, fence
-from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.prompting.replies import QUOTED, ModelReply, Most, unread_in
 
 MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
@@ -125,8 +124,7 @@ def extraction_prompt(
 
 
 def _prompt(session: Session, language: Language | None) -> Prompt:
-    path = asset("prompts") / "extract" / "v1" / f"{language or language_of(session)}.jinja"
-    return load_prompt(path, _GIVEN)
+    return included_prompt("extract/v1", language or language_of(session), _GIVEN)
 
 
 def language_of(session: Session) -> Language:

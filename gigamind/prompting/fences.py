@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from gigamind.errors import InputError
 from gigamind.llm.settings import StoreMode
@@ -197,22 +197,11 @@ class Source:
     text: str
 
 
-_Rendered = TypeVar("_Rendered")
-
-
 class Fenced(NamedTuple):
     """Notes ready for a prompt."""
 
     nonce: str  # part of every tag; the system message names it
     text: str  # all notes, numbered, each in its tags
-
-
-def with_notes(
-    render: Callable[..., _Rendered], notes: Sequence[Source], key: bytes, **values: str
-) -> _Rendered:
-    """Return what `render` of a prompt makes of `notes`, fenced with a secret key, and other values."""
-    fenced = fence(notes, key)
-    return render(nonce=fenced.nonce, notes=fenced.text, **values)
 
 
 def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:

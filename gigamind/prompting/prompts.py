@@ -5,14 +5,16 @@ the 800th item.  `question` and `answer` are inserted as JSON strings, notes in 
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gigamind.assets import asset
 from gigamind.errors import InputError, reason_of
 from gigamind.llm.client import Message
+from gigamind.prompting.fences import Source, fence
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -40,6 +42,16 @@ class Prompt:
         context = self.template.new_context(values)
         texts = {name: "".join(self.template.blocks[name](context)).strip() for name in _BLOCKS}
         return [{"role": name, "content": text} for name, text in texts.items() if text]
+
+    def about(self, notes: Sequence[Source], key: bytes, **values: str) -> list[Message]:
+        """Return the messages about notes, which are fenced with a secret key; the others are as for `render`."""
+        fenced = fence(notes, key)
+        return self.render(nonce=fenced.nonce, notes=fenced.text, **values)
+
+
+def included_prompt(name: str, language: str, given: Collection[str]) -> Prompt:
+    """Return a prompt in `prompts/`, such as "extract/v1", in one language; raises as `load_prompt`."""
+    return load_prompt(asset("prompts") / name / f"{language}.jinja", given)
 
 
 def load_prompt(path: Path, given: Collection[str]) -> Prompt:

@@ -31,8 +31,8 @@ from gigamind.llm.client import on_loopback
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.prompting.fences import fence_key, with_notes
-from gigamind.prompting.prompts import as_json, load_prompt
+from gigamind.prompting.fences import fence_key
+from gigamind.prompting.prompts import as_json, included_prompt
 from gigamind.service.asking import Ask, Context, Desk, Feature
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
@@ -151,9 +151,8 @@ class Models:
             for feature in ("search_qa", "insight", "writing", "summary")
         }
         self._prompts = {
-            (name, language): load_prompt(
-                asset("prompts") / name / "v1" / f"{language}.jinja",
-                ("nonce", "notes", "question", "task"),
+            (name, language): included_prompt(
+                f"{name}/v1", language, ("nonce", "notes", "question", "task")
             )
             for name in ("search_chat", "assist")
             for language in PAGE_LANGUAGES
@@ -205,7 +204,7 @@ class Models:
         if ask.feature != "search_qa":
             prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
         question, key = as_json(ask.content), self._fence_key
-        messages = with_notes(prompt.render, context.sources, key, question=question, task=task)
+        messages = prompt.about(context.sources, key, question=question, task=task)
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:

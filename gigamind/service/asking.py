@@ -87,17 +87,12 @@ class Ask(BaseModel, frozen=True, json_schema_extra={"examples": [_EXAMPLE]}):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The notes shown to a model, kept until its answer is judged.
-
-    Attributes:
-        ids: path of each note in the vault; None for a note given with the question.
-        shifts: UTF-16 code units of the note's file before the part that is shown.
-    """
+    """The notes shown to a model, kept until its answer is judged."""
 
     sources: tuple[Source, ...]
-    ids: tuple[str | None, ...]
+    ids: tuple[str | None, ...]  # paths in the vault; None for a note given with the question
     scores: tuple[float | None, ...]
-    shifts: tuple[int, ...]
+    shifts: tuple[int, ...]  # UTF-16 code units of the note's file before the part that is shown
 
     def matched(self) -> list[dict[str, object]]:
         return [

@@ -160,13 +160,12 @@ def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[Me
     """Return the anomalies of a run file; raise InputError if it covers none of `queries`, see `open_system`."""
     warnings: list[Message] = []
     if run.problems:
-        count, some = len(run.problems), _some(run.problems)
         warnings.append(
             n_(
                 "{n} line of the run file was not used: {lines}",
                 "{n:,} lines of the run file were not used: {lines}",
-                n=count,
-                lines=some,
+                n=len(run.problems),
+                lines=_some(run.problems),
             )
         )
     known = {*(queries or ()), *map(column, queries or ())}

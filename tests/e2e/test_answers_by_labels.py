@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from gigamind.judges.search_qa.question import LEAST_ANSWERED
+from gigamind.judges.search_qa.passage import LEAST_ANSWERED
 
 
 def lines(out):

@@ -5,13 +5,13 @@ import pytest
 from gigamind.assets import asset
 from gigamind.evidence.align import align
 from gigamind.evidence.stated import stated, unstated
-from gigamind.judges.load import load_answer_judge
+from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quotes import strongest
 from gigamind.judges.search_qa.by_words import judged_by_words
 from gigamind.prompting.fences import Source
 
-WORDS = load_answer_judge(asset("judges") / "words.toml", "auto").file
+WORDS = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
 LATE, EARLY = "The launch is on 12 March.", "The launch is on 5 March."
 
 

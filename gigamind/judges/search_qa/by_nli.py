@@ -26,7 +26,7 @@ from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
 from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judgement import Judgement, verdict_of
-from gigamind.judges.search_qa.question import completed
+from gigamind.judges.search_qa.passage import completed
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments import Piece, pieces_of, without_note_names
@@ -344,7 +344,9 @@ class _Comparison(Comparison):
         self._candidates: dict[int, list[_Candidate]] = {}
         self.pairs: list[Pair] = []
         for claim in self.claims:
-            hypothesis = _hypothesis(claim, case.question if len(self.claims) == 1 else "")
+            # The model reads a short answer with its question.
+            question = case.question if len(self.claims) == 1 else ""
+            hypothesis = completed(without_note_names(claim.text), question)
             if self.findings[claim.id].role != "claim":
                 continue
             if not self._model.fits("", hypothesis, share=_MOST_OF_PAIR):
@@ -367,7 +369,9 @@ class _Comparison(Comparison):
         self, scored: Sequence[tuple[_Candidate, Probabilities]]
     ) -> tuple[ClaimFinding, JudgedClaim]:
         """Return the verdict on a claim by its passages; the first is the one with most of its words."""
-        (first, of_first), threshold = scored[0], self._threshold(scored[0][0].judged.claim)
+        first, of_first = scored[0]
+        is_korean = Reading(first.judged.claim.text).is_korean
+        threshold = self._thresholds.ko if is_korean else self._thresholds.en
         best, of_best = max(scored, key=lambda pair: pair[1].get(_ENTAILMENT, -1.0))
         score = of_best.get(_ENTAILMENT)
         if score is not None and score >= threshold:
@@ -379,10 +383,6 @@ class _Comparison(Comparison):
             return first.finding, replace(against, doubt="not_entailed")
         unproven = replace(best.judged, verdict="not_found", note=None, score=score)
         return best.finding, replace(unproven, doubt="not_entailed")
-
-    def _threshold(self, claim: Piece) -> float:
-        is_korean = Reading(claim.text).is_korean
-        return self._thresholds.ko if is_korean else self._thresholds.en
 
     def _candidates_for(self, claim: Piece, hypothesis: str) -> list[_Candidate]:
         """Return the sentences with most words of a claim; parts of whole notes if these have few of its words."""
@@ -425,11 +425,6 @@ class _Comparison(Comparison):
         parts = (title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))
         return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)
-
-
-def _hypothesis(claim: Piece, question: str) -> str:
-    """Return a claim as the model reads it: a short answer with its question."""
-    return completed(without_note_names(claim.text), question)
 
 
 def _passages(text: str, spans: Sequence[Span], fits: Callable[[str], bool]) -> Iterator[str]:

@@ -17,8 +17,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import Judgement, judgement_of, verdict_of
-from gigamind.judges.search_qa.passage import Passage, is_row
-from gigamind.judges.search_qa.question import Asked, NoteSentence, sentences_of
+from gigamind.judges.search_qa.passage import Asked, NoteSentence, Passage, is_row, sentences_of
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     RULES,

@@ -26,12 +26,7 @@ from gigamind.judges.protocol import (
     counted,
     once,
 )
-from gigamind.judges.search_qa.judgement import (
-    Judgement,
-    judgement_of,
-    silent,
-    verdict_of,
-)
+from gigamind.judges.search_qa.judgement import Judgement, judgement_of, silent, verdict_of
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reply import (
     MOST_CLAIMS,
@@ -41,11 +36,7 @@ from gigamind.judges.search_qa.reply import (
     ProofRules,
     SearchQAReply,
 )
-from gigamind.judges.search_qa.second_look import (
-    SecondLook,
-    load_second_look,
-    statement_of,
-)
+from gigamind.judges.search_qa.second_look import SecondLook, load_second_look, statement_of
 from gigamind.judges.search_qa.segments import Piece, claims_of, pieces_of, without_note_names
 from gigamind.judges.search_qa.verify import Verifier
 from gigamind.judges.spec import (
@@ -59,7 +50,6 @@ from gigamind.judges.spec import (
 )
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
-from gigamind.prompting.fences import with_notes
 from gigamind.prompting.prompts import Prompt, as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
@@ -133,31 +123,24 @@ class Questions:
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
     def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        return with_notes(
-            self._judge.prompt.render,
-            self._case.notes,
-            self._key,
-            question=as_json(self._case.question),
-            answer=self._answer_as_json(),
-            ids=", ".join(str(number) for number in ids) or "-",
-            part=part,
-            examples=self._examples_as_json(),
-            emphasis=self._judge.file.emphasis,
-        )
-
-    def _examples_as_json(self) -> str:
-        shown = [one.model_dump(exclude={"id"}) for one in self._judge.file.examples]
-        return json.dumps(shown, ensure_ascii=False) if shown else ""
-
-    def _answer_as_json(self) -> str:
-        """Return the pieces in order, sentences with ids, citations apart from the text."""
-        shown = [
+        """Return a request about sentences; the answer is in pieces, without their citations."""
+        answer = [
             ({"id": one.id} if one.id else {})
             | {"text": one.text}
             | ({"cites": one.cited} if one.cited else {})
             for one in self._pieces
         ]
-        return json.dumps(shown, ensure_ascii=False)
+        examples = [one.model_dump(exclude={"id"}) for one in self._judge.file.examples]
+        return self._judge.prompt.about(
+            self._case.notes,
+            self._key,
+            question=as_json(self._case.question),
+            answer=json.dumps(answer, ensure_ascii=False),
+            ids=", ".join(str(number) for number in ids) or "-",
+            part=part,
+            examples=json.dumps(examples, ensure_ascii=False) if examples else "",
+            emphasis=self._judge.file.emphasis,
+        )
 
     async def _reply(self, asking: Asking) -> SearchQAReply:
         """Return the model's reply about the whole answer, with one finding for each sentence in order."""

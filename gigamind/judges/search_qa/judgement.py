@@ -6,7 +6,7 @@ from typing import Literal
 
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
-from gigamind.judges.search_qa.question import LEAST_ANSWERED, Asked
+from gigamind.judges.search_qa.passage import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.second_look import Trial
@@ -54,12 +54,7 @@ _UNPROVEN_UTILITY = 0.4
 
 
 def utility(
-    kind: AnswerOutcome,
-    reported: float,
-    *,
-    answerable: bool,
-    correct: float | None,
-    answers: bool,
+    kind: AnswerOutcome, reported: float, *, answerable: bool, correct: float | None, answers: bool
 ) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
 
@@ -89,32 +84,20 @@ def confidence(
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judgement of an answer, claim by claim.
-
-    Attributes:
-        correctness: verified supported claims / all claims, in [0, 1]; None without claims.
-        completeness: supported claims / (supported claims + omissions); None unless `tells_omissions`.
-        utility: in [0, 1], by the rule for abstentions; None without a model, like confidence.
-        answerable: the notes answer the question, proven by a quote.
-        reported_answerable: by the model; None without one, like the other reported fields.
-        answers_question: share of the question's words that the supported claims and their sentences have, in [0, 1],
-            relative to the sentence of the notes that has most of them; None if unknown.
-        answers: the supported claims have enough words of the question, or the proven quote that answers it.
-        flagged: suspicious passages to review: in notes and titles under their numbers from 1, in the answer under 0.
-        trial: of the model that made the second check; None without one.
-    """
+    """The judgement of an answer, claim by claim; without a model, the reported fields and confidence are None."""
 
     coverage: tuple[Coverage, ...]
-    flagged: Mapping[int, tuple[Flag, ...]]
+    flagged: Mapping[int, tuple[Flag, ...]]  # see `AnswerCase.flagged`
     outcome: AnswerOutcome = "no_claims"
     sentences: tuple[JudgedClaim, ...] = ()
     omissions: tuple[JudgedOmission, ...] = ()
-    correctness: float | None = None
+    correctness: float | None = None  # share of supported claims, in [0, 1]; None without claims
+    # supported claims / (supported claims + omissions); None unless `tells_omissions`
     completeness: float | None = None
-    utility: float | None = None
+    utility: float | None = None  # in [0, 1], by the rule for abstentions; None without a model
     confidence: Confidence | None = None
     abstains: bool = False
-    answerable: bool = False
+    answerable: bool = False  # the notes answer the question, proven by a quote
     reported_answerable: bool | None = None
     reported_correctness: float | None = None
     reported_utility: float | None = None
@@ -122,9 +105,12 @@ class Judgement:
     reported_issues: tuple[str, ...] = ()
     summary: str = ""
     notices: tuple[Notice, ...] = ()
-    trial: Trial | None = None
+    trial: Trial | None = None  # of the model that made the second check; None without one
     tells_omissions: bool = True
+    # share of the question's words that the supported claims and their sentences have, in [0, 1], relative to the
+    # sentence of the notes that has most of them; None if unknown
     answers_question: float | None = None
+    # the supported claims have enough words of the question, or the proven quote that answers it
     answers: bool = True
 
     @property

@@ -18,13 +18,12 @@ from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
 from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, PlannedCall, counted, once
-from gigamind.judges.search_qa.passage import Passage
-from gigamind.judges.search_qa.question import sentences_of
+from gigamind.judges.search_qa.passage import Passage, sentences_of
 from gigamind.judges.search_qa.words import stems
-from gigamind.judges.spec import Language, load_judge_prompt
+from gigamind.judges.spec import Language
 from gigamind.llm.client import Message
 from gigamind.prompting.fences import looks_like_instructions
-from gigamind.prompting.prompts import Prompt
+from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.prompting.replies import ModelReply, Most, Quotation
 
 _LEAST_TOKENS = 20  # minimum of the reply per statement
@@ -239,8 +238,8 @@ class SecondLook:
 
 
 def load_second_look(language: Language, model: str) -> SecondLook:
-    """Return the second check with its prompt; raises as `load_judge_prompt`."""
-    prompt = load_judge_prompt("search_qa_second/v1", language, ("statements",))
+    """Return the second check with its prompt; raises as `load_prompt`."""
+    prompt = included_prompt("search_qa_second/v1", language, ("statements",))
     mark = json.dumps([prompt.fingerprint, language, LooksReply.model_json_schema(), _CONTROLS])
     return SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
 

@@ -165,20 +165,15 @@ _WORD = re.compile(r"[^\W_]")
 class Piece:
     """A part of an answer.
 
-    Attributes:
-        span: code points of the answer, with its citations.
-        text: composed, without list markers and citations; a table row with its column names.
-        role: `claim` until a model reports another role; `other` without a word, or with only numbers of notes.
-        cited: numbers of the notes that it names, from 1, in order, each once; not checked.
-        id: number of a sentence, from 1; 0 for `other`.
+    Its role is `claim` until a model reports another one; `other` without a word, or with only numbers of notes.
     """
 
-    span: Span
-    text: str
+    span: Span  # code points of the answer, with its citations
+    text: str  # composed, without list markers and citations; a table row with its column names
     role: Role
-    cited: tuple[int, ...]
+    cited: tuple[int, ...]  # numbers of the notes that it names, from 1, each once; not checked
     shape: Shape = "prose"
-    id: int = 0
+    id: int = 0  # number of a sentence, from 1; 0 for `other`
 
 
 def _piece(answer: str, span: Span, shape: Shape, text: str | None) -> Piece:

@@ -26,14 +26,15 @@ from gigamind.judges.search_qa.numbers import (
     numbers_of,
 )
 from gigamind.judges.search_qa.passage import (
+    Asked,
     Contradiction,
     Passage,
     Refusal,
     Support,
+    completed,
     is_row,
     label_of,
 )
-from gigamind.judges.search_qa.question import Asked, completed
 from gigamind.judges.search_qa.reading import (
     BOUND,
     Change,

@@ -15,8 +15,17 @@ from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.protocol import once
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.passage import Contradiction, Passage, Refusal, Support, passage_of
-from gigamind.judges.search_qa.question import Asked, NoteSentence, asked, sentences_of
+from gigamind.judges.search_qa.passage import (
+    Asked,
+    Contradiction,
+    NoteSentence,
+    Passage,
+    Refusal,
+    Support,
+    asked,
+    passage_of,
+    sentences_of,
+)
 from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -54,38 +63,27 @@ Doubt = (
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A sentence and its verdict; one that is no claim has the verdict `not_found`.
-
-    Attributes:
-        reported_verdict: the model's verdict; None without a model. `verdict` is the final one.
-        note: number of the note that proves it, from 1; None without proof.
-        evidence: where the quote is, or why it failed; None without a quote.
-        doubt: why the model was not believed; None if it was.
-        new_numbers: for a claim with a proven quote: numbers that neither that note nor the question has.
-        stated: for a proven claim: its words without an abstention, and `passage`, the sentences around its quote.
-        confirmed: result of the second check; None without one.
-        score: of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored.
-        veto: why it is a claim although the model reported another role; see `roles`.
-        untold: it abstains, possibly in addition to a claim.
-    """
+    """A sentence and its verdict; one that is no claim has the verdict `not_found`."""
 
     claim: Piece
-    reported_verdict: ReportedVerdict | None = "not_found"
-    verdict: ClaimVerdict = "not_found"
-    note: int | None = None
-    evidence: Alignment | None = None
-    doubt: Doubt | None = None
+    reported_verdict: ReportedVerdict | None = "not_found"  # of the model; None without one
+    verdict: ClaimVerdict = "not_found"  # the final one
+    note: int | None = None  # number of the note that proves it, from 1; None without proof
+    evidence: Alignment | None = None  # where the quote is, or why it failed; None without a quote
+    doubt: Doubt | None = None  # why the model was not believed; None if it was
+    # for a claim with a proven quote: numbers that neither that note nor the question has
     new_numbers: tuple[str, ...] = ()
-    stated: str = ""
-    passage: Passage | None = None
+    stated: str = ""  # for a proven claim: its words without an abstention
+    passage: Passage | None = None  # the sentences around the quote of a proven claim
     title: str = ""
     support: Support | None = None
-    confirmed: bool | None = None
+    confirmed: bool | None = None  # result of the second check; None without one
+    # of a judge with a threshold, in [0, 1]: how well the best passage supports it; None if none was scored
     score: float | None = None
     role: Role = "claim"
     reported_role: Role = "claim"
-    veto: Veto | None = None
-    untold: bool = False
+    veto: Veto | None = None  # why it is a claim although another role was reported; see `roles`
+    untold: bool = False  # it abstains, possibly in addition to a claim
 
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
@@ -159,12 +157,7 @@ class Verifier:
         note_text = stated_text(note.text)
         passage = passage_of(place.span, note_text)
         backing = support(
-            stated,
-            passage,
-            title=note.title,
-            question=self._question,
-            note=note_text,
-            asked=alone,
+            stated, passage, title=note.title, question=self._question, note=note_text, asked=alone
         )
         doubt: Doubt | None = "contradiction" if backing.contradictions else None
         if doubt is None and not backing.foreign and self._is_denied_elsewhere(stated, passage):
@@ -275,20 +268,14 @@ _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The use of one note, numbered from 1.
-
-    Attributes:
-        relevant: whether the model calls it relevant to the question; None if it does not say.
-        marked: whether the answer names it, as in `[노트 1]`.
-        relevant_claim: the words of the answer that use it, by a supported claim or proven by the model; "" if none.
-    """
+    """The use of one note, numbered from 1."""
 
     note_index: int
     note_title: str
     cited: bool
-    relevant: bool | None
-    marked: bool
-    relevant_claim: str
+    relevant: bool | None  # to the question, by the model; None if it does not say
+    marked: bool  # whether the answer names it, as in `[노트 1]`
+    relevant_claim: str  # words of the answer that use it, supported or proven; "" if none
 
 
 def coverage(

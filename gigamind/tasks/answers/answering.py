@@ -4,11 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gigamind.assets import asset
 from gigamind.i18n import Language
 from gigamind.llm.client import Asked, Message
-from gigamind.prompting.fences import Source, with_notes
-from gigamind.prompting.prompts import Prompt, as_json, load_prompt
+from gigamind.prompting.fences import Source
+from gigamind.prompting.prompts import Prompt, as_json, included_prompt
 from gigamind.prompting.replies import ModelReply, Most
 
 _PROMPT = "search_answer/v1"
@@ -30,7 +29,7 @@ class AnswerReply(ModelReply, frozen=True):
 
 def load_answer_prompt(language: Language) -> Prompt:
     """Return the prompt in one language, or raise InputError."""
-    return load_prompt(asset("prompts") / _PROMPT / f"{language}.jinja", _GIVEN)
+    return included_prompt(_PROMPT, language, _GIVEN)
 
 
 async def answer_from(
@@ -58,4 +57,4 @@ def answer_messages(
     prompt: Prompt, question: str, notes: list[Source], fence_key: bytes
 ) -> list[Message]:
     """Return the messages of the request."""
-    return with_notes(prompt.render, notes, fence_key, question=as_json(question))
+    return prompt.about(notes, fence_key, question=as_json(question))

@@ -15,7 +15,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.inputs import context_of_hits, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
-from gigamind.judges.load import kind_named, load_answer_judge
+from gigamind.judges.load import OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.spec import Chosen
 from gigamind.retrieval.prepare import open_retriever
@@ -40,7 +40,7 @@ def _choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase,
         )
         raise InputError(problem)
     path = options.judge or asset("judges") / "search_qa.toml"
-    judge = load_answer_judge(path, options.judge_lang)
+    judge = load_judge(path, options.judge_lang, OF_ANSWERS)
     return chosen(judge, Path(kind_named(str(path))[0]), options)
 
 

@@ -15,7 +15,6 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from gigamind.assets import asset
 from gigamind.datasets.generate_queries import both
 from gigamind.datasets.schema import GENERATED, Difficulty, ExpectedSpan, QueryItem
 from gigamind.errors import GigamindError, InputError
@@ -25,8 +24,8 @@ from gigamind.evidence.schema import Encodable
 from gigamind.i18n import Language, Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.outcome import Failure
-from gigamind.prompting.fences import Source, with_notes
-from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.fences import Source
+from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.prompting.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
@@ -106,7 +105,7 @@ async def ask_about(
             limit=MAX_CHARS,
         )
     most = {"answerable": str(limits.answerable), "unanswerable": str(limits.unanswerable)}
-    messages = with_notes(prompt.render, [Source(note.title, text)], key, **most)
+    messages = prompt.about([Source(note.title, text)], key, **most)
     return await model.ask(
         messages, WrittenQuestions, item_id=note.path, fingerprint=prompt.fingerprint
     )
@@ -123,7 +122,7 @@ async def _ask(
 
 @cache
 def _prompt(language: Language) -> Prompt:
-    return load_prompt(asset("prompts") / "generate_queries" / "v1" / f"{language}.jinja", _GIVEN)
+    return included_prompt("generate_queries/v1", language, _GIVEN)
 
 
 def _language(note: Note) -> Language:

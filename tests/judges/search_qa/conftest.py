@@ -109,7 +109,7 @@ def judge_by():
     def judged(
         client, answer, *, question="연차는 며칠?", notes=NOTES, file=JUDGE_FILE, language="ko"
     ):
-        judge = load_search_qa_judge(file, language)
+        judge = SearchQA({language: load_search_qa_judge(file, language)})
         model = LanguageModel(
             judge.settings(ModelSettings("scripted")),
             client=client,
@@ -117,6 +117,6 @@ def judge_by():
         )
         case = AnswerCase(question, answer, notes)
         asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
-        return asyncio.run(SearchQA({language: judge}).judge(case, asking)).detail
+        return asyncio.run(judge.judge(case, asking)).detail
 
     return judged

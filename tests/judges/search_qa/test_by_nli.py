@@ -8,7 +8,7 @@ import pytest
 from tiny_nli import write_tiny_nli
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.load import load_answer_judge, load_any_judge
+from gigamind.judges.load import OF_ANSWERS, load_any_judge, load_judge
 from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.llm.store import Store
 from gigamind.prompting.fences import Source
@@ -36,7 +36,7 @@ def judge(tmp_path):
         write_tiny_nli(folder, rows or ROWS, **config)
         file = tmp_path / "judge.toml"
         file.write_text(JUDGE + text, "utf-8")
-        return load_answer_judge(file, "auto")
+        return load_judge(file, kinds=OF_ANSWERS)
 
     return load
 
@@ -197,7 +197,7 @@ def test_what_the_model_computed_is_stored(judge, tmp_path):
 
 def test_the_fingerprint_is_that_of_model_and_fields_not_of_the_folder(judge, tmp_path):
     ours = judge()
-    same = load_answer_judge(Path(f"nli:{tmp_path / 'tiny'}"), "auto")
+    same = load_judge(Path(f"nli:{tmp_path / 'tiny'}"), kinds=OF_ANSWERS)
     assert same.fingerprint("") == ours.fingerprint("")
     assert load_any_judge(f"nli:{tmp_path / 'tiny'}").kind == "nli"
     others = [judge("[thresholds]\nko = 0.4"), judge(scale=2.0)]
@@ -206,13 +206,13 @@ def test_the_fingerprint_is_that_of_model_and_fields_not_of_the_folder(judge, tm
 
 def test_a_judge_without_a_model_is_refused(tmp_path):
     with pytest.raises(InputError, match="nli:FOLDER"):
-        load_answer_judge("nli", "auto")
+        load_judge("nli", kinds=OF_ANSWERS)
     with pytest.raises(InputError, match="owner/name"):
-        load_answer_judge(f"nli:{tmp_path / 'missing'}", "auto")
+        load_judge(f"nli:{tmp_path / 'missing'}", kinds=OF_ANSWERS)
 
 
 def test_the_model_of_a_judge_file_is_found_beside_it(judge, tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     assert judge().model.labels
     monkeypatch.chdir(tmp_path)
-    assert load_answer_judge("nli:tiny", "auto").fingerprint("") == judge().fingerprint("")
+    assert load_judge("nli:tiny", kinds=OF_ANSWERS).fingerprint("") == judge().fingerprint("")

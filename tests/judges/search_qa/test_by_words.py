@@ -4,7 +4,7 @@ import pytest
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.judges.load import load_answer_judge
+from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import judged_by_words
 from gigamind.prompting.fences import Source
@@ -18,7 +18,7 @@ GATE = Source(
     "\nOf 12 beds half are red.\n",
 )
 ROSES = Source("장미", "장미는 밤에 필 수 있습니다.\n\n- `MAX_ROSES` keeps the largest number: 3\n")
-FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
+FILE = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
 
 
 def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE, ROSES)):
@@ -287,11 +287,11 @@ def test_the_fingerprint_changes_with_the_file(tmp_path):
     changed = tmp_path / "words.toml"
     changed.write_text('kind = "words"\nmin_quote_chars = 20\n')
     ours, theirs = (
-        load_answer_judge(one, "auto") for one in (asset("judges") / "words.toml", changed)
+        load_judge(one, kinds=OF_ANSWERS) for one in (asset("judges") / "words.toml", changed)
     )
     assert ours.fingerprint("") != theirs.fingerprint("")
-    assert ours.fingerprint("") == load_answer_judge(
-        asset("judges") / "words.toml", "auto"
+    assert ours.fingerprint("") == load_judge(
+        asset("judges") / "words.toml", kinds=OF_ANSWERS
     ).fingerprint("")
 
 
@@ -306,7 +306,7 @@ def test_a_file_that_is_no_judge_of_answers_is_refused(tmp_path, text, said):
     file = tmp_path / "judge.toml"
     file.write_text(text)
     with pytest.raises(InputError, match=said):
-        load_answer_judge(file, "auto")
+        load_judge(file, kinds=OF_ANSWERS)
 
 
 @pytest.mark.each(

@@ -3,12 +3,12 @@
 import pytest
 
 from gigamind.assets import asset
-from gigamind.judges.load import load_answer_judge
+from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import judged_by_words
 from gigamind.prompting.fences import Source
 
-FILE = load_answer_judge(asset("judges") / "words.toml", "auto").file
+FILE = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
 
 
 def verdict(note, claim):
