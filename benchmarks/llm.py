@@ -32,7 +32,7 @@ from llm_server import reset, server, stats
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Request
 from gigamind.llm.completion import Completions
 from gigamind.llm.ledger import Ledger, Price
@@ -322,7 +322,7 @@ def ours(
 ) -> Side:
     """Run our layer; with a folder, the ledger is a file there, and so are stored replies if `kept`."""
     name = settings.pop("model", f"openai/judge{behaviour}")
-    model = connect(
+    model = LanguageModel(
         ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT, **settings),
         prices={name: Price(1_000_000, 2_000_000, 1_000_000)},
         store=Store(folder / "store", "readwrite") if folder and kept else None,

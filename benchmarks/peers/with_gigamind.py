@@ -5,7 +5,7 @@ import asyncio
 from exchange import Job, Verdict, measured, tell
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Ledger, Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
@@ -13,7 +13,7 @@ from gigamind.llm.store import Store
 job = Job()
 name = f"openai/{job.model}"
 settings = ModelSettings(name, api_base=job.url, max_in_flight=job.in_flight)
-model = connect(
+model = LanguageModel(
     settings,
     prices={name: Price(1_000_000, 2_000_000, 500_000)},
     store=Store(job.folder / "store", "readwrite") if job.folder else None,

@@ -54,7 +54,7 @@ class CheckOptions(ModelOptions):
 @options_of(CheckOptions, only=_OPTIONS)
 def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Test a model with one request: mode of structured output, price, latency, and how to fix a failure."""
-    from gigamind.llm.ask import connect
+    from gigamind.llm.ask import LanguageModel
     from gigamind.llm.faults import advice_for
     from gigamind.llm.ledger import read_prices
 
@@ -65,7 +65,7 @@ def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     )
     prices = read_prices(options.prices) if options.prices else {}
     try:
-        model = connect(settings, prices=prices)
+        model = LanguageModel(settings, prices=prices)
         error = asyncio.run(_asked(model))
         attempt = model.ledger.rows[-1] if model.ledger.rows else None
         _show_checkup(model, attempt, is_valid=error is None)

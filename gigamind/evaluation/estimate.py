@@ -14,9 +14,8 @@ from gigamind.evaluation.task import Estimate
 from gigamind.event_loop import run_async
 from gigamind.i18n import Text, _
 from gigamind.judges.protocol import PlannedCall
-from gigamind.llm import tokens
-from gigamind.llm.ask import connect, unpriced
-from gigamind.llm.client import Usage
+from gigamind.llm.ask import LanguageModel, unpriced
+from gigamind.llm.client import Usage, likely_tokens, most_tokens
 from gigamind.llm.ledger import LOCAL, Price, micro_usd, price_of, read_prices
 from gigamind.llm.limiter import Limiters, Speed
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
@@ -50,10 +49,10 @@ def asking(
         InputError: the price file cannot be read, or the cost is limited and the price unknown.
     """
     certain = [call for call in calls if call.certain]
-    sizes = [tokens.likely(call.request) for call in calls]
+    sizes = [likely_tokens(call.request) for call in calls]
     likely = sum(sizes)
     certain_tokens = sum(size for size, call in zip(sizes, calls, strict=True) if call.certain)
-    most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
+    most = min(sum(most_tokens(call.request) for call in calls), 1.6 * likely)
     low = (round(0.7 * certain_tokens), sum(call.least for call in certain))
     high = (round(most), sum(call.most for call in calls))
     own = read_prices(options.prices) if options.prices else {}
@@ -87,10 +86,10 @@ def _measured(
     name: str, calls: Sequence[PlannedCall], options: ModelOptions, limiters: Limiters
 ) -> Speed | None:
     """Measure the speed of a local model; None if that fails, for example because no server runs."""
-    longest = max(calls, key=lambda call: tokens.likely(call.request)).request
+    longest = max(calls, key=lambda call: likely_tokens(call.request)).request
 
     async def measure() -> Speed | None:
-        model = connect(options.settings(name), limiters=limiters)
+        model = LanguageModel(options.settings(name), limiters=limiters)
         parameters = {**model.parameters, "max_tokens": max(call.most for call in calls)}
         try:
             return await model.measure(replace(longest, parameters=parameters))

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -86,17 +87,13 @@ def _repaired(text: str) -> object:
     is_one = text.startswith("{") and text.endswith("}") and not _SECOND.search(text)
     if not is_one or len(text) > _MOST_CHARS:
         return None
-    try:
-        json.JSONDecoder().raw_decode(text)
-    except json.JSONDecodeError:
-        from json_repair import repair_json
-
+    with suppress(ValueError, RecursionError):
         try:
+            json.JSONDecoder().raw_decode(text)
+        except json.JSONDecodeError:
+            from json_repair import repair_json
+
             return repair_json(text, return_objects=True, skip_json_loads=True)
-        except (ValueError, RecursionError):
-            return None
-    except (ValueError, RecursionError):
-        return None
     return None  # a whole object and more: which one is the answer is unknown
 
 
@@ -318,23 +315,36 @@ def _unusable(problem: Text, reason: str, answer: Answer | None) -> LlmError:
 
 
 class LanguageModel:
-    """One model with the store, the budget and the ledger of its calls."""
+    """One model with the store, the budget and the ledger of its calls, sent one at a time or in `batches`.
+
+    By default, litellm sends the requests; a given `client` accepts the `parameters` and has no price.
+
+    Raises:
+        InputError: The price is unknown and the budget is limited in dollars, or the provider has no batches.
+        LlmError: The key is not in the environment, or the provider is unknown.
+        ModuleNotFoundError: gigamind was installed without its extra `llm`.
+    """
 
     def __init__(
         self,
         settings: ModelSettings,
         *,
-        client: Completions | Batches,
-        parameters: Mapping[str, int | float],
-        price: Price | None = None,
+        client: Completions | None = None,
+        parameters: Mapping[str, int | float] | None = None,
         store: Store | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
         limiters: Limiters | None = None,
+        batches: Batches | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
+        check_installed()
         self.settings = settings
-        self._wanted = parameters
-        self.price = price
+        self._wanted = accepted(settings) if parameters is None else parameters
+        own, base = prices or {}, settings.api_base
+        self.price = price = (
+            None if client else price_of(settings.model, own, api_base=base, batch=bool(batches))
+        )
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
         self.limiters = limiters or Limiters()
@@ -343,9 +353,9 @@ class LanguageModel:
         self._store.shared = not self.limiters.alone
         account = (self.budget, self.ledger, price)
         self._sender: Booking = (
-            BatchSender(settings, client, *account)
-            if isinstance(client, Batches)
-            else Sender(settings, client, *account, limiters=self.limiters)
+            BatchSender(settings, batches, *account)
+            if batches
+            else Sender(settings, client or Completions(settings), *account, limiters=self.limiters)
         )
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
@@ -435,38 +445,6 @@ class LanguageModel:
         return await Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
 
-def connect(
-    settings: ModelSettings,
-    *,
-    store: Store | None = None,
-    budget: Budget | None = None,
-    ledger: Ledger | None = None,
-    limiters: Limiters | None = None,
-    batches: Batches | None = None,
-    prices: Mapping[str, Price] | None = None,
-) -> LanguageModel:
-    """Return a model by its litellm name, called one request at a time or in batches.
-
-    Raises:
-        InputError: The price is unknown and the budget is limited in dollars, or the provider has no batches.
-        LlmError: The key is not in the environment, or the provider is unknown.
-        ModuleNotFoundError: gigamind was installed without its extra `llm`.
-    """
-    check_installed()
-    return LanguageModel(
-        settings,
-        client=batches or Completions(settings),
-        parameters=accepted(settings),
-        price=price_of(
-            settings.model, prices or {}, api_base=settings.api_base, batch=batches is not None
-        ),
-        store=store,
-        budget=budget,
-        ledger=ledger,
-        limiters=limiters,
-    )
-
-
 def open_model(
     options: ModelOptions,
     ledger: Ledger,
@@ -490,7 +468,7 @@ def open_model(
         LlmError: The key is not in the environment, or the provider is unknown.
     """
     try:
-        return connect(
+        return LanguageModel(
             adjust(options.settings(model)),
             prices=read_prices(options.prices) if options.prices else {},
             store=Store(options.store or store, options.store_mode),

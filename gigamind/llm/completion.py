@@ -295,10 +295,7 @@ class Completions:
         return bool(self._address and missing)
 
     def _explained(
-        self,
-        error: Exception,
-        current: Exchange,
-        sent: Mapping[str, int | float],
+        self, error: Exception, current: Exchange, sent: Mapping[str, int | float]
     ) -> LlmError:
         """Return our error for an exception of litellm; learn which parameter the model rejects."""
         explained = error_of_exchange(error, current, self._settings.model)

@@ -59,12 +59,7 @@ def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
 
 
 def error_of_status(
-    model: str,
-    status: int,
-    text: str,
-    *,
-    retry_after: str | None = None,
-    answered: bool = True,
+    model: str, status: int, text: str, *, retry_after: str | None = None, answered: bool = True
 ) -> LlmError:
     """Return the error for an HTTP status and its text.
 

@@ -11,9 +11,16 @@ from dataclasses import dataclass, replace
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _
-from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.client import (
+    Answer,
+    Counted,
+    ParameterRefusedError,
+    Request,
+    Usage,
+    likely_tokens,
+    most_tokens,
+)
 from gigamind.llm.completion import Completions
 from gigamind.llm.faults import fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
@@ -49,7 +56,7 @@ class Booking(ABC):
         self.ledger = ledger
         self.price = price
         self.refused: set[str] = set()  # parameters that the model rejected
-        self._counted = tokens.Counted()
+        self._counted = Counted()
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
         """Wait until the model can be called; raise LlmError if it cannot."""
@@ -79,7 +86,7 @@ class Booking(ABC):
 
     def _worst(self, request: Request, call: Call) -> Attempt:
         """Return the row of the next attempt if its outcome stays unknown."""
-        most = Usage(tokens.most(request), request.max_tokens)
+        most = Usage(most_tokens(request), request.max_tokens)
         number, model = call.attempts + 1, self.settings.model
         row = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
         role = call.role or self.settings.role
@@ -214,7 +221,7 @@ class Sender(Booking):
             self.close_row(call, "ok")
             return row
 
-        prompt, beside = tokens.likely(request), not settings.in_flight_fixed
+        prompt, beside = likely_tokens(request), not settings.in_flight_fixed
         try:
             speed = await measure(send, request, prompt, self.budget.calls_left, beside=beside)
         except LlmError as error:
@@ -250,7 +257,7 @@ class Sender(Booking):
     def _limit_s(self, request: Request, speed: Speed | None) -> float:
         if self.settings.timeout_fixed or speed is None:
             return self.settings.timeout_s
-        prompt = tokens.likely(request)
+        prompt = likely_tokens(request)
         return speed.limit_s(prompt, request.max_tokens, self._limiter.concurrency.most)
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:

@@ -42,7 +42,7 @@ class Store:
             raise InputError(
                 "the store mode {mode} requires a folder for stored replies", mode=mode
             )
-        self._folder = folder
+        self._folder = folder or Path()
         self.mode: StoreMode = mode
         self._made: set[str] = set()
         self._in_work: dict[str, asyncio.Future[None]] = {}
@@ -104,7 +104,7 @@ class Store:
         if not self.shared or self.mode != "readwrite":
             yield True
             return
-        path = self._path(key).with_suffix(".json.asked")
+        path = reply_file(self._folder, key).with_suffix(".json.asked")
         try:
             claim = Journal(path)
         except UnwrittenError:  # nothing can be stored, so nobody else would find it
@@ -122,7 +122,7 @@ class Store:
     def _read(self, key: str, read: Callable[[Record], Result]) -> Result | None:
         if self.mode == "refresh" and key not in self._made:
             return None
-        path = self._path(key)
+        path = reply_file(self._folder, key)
         try:
             text = path.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -156,7 +156,7 @@ class Store:
     def _write(self, key: str, record: Record) -> None:
         text = json.dumps(with_checksum(record), ensure_ascii=False, sort_keys=True, indent=1)
         try:
-            with private_file(self._path(key)) as unfinished:
+            with private_file(reply_file(self._folder, key)) as unfinished:
                 unfinished.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             self._tell_once(
@@ -173,9 +173,6 @@ class Store:
         if kind not in self._troubles:
             self._troubles.add(kind)
             self.tell(line)
-
-    def _path(self, key: str) -> Path:
-        return reply_file(self._folder or Path(), key)
 
 
 def reply_file(folder: Path, key: str) -> Path:

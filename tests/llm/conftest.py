@@ -11,7 +11,7 @@ from loopback import Answering, listening
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Attempt, Price, Totals
 from gigamind.llm.settings import ModelSettings
 
@@ -168,7 +168,7 @@ def connected(settings_of):
         price = price or Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
         prices = {settings.model: price} if priced else {}
         kept = {"store": store, "budget": budget, "ledger": ledger, "limiters": limiters}
-        return connect(settings, prices=prices, **kept)
+        return LanguageModel(settings, prices=prices, **kept)
 
     return connect_to
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.batches.batcher import Batches, Entry, parts, read_batches
 from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
@@ -79,7 +79,7 @@ def ask(batch_server: BatchServer, tmp_path: Path) -> Callable[..., Asked]:
     ) -> Asked:
         folder, notes = tmp_path / "run.unfinished", list[str]()
         path = folder / "attempts.jsonl"
-        language_model = connect(
+        language_model = LanguageModel(
             ModelSettings(model, **({"api_base": batch_server.url} | settings)),
             prices={model: PRICE},
             budget=budget,

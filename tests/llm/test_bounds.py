@@ -14,7 +14,7 @@ from loopback import Answering, listening
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
 
@@ -82,7 +82,7 @@ def ask(server, provider="openai", **changes):
         "key_variable": "OUR_KEY",
     } | changes
     name = f"{provider}/m"
-    model = connect(
+    model = LanguageModel(
         ModelSettings(name, api_base=server.url, **given_settings),
         prices={name: Price(1_000_000, 2_000_000, 500_000)},
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Ledger, Price, read_ledger, totals
 from gigamind.llm.settings import ModelSettings
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all, read_results
@@ -33,7 +33,7 @@ def run(folder, url, *, resume):
         settings = ModelSettings(MODEL, api_base=url, max_in_flight=IN_FLIGHT)
         ledger = Ledger(folder / "attempts.jsonl")
         prices = {MODEL: Price(1_000_000, 2_000_000, 500_000)}
-        model = connect(settings, prices=prices, ledger=ledger)
+        model = LanguageModel(settings, prices=prices, ledger=ledger)
 
         async def evaluate(key, item):
             messages = [{"role": "user", "content": item}]

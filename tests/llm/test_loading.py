@@ -113,13 +113,13 @@ def refuse(event, arguments):
         os._exit(9)
 sys.addaudithook(refuse)
 from pydantic import BaseModel
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 from gigamind.retrieval.embedders import load_embedder
 class Answer(BaseModel):
     yes: bool
 async def run():
-    model = connect(ModelSettings({model!r}, api_base={fake_server.url!r}))
+    model = LanguageModel(ModelSettings({model!r}, api_base={fake_server.url!r}))
     await model.ask([{{"role": "user", "content": "?"}}], Answer, item_id="q1")
     await model.close()
     assert load_embedder({EMBEDDER!r}, api_base={fake_server.url!r}).name.startswith({EMBEDDER!r})

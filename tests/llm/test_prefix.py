@@ -7,7 +7,7 @@ from fake_batch import BatchServer
 from faulty_model import run
 from pydantic import BaseModel
 
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
 
@@ -29,7 +29,7 @@ def test_a_request_by_itself_is_marked_for_anthropic_and_booked_as_it_is_billed(
     price = Price(1_000_000, 2_000_000, 100_000)
 
     async def twice(url: str):
-        asked = connect(ModelSettings(model, api_base=url), prices={model: price})
+        asked = LanguageModel(ModelSettings(model, api_base=url), prices={model: price})
         for number in (1, 2):
             messages = [{"role": "system", "content": LONG}, QUESTION]
             await asked.ask(messages, Verdict, item_id=f"q{number}")

@@ -11,7 +11,7 @@ from demo_llm import MODEL, serving
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 
 pytestmark = [
@@ -44,7 +44,7 @@ def ask(url, monkeypatch):
 
     def asked(content, reply, **changes):
         given = {"max_tokens": 64, "timeout_s": 120.0, "attempts": 1, "reasks": 0} | changes
-        model = connect(ModelSettings(f"openai/{MODEL.stem}", api_base=url, **given))
+        model = LanguageModel(ModelSettings(f"openai/{MODEL.stem}", api_base=url, **given))
 
         async def once():
             try:

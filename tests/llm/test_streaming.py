@@ -8,7 +8,7 @@ import pytest
 from faulty_model import FakeServer, Seen, run, running
 
 from gigamind.errors import LlmError
-from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.settings import ModelSettings
 
@@ -33,7 +33,7 @@ def model_of(server: FakeServer, name: str, provider: str = "openai", **more: An
         backoff_s=0.01,
         **more.pop("settings", {}),
     )
-    return connect(settings, **more)
+    return LanguageModel(settings, **more)
 
 
 async def told_by(model: LanguageModel) -> tuple[list[tuple[float, str]], str | LlmError]:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import ParameterRefusedError, Request, Usage
 from gigamind.llm.completion import Completions, accepted, usage_of
 from gigamind.llm.settings import ModelSettings
@@ -38,7 +38,7 @@ class Verdict(BaseModel):
 def test_only_parameters_that_the_model_takes_are_sent(model, names, monkeypatch):
     monkeypatch.setenv("OUR_KEY", "k")
     settings = ModelSettings(model, api_base="http://127.0.0.1:9/v1", key_variable="OUR_KEY")
-    assert set(connect(settings).parameters) == names
+    assert set(LanguageModel(settings).parameters) == names
 
 
 def test_a_parameter_that_is_none_is_not_sent():

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.ledger import Ledger, Price, read_ledger
 from gigamind.llm.settings import ModelSettings
@@ -50,7 +50,7 @@ def extract_each(settings, key):
 
     def run(*sessions, behaviour="", language=None, dropped=None, **given):
         async def ask():
-            model = connect(settings(behaviour), **given)
+            model = LanguageModel(settings(behaviour), **given)
             try:
                 return [await extract_by(one, model, key, language, dropped) for one in sessions]
             finally:

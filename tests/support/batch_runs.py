@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, Price, totals
@@ -43,7 +43,7 @@ async def judge(out: Path, url: str, model: str, items: int, *, resume: bool) ->
     with RunStore(folder, {"dataset": "d"}, resume=resume) as store:
         ledger = Ledger(folder / "attempts.jsonl")
         settings = ModelSettings(model, api_base=url)
-        asked = connect(
+        asked = LanguageModel(
             settings,
             prices={model: PRICE},
             ledger=ledger,

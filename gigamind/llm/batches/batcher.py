@@ -77,10 +77,6 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         return iter(list(self._batches.values()))
 
-    def make(self, batch: Batch) -> Batch:
-        """Start a batch."""
-        return self.enter(batch, "made", **asdict(batch))
-
     def enter(self, batch: Batch, stage: Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
         facts |= {"stage": stage, "at": round(time.time(), 3)}
@@ -235,7 +231,8 @@ class BatchSender(Booking):
         lines = [entry.line for entry in entries]
         identities = {entry.worst.custom_id: entry.identity for entry in entries}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
-        batch = self._batches.make(Batch(tag, *whose, identities))
+        batch = Batch(tag, *whose, identities)
+        batch = self._batches.enter(batch, "made", **asdict(batch))
         file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
         self.budget.check_time()
         if any(entry.ended.cancelled() for entry in entries):

@@ -16,7 +16,7 @@ from gigamind.evidence.result import Aligned
 from gigamind.i18n import _
 from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge
-from gigamind.llm import tokens
+from gigamind.llm.client import likely_tokens
 from gigamind.llm.ledger import Ledger, price_of
 from gigamind.llm.limiter import Limiters
 from gigamind.prompting.fences import fence_key
@@ -212,7 +212,7 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
         yield Estimate(work, 0, (0, 0), (0.0, 0.0), (seconds, most))
         return
     calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
-    likely = sum(tokens.likely(text) for text in (*texts, *queries))
+    likely = sum(likely_tokens(text) for text in (*texts, *queries))
     sent = (round(0.6 * likely), round(1.6 * likely))
     model, api_base = options.embedder.removeprefix(_PROVIDER), options.embedding_api_base
     price = price_of(model, {}, api_base=api_base)

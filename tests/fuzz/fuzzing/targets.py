@@ -37,7 +37,7 @@ from gigamind.interop.trec import read_trec, trec_run
 from gigamind.judges.load import load_any_judge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.library import evaluate_search
-from gigamind.llm.ask import connect, cut_off, own_object
+from gigamind.llm.ask import LanguageModel, cut_off, own_object
 from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
 from gigamind.memory.sessions import parse_extraction, parse_session
@@ -257,7 +257,7 @@ def model(content: bytes) -> None:
         pieces.append(text)
 
     async def ask() -> None:
-        asking = connect(settings)
+        asking = LanguageModel(settings)
         try:
             with refusing(LlmError):
                 assert await asking.tell(_ASKED, on_text, item_id="q") == "".join(pieces)

@@ -7,7 +7,7 @@ from faulty_model import running
 from gigamind.errors import LlmError
 from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import load_quality_gate, passes
-from gigamind.llm.ask import connect
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
 
 
@@ -145,7 +145,7 @@ def test_over_http_an_incomplete_reply_costs_one_more_call(
                 {"items": entries(sources=good["sources"], uncertainty=None)},
             ]
         )
-        model = connect(ModelSettings("openai/judge", api_base=server.url, timeout_s=10))
+        model = LanguageModel(ModelSettings("openai/judge", api_base=server.url, timeout_s=10))
 
         async def once():
             judge = load_quality_gate(judge_of_the_project, "search_qa", "ko")
