@@ -351,11 +351,11 @@ class LanguageModel:
         self._store = store or Store()
         self._store.tell = lambda line: self.limiters.tell(line)  # noqa: PLW0108  can be set later
         self._store.shared = not self.limiters.alone
-        account = (self.budget, self.ledger, price)
+        account = settings, self.budget, self.ledger, price
         self._sender: Booking = (
-            BatchSender(settings, batches, *account)
+            BatchSender(*account, batches)
             if batches
-            else Sender(settings, client or Completions(settings), *account, limiters=self.limiters)
+            else Sender(*account, client or Completions(settings), self.limiters)
         )
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)

@@ -7,7 +7,7 @@ and never answered is charged with its upper bound.
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _
@@ -45,18 +45,17 @@ class Call:
     hopeless: bool = False  # whether a further attempt would end the same way
 
 
+@dataclass(eq=False)
 class Booking(ABC):
     """Sends the requests of one model within the budget and records each; subclasses define the transport."""
 
-    def __init__(
-        self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
-    ) -> None:
-        self.settings = settings
-        self.budget = budget
-        self.ledger = ledger
-        self.price = price
-        self.refused: set[str] = set()  # parameters that the model rejected
-        self._counted = Counted()
+    settings: ModelSettings
+    budget: Budget
+    ledger: Ledger
+    price: Price | None
+    # parameters that the model rejected
+    refused: set[str] = field(default_factory=set[str], init=False)
+    _counted: Counted = field(default_factory=Counted, init=False)
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
         """Wait until the model can be called; raise LlmError if it cannot."""
@@ -147,24 +146,16 @@ class Booking(ABC):
 _MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
 
 
+@dataclass(eq=False)
 class Sender(Booking):
     """Sends each request by itself, as many at a time as the server handles."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        client: Completions,
-        budget: Budget,
-        ledger: Ledger,
-        price: Price | None,
-        *,
-        limiters: Limiters,
-    ) -> None:
-        super().__init__(settings, budget, ledger, price)
-        self._client = client
-        self.limiters = limiters
-        self._limiter = self.limiters.of(settings, budget.waiting)
-        self._turns: dict[str, int] = {}
+    client: Completions
+    limiters: Limiters
+    _turns: dict[str, int] = field(default_factory=dict[str, int], init=False)  # by item
+
+    def __post_init__(self) -> None:
+        self._limiter = self.limiters.of(self.settings, self.budget.waiting)
 
     async def send(self, request: Request, call: Call) -> Answer:
         is_fixed = self.settings.timeout_fixed and self.settings.in_flight_fixed
@@ -274,7 +265,7 @@ class Sender(Booking):
         return longer
 
     async def close(self) -> None:
-        await self._client.close()
+        await self.client.close()
 
     async def _through(self, request: Request, worst: Attempt, call: Call) -> Answer:
         most = worst.prompt_tokens + worst.completion_tokens
@@ -289,7 +280,7 @@ class Sender(Booking):
             self.budget.check_time()
             self.ledger.start(worst)
             call.sent = time.perf_counter()
-            return await self._client.send(request)
+            return await self.client.send(request)
 
     def _answered(
         self, request: Request, answer: Answer, worst: Attempt

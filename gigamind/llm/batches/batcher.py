@@ -19,10 +19,9 @@ from typing import Any, Literal
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
 from gigamind.llm.batches.providers import Provider, RequestOutcome, State, provider_of
-from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import TRANSIENT, with_retries
-from gigamind.llm.ledger import UNFINISHED, Attempt, Ledger, Price
+from gigamind.llm.ledger import UNFINISHED, Attempt
 from gigamind.llm.sender import Booking, Call
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
@@ -129,20 +128,14 @@ class Entry:
     )
 
 
+@dataclass(eq=False)
 class BatchSender(Booking):
     """Sends in batches; raises as `provider_of`.  A failed request is not retried; `--resume` requests it again."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        batches: Batches,
-        budget: Budget,
-        ledger: Ledger,
-        price: Price | None,
-    ) -> None:
-        super().__init__(settings, budget, ledger, price)
-        self._provider = provider_of(settings)
-        self._batches = batches
+    batches: Batches
+
+    def __post_init__(self) -> None:
+        self._provider = provider_of(self.settings)
         self._collected: list[Entry] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovery: asyncio.Task[None] | None = None
@@ -164,16 +157,16 @@ class BatchSender(Booking):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._provider.close()
-        self._batches.close()
+        self.batches.close()
         for batch in self._waited_for.values():
             message = _(
                 "This run stopped, but batch {batch} continues at {provider}. Wait for its results with --resume"
                 " {out}, or cancel the batch with: gigamind llm batches {out} --cancel",
                 batch=batch.batch_id,
                 provider=self._provider.name,
-                out=self._batches.out,
+                out=self.batches.out,
             )
-            self._batches.note(message)
+            self.batches.note(message)
 
     async def send(self, request: Request, call: Call) -> Answer:
         paid = self._paid.get(_identity(request, call))
@@ -205,7 +198,7 @@ class BatchSender(Booking):
         known = 0
         while known < len(self._collected):
             known = len(self._collected)
-            await asyncio.sleep(self._batches.quiet_s)
+            await asyncio.sleep(self.batches.quiet_s)
         entries, self._collected = self._collected, []
         await asyncio.gather(*map(self._carry, parts(entries, self._provider)))
 
@@ -232,7 +225,7 @@ class BatchSender(Booking):
         identities = {entry.worst.custom_id: entry.identity for entry in entries}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
         batch = Batch(tag, *whose, identities)
-        batch = self._batches.enter(batch, "made", **asdict(batch))
+        batch = self.batches.enter(batch, "made", **asdict(batch))
         file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
         self.budget.check_time()
         if any(entry.ended.cancelled() for entry in entries):
@@ -240,7 +233,7 @@ class BatchSender(Booking):
         for entry in entries:
             self.ledger.start(entry.worst)
             entry.call.sent = time.perf_counter()
-        batch = self._batches.enter(batch, "creating")
+        batch = self.batches.enter(batch, "creating")
         try:
             state = await self._create(batch, file_id, lines)
         except LlmError as error:
@@ -248,7 +241,7 @@ class BatchSender(Booking):
                 for entry in entries:
                     self.ledger.withdraw(entry.worst)
                     entry.call.sent = None
-                self._batches.enter(batch, "dropped")
+                self.batches.enter(batch, "dropped")
             raise
         return await self._outcomes(self._created(batch, state))
 
@@ -283,28 +276,28 @@ class BatchSender(Booking):
             provider=self._provider.name,
             model=batch.model,
         )
-        self._batches.note(message)
-        return self._batches.enter(batch, "created", batch_id=state.batch_id)
+        self.batches.note(message)
+        return self.batches.enter(batch, "created", batch_id=state.batch_id)
 
     async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
         """Return the result of each request of a batch, after all have ended."""
-        path, problem = self._batches.results_of(batch), self._provider.without_result(batch.status)
+        path, problem = self.batches.results_of(batch), self._provider.without_result(batch.status)
         if batch.stage != "read":
             self._waited_for[batch.tag] = batch
             try:
                 state = await self._until_ended(batch)
                 problem = state.problem
-                batch = self._batches.enter(batch, "ended", status=state.status)
+                batch = self.batches.enter(batch, "ended", status=state.status)
                 await self._provider.download(state, path)
             except LlmError as error:
                 raise LlmError(*error.args[:4], may_cost=True) from None
-            batch = self._batches.enter(batch, "read")
+            batch = self.batches.enter(batch, "read")
             del self._waited_for[batch.tag]
         outcomes = self._provider.read(path)
         return {name: outcomes.get(name) or problem for name in batch.requests}
 
     async def _until_ended(self, batch: Batch) -> State:
-        wait, announced = self._batches.poll_s, ("", -1)
+        wait, announced = self.batches.poll_s, ("", -1)
         while True:
             try:
                 state = await self._provider.look(batch.batch_id)
@@ -321,12 +314,12 @@ class BatchSender(Booking):
                     batch=batch.batch_id,
                     reason=error.message,
                 )
-                self._batches.note(message)
+                self.batches.note(message)
             else:
                 share = _REPORTS * state.done // max(state.total, 1)
                 if (state.status, share) != announced:
                     announced = state.status, share
-                    self._batches.note(
+                    self.batches.note(
                         _(
                             "batch {batch}: {progress}",
                             batch=batch.batch_id,
@@ -336,18 +329,18 @@ class BatchSender(Booking):
                 if state.ended:
                     return state
             await self.budget.sleep(wait)
-            wait = min(_SLOWER * wait, self._batches.longest_poll_s)
+            wait = min(_SLOWER * wait, self.batches.longest_poll_s)
 
     async def _find(self, batch: Batch) -> State | None:
-        others = {known.batch_id for known in self._batches}
+        others = {known.batch_id for known in self.batches}
         while True:
-            is_late = time.time() >= batch.at + self._batches.listed_s
+            is_late = time.time() >= batch.at + self.batches.listed_s
             for state in await self._provider.find(batch.tag, batch.at, len(batch.requests)):
                 if state.batch_id not in others and await self._is(batch, state):
                     return state
             if is_late:
                 return None
-            await asyncio.sleep(self._batches.poll_s)
+            await asyncio.sleep(self.batches.poll_s)
 
     async def _is(self, batch: Batch, state: State) -> bool:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
@@ -357,15 +350,15 @@ class BatchSender(Booking):
             "batch {batch} may be the batch of this run whose id was lost; gigamind checks this when the batch ends",
             batch=state.batch_id,
         )
-        self._batches.note(message)
+        self.batches.note(message)
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
-        path = self._batches.results_of(batch)
+        path = self.batches.results_of(batch)
         await self._provider.download(ended, path)
         return any(custom_id in batch.requests for custom_id in self._provider.read(path))
 
     async def _recover(self) -> None:
         whose = (self.settings.model, self.settings.role, self.settings.api_base)
-        mine = [each for each in self._batches if (each.model, each.role, each.api_base) == whose]
+        mine = [each for each in self.batches if (each.model, each.role, each.api_base) == whose]
         await asyncio.gather(*map(self._resume, mine))
 
     async def _resume(self, batch: Batch) -> None:
@@ -376,7 +369,7 @@ class BatchSender(Booking):
                 self.ledger.withdraw(row)
                 await self.budget.settle(0, -(row.cost_pico_usd or 0))
                 await self.budget.give_back(0)
-            self._batches.enter(batch, "dropped")
+            self.batches.enter(batch, "dropped")
         elif batch.stage != "dropped":
             for custom_id, outcome in (await self._outcomes(batch)).items():
                 before = self.ledger.row_of(custom_id)
