@@ -25,8 +25,8 @@ from gigamind.judges.load import NLI, judge_file
 from gigamind.judges.search_qa.by_nli import NliJudgeFile, Thresholds
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.search_qa.judge import LabelledExample, SearchQAJudgeFile
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.verify import JudgedClaim
+from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, Tuned, kind_of, read_judge_file, wrong_kind
 from gigamind.judges.unanswerable import (
     CalibratedJudgeFile,

@@ -277,11 +277,10 @@ class Answering:
 
     async def whole(self, answered: Answered) -> None:
         """Answer and judge completely, without streaming; LlmError if there is no answer."""
-
-        async def ignore(_chunk: str) -> None:
-            return
-
-        answered.text = await self.models.answer(answered.ask, answered.context, ignore)
+        async for _piece in self._pieces(answered):
+            pass
+        if answered.error:
+            raise answered.error
         judged = Judged(None, None, {})
         async for _name, _value in self._judged(answered, judged):
             pass

@@ -101,18 +101,20 @@ class Context:
         ]
 
 
+@dataclass
 class Desk:
     """The vault and its search, one at a time: parallel searches are not faster and slow the streams."""
 
-    def __init__(self, options: ServiceOptions, vault: Vault, retriever: Retriever) -> None:
-        self._options = options
-        self._retriever = retriever
+    options: ServiceOptions
+    vault: Vault
+    retriever: Retriever
+
+    def __post_init__(self) -> None:
         self._searching = ThreadPoolExecutor(1, "search")
-        self.vault = vault
 
     async def search(self, query: str) -> list[Hit]:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, self._retriever.search, query)
+        return await loop.run_in_executor(self._searching, self.retriever.search, query)
 
     async def context(self, ask: Ask) -> Context:
         """Return the notes to show to the model.
@@ -138,7 +140,7 @@ class Desk:
         return _given(ask.options)
 
     def _shown(self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]) -> Context:
-        options = self._options
+        options = self.options
         context = context_of(notes, options.context_notes, options.context_chars)
         return Context(
             tuple(context_note.source for context_note in context),
@@ -152,7 +154,7 @@ class Desk:
 
     def close(self) -> None:
         self._searching.shutdown(cancel_futures=True)
-        self._retriever.close()
+        self.retriever.close()
 
 
 def _given(options: AskOptions) -> Context:

@@ -27,10 +27,10 @@ from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_ru
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judgement import Judgement, verdict_of
 from gigamind.judges.search_qa.passage import completed
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments import Piece, pieces_of, without_note_names
 from gigamind.judges.search_qa.verify import JudgedClaim
+from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.loading import parsed
 from gigamind.spans import Span

@@ -18,7 +18,6 @@ from gigamind.i18n import Language
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
 from gigamind.judges.search_qa.judgement import Judgement, judgement_of, verdict_of
 from gigamind.judges.search_qa.passage import Asked, NoteSentence, Passage, is_row, sentences_of
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     RULES,
     ClaimFinding,
@@ -30,6 +29,7 @@ from gigamind.judges.search_qa.roles import Roles
 from gigamind.judges.search_qa.segments import Piece, claims_of, pieces_of, without_note_names
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
+from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import Share

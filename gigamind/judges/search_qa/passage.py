@@ -16,7 +16,7 @@ from typing import Literal
 
 from gigamind.evidence.clause import is_question, sentences_around
 from gigamind.evidence.stated import stated, unstated
-from gigamind.judges.search_qa.reading import Reading
+from gigamind.judges.search_qa.words import Reading
 from gigamind.prompting.fences import Source
 from gigamind.spans import Span
 from gigamind.text import sentences, unwrapped

@@ -12,7 +12,6 @@ from gigamind.evidence.align import align
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import ReportedRole
 from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.words import (
@@ -25,6 +24,7 @@ from gigamind.judges.search_qa.words import (
     POINTING,
     POLITE,
     TELLING,
+    Reading,
     stem,
     stems,
 )

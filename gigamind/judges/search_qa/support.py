@@ -35,8 +35,10 @@ from gigamind.judges.search_qa.passage import (
     is_row,
     label_of,
 )
-from gigamind.judges.search_qa.reading import (
+from gigamind.judges.search_qa.segments import without_note_names
+from gigamind.judges.search_qa.words import (
     BOUND,
+    HANGUL,
     Change,
     Reading,
     bounds_differ,
@@ -46,8 +48,6 @@ from gigamind.judges.search_qa.reading import (
     is_other_word,
     key_of,
 )
-from gigamind.judges.search_qa.segments import without_note_names
-from gigamind.judges.search_qa.words import HANGUL
 from gigamind.text import is_particle, sentences
 
 # Share of the longer text from which a claim is a copy: with several differences, and with a single one.

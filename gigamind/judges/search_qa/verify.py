@@ -26,7 +26,6 @@ from gigamind.judges.search_qa.passage import (
     passage_of,
     sentences_of,
 )
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     ClaimVerdict,
@@ -38,7 +37,7 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.roles import Veto, without_abstention
 from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.support import substitution, support
-from gigamind.judges.search_qa.words import GRAMMAR, stems
+from gigamind.judges.search_qa.words import GRAMMAR, Reading, stems
 from gigamind.prompting.fences import Source
 
 Doubt = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gigamind.judges.search_qa.reading import Reading
 from gigamind.judges.search_qa.support import substitution
+from gigamind.judges.search_qa.words import Reading
 
 KEEP = "The hub keeps the events of thirty days in the inner memory."
 
