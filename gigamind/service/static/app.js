@@ -5,7 +5,7 @@ import { gradeBadge } from "./evaluation.js";
 import { Exchange } from "./exchange.js";
 import { _ } from "./messages.js";
 import { noteList, noteSheet, Reader } from "./notes.js";
-import { keptLanguage, language, useLanguage, worded } from "./words.js";
+import { switchesLanguage, worded } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -117,10 +117,7 @@ function notesView(config) {
     for (const button of view.querySelectorAll(".panes button")) button.setAttribute("aria-pressed", button.dataset.pane === pane);
   };
   const mark = () => {
-    for (const link of byId("list").querySelectorAll("a")) {
-      if (link.dataset.note === reader.shown) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-    }
+    for (const link of byId("list").querySelectorAll("a")) link.ariaCurrent = link.dataset.note === reader.shown ? "true" : null;
   };
   const conversation = new Conversation(byId("beside"), {
     config, hint: _("Ask a question about this note"), options: () => ({ note_id: reader.shown }),
@@ -146,7 +143,7 @@ function notesView(config) {
 async function start() {
   let config;
   const languages = await (await fetch("locales")).json();
-  await useLanguage(keptLanguage(languages));
+  await switchesLanguage(byId("language"), languages);
   try {
     config = await read("api/config");
   } catch (error) {
@@ -156,16 +153,6 @@ async function start() {
   byId("vault").textContent = config.vault;
   byId("scripted").hidden = !config.scripted;
   document.title = `${config.vault} · gigamind`;
-  const other = byId("language");
-  const named = () => {
-    other.lang = languages[(languages.indexOf(language()) + 1) % languages.length];
-    other.textContent = new Intl.DisplayNames([other.lang], { type: "language" }).of(other.lang);
-  };
-  named();
-  other.addEventListener("click", async () => {
-    await useLanguage(other.lang);
-    named();
-  });
   chatView(config);
   const openNotes = notesView(config);
   const route = () => {
@@ -173,9 +160,7 @@ async function start() {
     if (location.hash && !location.hash.startsWith("#/")) return; // the skip link
     for (const name of ["chat", "notes"]) {
       byId(name).hidden = name !== view;
-      const link = document.querySelector(`nav a[href="#/${name}"]`);
-      if (name === view) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      document.querySelector(`nav a[href="#/${name}"]`).ariaCurrent = name === view ? "page" : null;
     }
     if (view === "notes") openNotes(note ? decodeURIComponent(note) : null);
   };

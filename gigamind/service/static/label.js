@@ -1,7 +1,7 @@
 // The page of `gigamind label`: one task at a time, every key press saved, the judge's verdict hidden until the choice.
 import { announce, make } from "./dom.js";
 import { _, n_ } from "./messages.js";
-import { kept, keptLanguage, language, useLanguage, worded } from "./words.js";
+import { kept, language, switchesLanguage, worded } from "./words.js";
 
 const RETRY_MS = 2000;
 const LEAST_ALPHA = 0.6;
@@ -380,17 +380,9 @@ async function download() {
 }
 
 async function start() {
-  const other = byId("language");
-  const use = async (name) => {
-    await useLanguage(name, boot.offline?.messages[name]);
-    other.lang = boot.languages[(boot.languages.indexOf(name) + 1) % boot.languages.length];
-    other.textContent = new Intl.DisplayNames([other.lang], { type: "language" }).of(other.lang);
-  };
-  await use(keptLanguage([boot.language, ...boot.languages]));
-  other.addEventListener("click", () => {
-    use(other.lang);
-    other.blur(); // Enter goes on
-  });
+  const wanted = [boot.language, ...boot.languages];
+  await switchesLanguage(byId("language"), boot.languages, { wanted, messages: boot.offline?.messages });
+  byId("language").addEventListener("click", ({ target }) => target.blur()); // Enter goes on
   byId("annotator").value = annotator;
   byId("annotator").addEventListener("change", ({ target }) => {
     annotator = target.value.trim() || boot.annotator;

@@ -7,7 +7,7 @@ const memory = new Map(); // for values that the browser does not store
 const bound = new WeakMap(); // element -> Map(attribute -> message or function)
 
 /** The language of the last visit; at first the one that the browser prefers, else the first of these. */
-export const keptLanguage = (languages) =>
+const keptLanguage = (languages) =>
   [kept(KEPT), ...navigator.languages.map((wanted) => wanted.split("-")[0])].find((wanted) => languages.includes(wanted)) ?? languages[0];
 export const language = () => document.documentElement.lang;
 
@@ -30,13 +30,24 @@ async function loaded(name) {
 }
 
 /** Show the page in a language; its messages are loaded unless they are given. */
-export async function useLanguage(name, messages = loaded(name)) {
+async function useLanguage(name, messages = loaded(name)) {
   useTable(await messages);
   kept(KEPT, name);
   document.documentElement.lang = name;
   for (const element of document.querySelectorAll("[data-word], [data-label]")) {
     for (const [attribute, text] of wordsOf(element)) write(element, attribute, text);
   }
+}
+
+/** Show the page in the language of the last visit, else the first wanted one; the button switches to the next language. */
+export async function switchesLanguage(button, languages, { wanted = languages, messages = {} } = {}) {
+  const use = async (name) => {
+    await useLanguage(name, messages[name]);
+    button.lang = languages[(languages.indexOf(name) + 1) % languages.length];
+    button.textContent = new Intl.DisplayNames([button.lang], { type: "language" }).of(button.lang);
+  };
+  button.addEventListener("click", () => use(button.lang));
+  await use(keptLanguage(wanted));
 }
 
 /** Give an element a message, as its text or in an attribute; a function returns the text in each language. */
