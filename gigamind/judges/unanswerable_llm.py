@@ -150,7 +150,11 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[LlmVerdict]:
         """Judge a question; without notes, it is unanswerable without a request."""
-        verdict = await self._verdict(case, asking)
+        verdict = LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
+        if case.notes:
+            messages, judge = self._messages(case, asking.fence_key), self.judge_in(case.language)
+            reply = await asking.ask(messages, UnanswerableReply, fingerprint=judge.fingerprint)
+            verdict = verdict_of(reply, case.notes, judge.file)
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
@@ -167,13 +171,6 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
     def _messages(self, case: QuestionCase, key: bytes) -> list[Message]:
         prompt = self.judge_in(case.language).prompt
         return prompt.about(case.notes, key, question=as_json(case.question))
-
-    async def _verdict(self, case: QuestionCase, asking: Asking) -> LlmVerdict:
-        if not case.notes:
-            return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-        messages, judge = self._messages(case, asking.fence_key), self.judge_in(case.language)
-        reply = await asking.ask(messages, UnanswerableReply, fingerprint=judge.fingerprint)
-        return verdict_of(reply, case.notes, judge.file)
 
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:

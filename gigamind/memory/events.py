@@ -6,12 +6,12 @@ Appending an event again adds nothing. An event that `append` returned survives 
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 from gigamind.errors import EvaluationError, InputError, reason_of
 
@@ -54,7 +54,7 @@ class Event:
     content: Mapping[str, object]
 
 
-class EventLog:
+class EventLog(AbstractContextManager["EventLog"]):
     """The only writer of a log; a context manager.
 
     A second writer, in this or another process, waits until the first one closes or exits.
@@ -77,9 +77,6 @@ class EventLog:
         except BaseException:
             self._lock.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

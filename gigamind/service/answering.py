@@ -57,10 +57,9 @@ class Tally(Ledger):
 class Figures:
     """The metrics of one service."""
 
-    def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
+    def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
-        self._today = today
-        self._day, self._usd_of_day = today(), 0.0
+        self._day, self._usd_of_day = "", 0.0
         self.scripted = False
         """Whether a script plays the model (`examples/fake_model.py`), which every page says."""
         count = functools.partial(Counter, registry=registry)
@@ -85,8 +84,8 @@ class Figures:
 
     def spent_today(self) -> float:
         """Return the cost of evaluations since midnight UTC, in USD."""
-        if self._today() != self._day:
-            self._day, self._usd_of_day = self._today(), 0.0
+        if (today := f"{datetime.now(UTC):%F}") != self._day:
+            self._day, self._usd_of_day = today, 0.0
         return self._usd_of_day
 
     def text(self) -> bytes:

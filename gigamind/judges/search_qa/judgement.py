@@ -92,7 +92,7 @@ class Judgement:
     sentences: tuple[JudgedClaim, ...] = ()
     omissions: tuple[JudgedOmission, ...] = ()
     correctness: float | None = None  # share of supported claims, in [0, 1]; None without claims
-    # supported claims / (supported claims + omissions); None unless `tells_omissions`
+    # supported claims / (supported claims + omissions); None if the omissions cannot be read
     completeness: float | None = None
     utility: float | None = None  # in [0, 1], by the rule for abstentions; None without a model
     confidence: Confidence | None = None
@@ -106,7 +106,6 @@ class Judgement:
     summary: str = ""
     notices: tuple[Notice, ...] = ()
     trial: Trial | None = None  # of the model that made the second check; None without one
-    tells_omissions: bool = True
     # share of the question's words that the supported claims and their sentences have, in [0, 1], relative to the
     # sentence of the notes that has most of them; None if unknown
     answers_question: float | None = None
@@ -116,28 +115,6 @@ class Judgement:
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
         return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
-
-    def scored(self, reported_utility: float) -> "Judgement":
-        """Return it with the figures that follow from its sentences, omissions and the reported utility."""
-        claims, kind = self.claims, outcome(self.sentences)
-        correct, answerable = correctness(claims), bool(self.reported_answerable)
-        useful = utility(
-            kind, reported_utility, answerable=answerable, correct=correct, answers=self.answers
-        )
-        whole = share_given(
-            sum(claim.verdict == "supported" for claim in claims),
-            sum(omission.doubt is None for omission in self.omissions),
-            answerable=answerable,
-        )
-        return replace(
-            self,
-            outcome=kind,
-            correctness=correct,
-            completeness=whole if self.tells_omissions else None,
-            utility=useful,
-            confidence=confidence(correct, useful, self.answers_question),
-            abstains=any(sentence.untold for sentence in self.sentences),
-        )
 
 
 def judgement_of(
@@ -162,17 +139,24 @@ def judgement_of(
             for claim in claims
         )
     )
+    omissions = judged_omissions(reply.omissions, case.answer, verifier)
+    kind, correct, answerable = outcome(sentences), correctness(claims), reply.answerable
+    useful = utility(kind, reply.utility, answerable=answerable, correct=correct, answers=answers)
+    whole = share_given(
+        sum(claim.verdict == "supported" for claim in claims),
+        sum(omission.doubt is None for omission in omissions),
+        answerable=answerable,
+    )
     return Judgement(
+        outcome=kind,
         sentences=sentences,
-        omissions=judged_omissions(reply.omissions, case.answer, verifier),
-        coverage=coverage(
-            case.notes,
-            case.answer,
-            pieces=pieces,
-            claims=claims,
-            uses=reply.source_coverage,
-            verifier=verifier,
-        ),
+        omissions=omissions,
+        coverage=coverage(case, pieces, claims, reply.source_coverage, verifier),
+        correctness=correct,
+        completeness=whole if omissions or "omissions" not in reply.unread_fields else None,
+        utility=useful,
+        confidence=confidence(correct, useful, answered),
+        abstains=any(sentence.untold for sentence in sentences),
         answerable=is_proven,
         reported_answerable=reply.answerable,
         reported_correctness=reply.correctness,
@@ -181,11 +165,10 @@ def judgement_of(
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
         flagged=case.flagged,
-        notices=_notices(case, verifier.asked, correctness(claims), answered),
-        tells_omissions=reply.tells_omissions,
+        notices=_notices(case, verifier.asked, correct, answered),
         answers_question=answered,
         answers=answers,
-    ).scored(reply.utility)
+    )
 
 
 def _with_roles(

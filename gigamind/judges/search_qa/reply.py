@@ -110,8 +110,3 @@ class SearchQAReply(ClaimsReply, frozen=True):
     summary: Annotated[str, Auxiliary(""), Most(600)] = Field(
         description="the judgement in one sentence"
     )
-
-    @property
-    def tells_omissions(self) -> bool:
-        """Whether its list of omissions was readable; otherwise completeness is unknown."""
-        return bool(self.omissions) or "omissions" not in self.unread_fields

@@ -503,7 +503,7 @@ def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) 
     A word that they lack counts by its similarity to the most similar one, in letters or jamo, from 0.5.
     """
     known = {*source.keys, *context.keys}
-    letters = [*_letters(source), *_letters(context)]
+    letters = [_decomposed(word.text) for word in (*source.words, *context.words)]
     parts: list[tuple[float, str]] = []
     after_number = False
     for word, key in zip(claim.words, claim.keys, strict=True):
@@ -513,7 +513,10 @@ def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) 
         if is_amount or key in known:
             parts.append((1.0, key))
         elif any(map(str.isalnum, key)):
-            parts.append((_similarity(_decomposed(word.text), letters), key))
+            similar = process.extractOne(
+                _decomposed(word.text), letters, scorer=fuzz.ratio, score_cutoff=_LEAST_SIMILAR
+            )
+            parts.append((similar[1] / 100 if similar else 0.0, key))
     # Rows and list items omit the grammar between their words.
     weights = [2 if is_content(key) else not is_terse for _, key in parts]
     carried = sum(w * credit for w, (credit, _) in zip(weights, parts, strict=True))
@@ -523,15 +526,6 @@ def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) 
 _LEAST_SIMILAR = 50  # percent
 
 
-def _letters(reading: Reading) -> list[str]:
-    return [_decomposed(word.text) for word in reading.words]
-
-
 @lru_cache(maxsize=16_384)
 def _decomposed(word: str) -> str:
     return unicodedata.normalize("NFD", word)
-
-
-def _similarity(word: str, others: list[str]) -> float:
-    best = process.extractOne(word, others, scorer=fuzz.ratio, score_cutoff=_LEAST_SIMILAR)
-    return best[1] / 100 if best else 0.0

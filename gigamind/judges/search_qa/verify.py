@@ -12,7 +12,7 @@ from typing import Literal
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
-from gigamind.judges.protocol import once
+from gigamind.judges.protocol import AnswerCase, once
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.passage import (
@@ -220,20 +220,18 @@ class Verifier:
         checked = (replace(claim, confirmed=confirmed.get(claim.claim.id)) for claim in claims)
         return tuple(
             replace(claim, verdict="unverified", note=None, doubt=doubt)
-            if (doubt := self._doubt_of_second_look(claim, confirmed))
+            if (doubt := self._doubt_of_second_look(claim))
             else claim
             for claim in checked
         )
 
-    def _doubt_of_second_look(
-        self, claim: JudgedClaim, confirmed: Mapping[int, bool | None]
-    ) -> Doubt | None:
+    def _doubt_of_second_look(self, claim: JudgedClaim) -> Doubt | None:
         if claim.verdict != "supported":
             return None
-        doubt, answer = _refusal(claim), confirmed.get(claim.claim.id)
-        if doubt or answer:
+        doubt = _refusal(claim)
+        if doubt or claim.confirmed:
             return doubt
-        if answer is False:
+        if claim.confirmed is False:
             return "not_confirmed"
         if _is_doubtful(claim) and self._rules.second_look != "never":
             return "not_looked_at"
@@ -278,9 +276,7 @@ class Coverage:
 
 
 def coverage(
-    notes: Sequence[Source],
-    answer: str,
-    *,
+    case: AnswerCase,
     pieces: Sequence[Piece],
     claims: Sequence[JudgedClaim],
     uses: Sequence[NoteUse],
@@ -290,9 +286,9 @@ def coverage(
     by_note = once(uses, lambda use: use.note_index)
     marked = {number for piece in pieces for number in piece.cited}
     coverages: list[Coverage] = []
-    for number, note in enumerate(notes, start=1):
+    for number, note in enumerate(case.notes, start=1):
         use = by_note.get(number)
-        shown = _shown(use, answer, verifier) if use else ""
+        shown = _shown(use, case.answer, verifier) if use else ""
         supported = (
             claim.claim.text
             for claim in claims
