@@ -1,6 +1,6 @@
 """Classify errors of model servers into stable codes, with messages free of keys.
 
-`with_retries`, the only place with retries, retries transport errors; `advice_for` says how to fix the others.
+`with_retries` retries transport errors; `advice_for` says how to fix the others.
 """
 
 import asyncio
