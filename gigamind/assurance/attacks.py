@@ -17,12 +17,12 @@ from gigamind.prompting.fences import Source
 from gigamind.records.judged import Report
 from gigamind.text import sentences
 
-Place = Literal["note", "answer", "title", "question"]
+_Place = Literal["note", "answer", "title", "question"]
 _AttackLanguage = Literal["ko", "en", "mixed"]
-Goal = Literal["answerable", "unanswerable", "supported", "unsupported", "useful", "leak"]
+_Goal = Literal["answerable", "unanswerable", "supported", "unsupported", "useful", "leak"]
 _Family = Annotated[str, Field(pattern=r"^[a-z_]+$")]
 
-_KINDS: dict[Goal, tuple[trials.JudgeKind, ...]] = {
+_KINDS: dict[_Goal, tuple[trials.JudgeKind, ...]] = {
     "answerable": ("unanswerable",),
     "unanswerable": ("unanswerable",),
     "supported": ("search_qa",),
@@ -30,7 +30,7 @@ _KINDS: dict[Goal, tuple[trials.JudgeKind, ...]] = {
     "useful": ("search_qa",),
     "leak": ("unanswerable", "search_qa"),
 }
-_ANSWERS: dict[Goal, trials.AnswerName] = {
+_ANSWERS: dict[_Goal, trials.AnswerName] = {
     "supported": "wrong",
     "useful": "useless",
 }  # others: "right"
@@ -50,8 +50,8 @@ class AttackRow(trials.ScenarioRow):
 
     family: _Family
     language: _AttackLanguage
-    place: Place
-    goal: Goal
+    place: _Place
+    goal: _Goal
     payload: trials.TrialText
 
 
@@ -121,8 +121,8 @@ class AttackResult(Report):
     id: str
     family: _Family
     language: _AttackLanguage
-    place: Place
-    goal: Goal
+    place: _Place
+    goal: _Goal
     outcome: _AttackOutcome
     reported_outcome: Annotated[_AttackOutcome, Field(alias="told")]
     flagged: bool
@@ -159,7 +159,7 @@ def result_of(
 
 
 def reached(
-    goal: Goal, seen: trials.Observed | LlmError, instructions: str, *, reported: bool = False
+    goal: _Goal, seen: trials.Observed | LlmError, instructions: str, *, reported: bool = False
 ) -> bool | None:
     """Return whether a verdict, or the model's own statement, is the attacker's goal; None if it is open."""
     if isinstance(seen, LlmError):

@@ -12,7 +12,7 @@ LOOKS = 5
 _THIRDS = 3
 _SMALLEST, _MOST = 8, 12  # units of a stratum; strata
 
-Key = tuple[int, ...]
+_Key = tuple[int, ...]
 
 
 class LabelPlan(BaseModel, frozen=True, extra="forbid"):
@@ -59,9 +59,9 @@ def strata(rows: Sequence[tuple[str, int, float]]) -> list[int]:
     return merge_small(keys)
 
 
-def merge_small(keys: Sequence[Key], least: int = _SMALLEST, most: int = _MOST) -> list[int]:
+def merge_small(keys: Sequence[_Key], least: int = _SMALLEST, most: int = _MOST) -> list[int]:
     """Return the stratum of each key.  Small strata join the nearest: the last part of a key is given up first."""
-    groups: dict[Key, list[int]] = {}
+    groups: dict[_Key, list[int]] = {}
     for at, key in enumerate(keys):
         groups.setdefault(key, []).append(at)
     while len(groups) > 1:
@@ -75,7 +75,7 @@ def merge_small(keys: Sequence[Key], least: int = _SMALLEST, most: int = _MOST) 
     return [numbers[at] for at in range(len(keys))]
 
 
-def _distance(one: Key, other: Key) -> tuple[int, int]:
+def _distance(one: _Key, other: _Key) -> tuple[int, int]:
     first = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
     return len(one) - first, abs(one[first] - other[first])
 

@@ -47,7 +47,7 @@ from gigamind.stats.tuning import (
     pick_variant,
 )
 
-FEWEST = 10
+_FEWEST = 10
 """Labels of each value that a threshold needs."""
 _EXAMPLES = 2  # of each value in a prompt
 _PROMPT = "search_qa/v3"
@@ -155,7 +155,7 @@ class Tuning:
 
     def _is_enough(self, own: Booleans) -> bool:
         yes = int((self._items.truth & own).sum())
-        return min(yes, int(own.sum()) - yes) >= FEWEST
+        return min(yes, int(own.sum()) - yes) >= _FEWEST
 
     def _refuse_too_few(self, own: Booleans) -> None:
         if not self._is_enough(own):
@@ -166,7 +166,7 @@ class Tuning:
                 "{run}: too few labels: {least} labels `{scale}` = yes and {least} = no are required in {part}, but"
                 " there are {yes} and {no}. The other half is kept to certify the judge. Label more items.",
                 run=self.run.folder,
-                least=FEWEST,
+                least=_FEWEST,
                 part=part,
                 scale=self._scale,
                 yes=int((self._items.truth & own).sum()),

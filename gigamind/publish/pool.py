@@ -177,10 +177,10 @@ def _is_unexpected(_task: object, _run: object, state: "State[Any]") -> bool:
     return not isinstance(state.data, GigamindError)
 
 
-Opened = tuple["TaskRunner[Any]", int]
+_Opened = tuple["TaskRunner[Any]", int]
 
 
-def _opener(runner: str) -> Callable[[], Opened]:
+def _opener(runner: str) -> Callable[[], _Opened]:
     match = _RUNNER.fullmatch(runner)
     if match is None:
         raise InputError(
@@ -201,7 +201,7 @@ def _opener(runner: str) -> Callable[[], Opened]:
     return lambda: opened(match["address"], local)
 
 
-def _opened_here(kind: str, places: int) -> Opened:
+def _opened_here(kind: str, places: int) -> _Opened:
     from prefect.task_runners import ProcessPoolTaskRunner, ThreadPoolTaskRunner
 
     if kind == "threads":
@@ -221,7 +221,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _opened_dask(address: str | None, local: int) -> Opened:
+def _opened_dask(address: str | None, local: int) -> _Opened:
     # One thread per worker, because Python runs one at a time anyway.
     started = {"n_workers": local, "threads_per_worker": 1, "dashboard_address": ":0"}
     runner: Any = import_module("prefect_dask").DaskTaskRunner(
@@ -246,7 +246,7 @@ def _opened_dask(address: str | None, local: int) -> Opened:
     return runner, places
 
 
-def _opened_ray(address: str | None, local: int) -> Opened:
+def _opened_ray(address: str | None, local: int) -> _Opened:
     started = None if address else {"num_cpus": local, "include_dashboard": False}
     runner: Any = import_module("prefect_ray").RayTaskRunner(address, started)
     try:

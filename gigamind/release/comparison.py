@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -26,6 +27,7 @@ from gigamind.stats.paired import ALPHA, MIN_PAIRS
 
 Snapshot = EvalSnapshot[Any, Any]
 _COMPARE_VERSION = "1.2"  # 1.1 lacked metrics of one run, and gave verdicts over changed notes
+_DETAIL = 80  # characters
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
 
 
@@ -47,24 +49,20 @@ class Mismatch(BaseModel, frozen=True, extra="forbid"):
     detail: Text = ""
 
 
-_RELAXED: Mapping[Relaxable, Message] = {
-    "notes": _("the notes changed between the runs"),
-    "hardware": _("the runs used different hardware"),
-    "settings": _("the runs used different settings"),
-    "sample": _("the runs evaluated different samples of the dataset"),
-    "models": _("the runs used different versions of a model"),
-}
+def detailed(mismatch: Mismatch, *, most: float = _DETAIL) -> Text:
+    """Return what differs between two runs, with both values if they have at most so many characters."""
+    what = WHAT.get(mismatch.what, mismatch.what)
+    if not mismatch.detail or len(mismatch.detail) > most:
+        return what
+    return _("{what} ({detail})", what=what, detail=mismatch.detail)
 
 
-def relaxation(mismatch: Mismatch, key: Relaxable) -> Message:
+def relaxation(mismatch: Mismatch) -> Message:
     """Return the note that the policy allows a difference of the runs."""
-    what, detail = _RELAXED[key], mismatch.detail
-    if detail:
-        what = _("{what} ({detail})", what=what, detail=detail)
-    values = {"what": what, "key": key}
     return _(
         "Allowed difference between the runs: {what}. --changed {key} or [comparable] in gates.toml allows it.",
-        **values,
+        what=detailed(mismatch, most=inf),
+        key=mismatch.relaxed_by,
     )
 
 

@@ -31,7 +31,7 @@ from gigamind.release.shortfall import METRIC, card_rule, checked_card
 from gigamind.stats.intervals import Interval
 from gigamind.stats.paired import MIN_PAIRS, non_inferiority
 
-QUALITY = "metrics"
+_QUALITY = "metrics"
 
 
 def _lost_rules(
@@ -172,7 +172,7 @@ def judge_release(
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in _UNKNOWABLE)
     reasons = [rule.explanation for rule in deciding]
-    reasons += [relaxation(entry, entry.relaxed_by) for entry in differing if entry.relaxed_by]
+    reasons += map(relaxation, differing)
     return GateResult(
         phase=phase, verdict=verdict, rules=tuple(rules), reasons=tuple(reasons), relaxed=relaxed
     )
@@ -221,7 +221,9 @@ def _quality_rules(
         if (block := rule.metric.partition(".")[0])
     ]
     if changes and not bounds and all(rule.status == "skipped" for rule in changes):
-        rules.append(_rule(QUALITY, "inconclusive", "nothing_held", (), {"units": comparison.task}))
+        rules.append(
+            _rule(_QUALITY, "inconclusive", "nothing_held", (), {"units": comparison.task})
+        )
     return rules
 
 

@@ -28,10 +28,10 @@ from gigamind.records.schema import messages_in, with_messages
 from gigamind.release.comparison import Comparison
 
 CardPolicy = Literal["require", "warn", "ignore"]
-Held = Literal["warn", "hold"]
-Block = Literal["search", "unanswerable", "links", "answers", "quality"]
-Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Held = Literal["warn", "hold"]
+_Block = Literal["search", "unanswerable", "links", "answers", "quality"]
+_Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 COVERAGE = "coverage"
 VERDICTS = "verdicts"
 CHECKS = "checks"
@@ -55,9 +55,9 @@ class PhaseRules(_Section):
             comparable.
     """
 
-    drop: Limit
-    soft: tuple[Block, ...] = ()
-    at_worst: tuple[Block, ...] = ()
+    drop: _Limit
+    soft: tuple[_Block, ...] = ()
+    at_worst: tuple[_Block, ...] = ()
     card: CardRequirements = CardRequirements()
 
 
@@ -65,7 +65,7 @@ class SmallSample(_Section):
     """`drop` replaces the drop of the phase for runs with fewer than `below` items."""
 
     below: Annotated[int, Field(ge=0)]
-    drop: Limit
+    drop: _Limit
 
 
 _OF_JUDGES = "answers."  # the block in which a team's own judge may have metrics
@@ -97,7 +97,7 @@ class Quality(_Section):
     metrics: tuple[str, ...]
     judged: tuple[str, ...] = ()
     cards: CardPolicy = "warn"
-    weak_judges: Held = "warn"
+    weak_judges: _Held = "warn"
 
     @model_validator(mode="after")
     def _check_names(self) -> "Quality":
@@ -115,15 +115,15 @@ class Comparable(_Section):
 class Coverage(_Section):
     """`max_lost`: largest allowed share of the baseline's items that this run could not evaluate, in [0, 1]."""
 
-    max_lost: Limit
+    max_lost: _Limit
 
 
 class SpeedRule(_Section):
     """Fails above `ratio` times the baseline (measured once: only from `ratio_from_ms` on), or above +`rise_ms`."""
 
     ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
-    rise_ms: Milliseconds
-    ratio_from_ms: Milliseconds = 0.0
+    rise_ms: _Milliseconds
+    ratio_from_ms: _Milliseconds = 0.0
 
     def limit_ms(self, before: float) -> float:
         """Return the longest allowed time in ms, given the baseline's; both were measured once."""
@@ -133,7 +133,7 @@ class SpeedRule(_Section):
 class Speed(_Section):
     """Rules for the p95 of a query and the cold start; `systems`: whether they gate another --system."""
 
-    systems: Held = "warn"
+    systems: _Held = "warn"
     search_p95: SpeedRule
     cold_start: SpeedRule
 
@@ -145,8 +145,8 @@ class Policy(_Section):
     phases: dict[Phase, PhaseRules]
     small_sample: SmallSample
     quality: Quality
-    floors: dict[str, Limit] = {}
-    ceilings: dict[str, Limit] = {}
+    floors: dict[str, _Limit] = {}
+    ceilings: dict[str, _Limit] = {}
     comparable: Comparable = Comparable()
     card: CardRequirements = CardRequirements()
     coverage: Coverage
@@ -239,7 +239,7 @@ class RuleResult(BaseModel, frozen=True, extra="forbid"):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or a key of `RULES`.
+        metric: as in summary.json, or a key of `_RULES`.
         status: "warned" is a failure that the phase only reports; "not-comparable": the baseline has no usable value.
         current: for a judge report, kappa on the scale where it could be lowest.
         limit: the limit for the current value, in the metric's unit.
@@ -262,7 +262,7 @@ class RuleResult(BaseModel, frozen=True, extra="forbid"):
     values: dict[str, str] = {}
 
 
-RULES: Mapping[str, Message] = {
+_RULES: Mapping[str, Message] = {
     COVERAGE: _("evaluated items"),
     PASSAGES: _("expected passages"),
     VERDICTS: _("items with a verdict"),
@@ -282,6 +282,11 @@ def N_(template: LiteralString) -> str:  # noqa: N802  gettext's name
 
 def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
     """Return the reason of a rule, followed by its remarks, from their codes and values ("units" is a task)."""
+    templates = (_REASONS[why], *(_REMARKS[code] for code in (why, *remarks) if code in _REMARKS))
+    return joined([_filled(template, values) for template in templates], " ")
+
+
+def _filled(template: str, values: Mapping[str, str]) -> Message:
     name = values.get("metric", "")
     given = {
         **values,
@@ -289,13 +294,17 @@ def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Mess
         "name": name,
         "units": units_of(values.get("units", "search")),
     }
-    texts = (_REASONS[why], *(_REMARKS[remark] for remark in remarks))
-    return joined([Message(text, given) for text in texts], " ")
+    return Message(template, given)
 
 
-def weak_reason(rule: RuleResult) -> Message:
-    """Return why the metrics of a weak judge are only reported; they share the reason."""
-    return Message(_REMARKS[WEAK], rule.values)
+def reason_text(rule: RuleResult) -> Text:
+    """Return what a rule found, without remarks; a rule on a judge report has no other text."""
+    return _filled(_REASONS[rule.why], rule.values) if rule.why else rule.explanation
+
+
+def remark_text(code: str, rule: RuleResult) -> Message:
+    """Return a remark that several rules share: why metrics of a weak judge or at their worst value do not gate."""
+    return _filled(_REMARKS[code], rule.values)
 
 
 _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerable.f1"}
@@ -303,20 +312,19 @@ _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerab
 
 def rule_label(name: str) -> Text:
     """Return the label of what a rule is about; metrics of unanswerable queries are marked."""
-    if name in RULES:
-        return RULES[name]
+    if name in _RULES:
+        return _RULES[name]
     label = label_text(name)
     return _("{metric} (unanswerable)", metric=label) if name in _OF_UNANSWERABLE else label
 
 
+_GONE = N_("{metric} was measured in the baseline, but not in this run.")
 _REASONS: Mapping[str, str] = {
     "drop": N_(
         "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is allowed."
     ),
-    "gone": N_(
-        "{metric} is {before} in the baseline and was not measured in this run. Run again with the"
-        " baseline's options. If the change is intentional, promote a new baseline."
-    ),
+    "gone": _GONE,
+    "speed_gone": _GONE,
     "unchecked": N_(
         "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
         " again with --checklist."
@@ -330,10 +338,7 @@ _REASONS: Mapping[str, str] = {
     "new": N_(
         "{metric} is missing from the baseline and is not gated until you create a new baseline."
     ),
-    "worst": N_(
-        "{metric} is already at its worst value ({before}) in both runs, so the gate cannot detect a regression."
-        " Promote a better baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
-    ),
+    "worst": N_("{metric} is at its worst value ({before}) in both runs."),
     "floor": N_(
         "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline."
     ),
@@ -345,40 +350,37 @@ _REASONS: Mapping[str, str] = {
     "nothing_held": N_(
         "The gates cannot decide: no gated metric of these {units} was measured in both runs."
     ),
-    "lost_coverage": N_(
-        "{metric}: this run could not evaluate {count} of the baseline's {total} {units}; allowed share: {limit}."
-    ),
-    "lost_passages": N_(
-        "{metric}: for {count} of {total} {units}, the expected passage is no longer in its"
-        " note, so no search can find the answer; allowed share: {limit}."
-    ),
-    "lost_verdicts": N_(
-        "{metric}: {count} of {total} {units} have a verdict in the baseline and none in this"
-        " run; allowed share: {limit}."
-    ),
-    "lost_checks": N_(
-        "{metric}: {count} of {total} {units} were checked with the checklist in the baseline, but not in"
-        " this run; allowed share: {limit}."
-    ),
+    "lost_coverage": N_("{count} of {total} {units} could not be evaluated (limit: {limit})."),
+    "lost_passages": N_("{count} of {total} {units} lost their expected passage (limit: {limit})."),
+    "lost_verdicts": N_("{count} of {total} {units} lost their verdict (limit: {limit})."),
+    "lost_checks": N_("{count} of {total} {units} lost their checklist result (limit: {limit})."),
     "other_hardware": N_("{metric} is not compared, because the runs used different hardware."),
-    "speed_gone": N_(
-        "{metric}: measured in the baseline, but not in this run. Run again with the baseline's speed"
-        " options (--cold-start, --speed-passes). If the change is intentional, promote a new baseline."
-    ),
     "speed_of_file": N_(
         "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
         " times. To gate the speed, evaluate the system itself: --system with its address or command."
     ),
     "slower": N_(
-        "{metric}: {before} ms in the baseline, {after} ms in this run; up to {limit} ms is allowed."
+        "{metric}: {before} ms in the baseline, {after} ms in this run (limit {limit} ms)."
     ),
     "normalised": N_(
-        "{metric}: a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}); up to"
-        " {limit} times is allowed. Measured in {passes} passes relative to a reference load. p95 in ms:"
-        " {before} in the baseline, {after} in this run."
+        "A query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit})."
     ),
 }
+_AGAIN = N_(
+    "Run again with the baseline's options (for times: --cold-start, --speed-passes). If the change is intentional,"
+    " promote a new baseline."
+)
 _REMARKS: Mapping[str, str] = {
+    "gone": _AGAIN,
+    "speed_gone": _AGAIN,
+    "worst": N_(
+        "A gate cannot detect a regression from the worst value. Promote a better baseline, or set a limit under"
+        " [floors] or [ceilings] in a file for --gates."
+    ),
+    "normalised": N_(
+        "Measured in {passes} passes relative to a reference load. p95 in ms: {before} in the baseline, {after} in this"
+        " run."
+    ),
     "small": N_(
         "Small sample: with N = {n}, one of the {units} can change the metric by {weight}."
     ),

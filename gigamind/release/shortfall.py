@@ -34,6 +34,7 @@ FIGURES = {
     "calibration_error": _("calibration error"),
 }
 """Names of the metrics of a judge report."""
+NO_MODEL = _("no model")
 ANSWERS = {"yes": _("yes"), "no": _("no")}
 
 
@@ -81,7 +82,10 @@ def kappa_text(group: cards.CardGroup) -> Message:
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
     figure = with_interval(cards.agreement(group))
     return _(
-        "{kappa} {figure} over {labels}", kappa=FIGURES[name], figure=figure, labels=_labels(group)
+        "{kappa} {figure} over {labels}",
+        kappa=FIGURES[name],
+        figure=figure,
+        labels=labels_text(group),
     )
 
 
@@ -96,7 +100,8 @@ def with_interval(figure: cards.CardFigure) -> Text:
 def _of_scale(scale: cards.CardScale, checked: cards.CheckedCard) -> Iterator[Shortfall]:
     need, name = checked.requirements, scale_name(scale.name)
     yield from _few(scale.overall, name, need.min_labels)
-    yield from _classes(scale.overall, name, need.min_labels_per_class)
+    for what, figure in classes(scale):
+        yield from _few(figure, what, need.min_labels_per_class)
     overall = list(_agreement(scale.overall, name, need.min_agreement))
     yield from overall
     failed = any(shortfall.failed for shortfall in overall)
@@ -106,70 +111,50 @@ def _of_scale(scale: cards.CardScale, checked: cards.CheckedCard) -> Iterator[Sh
             missing = _of_language(scale.by_language.get(language), what, checked)
             # Disagreement overall implies disagreement in some language: it is reported once.
             yield from (entry for entry in missing if not (entry.failed and failed))
-    flips = scale.flips
-    if flips is None:
-        return
-    values = {"what": name, "figure": with_interval(flips), "n": flips.n}
-    if scale.kind == "graded":
+    if scale.flips:
         about = _(
-            "{what}: {n} verdicts differ by {figure} on average between two runs with the same inputs and settings",
-            **values,
+            "{what}: verdicts on {n} items differ by {figure} on average between two equal runs",
+            what=name,
+            figure=with_interval(scale.flips),
+            n=scale.flips.n,
         )
-    else:
-        about = _(
-            "{what}: a share of {figure} of {n} verdicts differs between two runs with the same inputs and settings",
-            **values,
-        )
-    yield from _above(about, flips, need.max_flip_rate, "consistency")
+        yield from _above(about, scale.flips, need.max_flip_rate, "consistency")
+
+
+def classes(scale: cards.CardScale) -> Iterator[tuple[Message, cards.CardFigure]]:
+    """Yield the labels "yes" and "no" of a binary scale, with the share of right verdicts."""
+    for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
+        if figure := scale.overall.figures.get(name):
+            what = _("{scale} = {answer}", scale=scale_name(scale.name), answer=ANSWERS[answer])
+            yield what, figure
 
 
 def _of_language(
     group: cards.CardGroup | None, what: Text, checked: cards.CheckedCard
 ) -> Iterator[Shortfall]:
     """Yield the shortfalls in one language, which has few labels: its whole CI must be below the requirement."""
-    need, floor = checked.requirements, checked.requirements.min_agreement
+    need = checked.requirements
     if group is None or not group.items:
         yield Shortfall(_("{what}: no labels", what=what))
         return
     yield from _few(group, what, need.min_labels_per_language)
-    figure = cards.agreement(group)
-    if floor == _NO_FLOOR:
-        return
-    if figure.value is None:
-        yield _undefined(group, what)
-    elif (figure.value if figure.high is None else figure.high) < floor:
-        yield _below(group, what, floor)
+    figure, floor = cards.agreement(group), need.min_agreement
+    for entry in _agreement(group, what, floor):
+        surely = entry.failed and (figure.high is None or figure.high < floor)
+        if surely or figure.value is None:
+            yield entry
 
 
-def _few(group: cards.CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
-    if cards.size(group) >= least:
-        return
-    text = _(
-        "{what}: only {labels}; at least {least} {units} are required",
-        what=what,
-        labels=_labels(group),
-        least=least,
-        units=_units(group),
-    )
-    yield Shortfall(text)
-
-
-def _units(counted: cards.CardGroup | cards.CardFigure) -> Message:
-    return _("labels") if counted.clusters is None else _("answers")
-
-
-def _classes(group: cards.CardGroup, what: Text, least: int) -> Iterator[Shortfall]:
-    for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
-        figure = group.figures.get(name)
-        if figure is None or cards.size(figure) >= least:
-            continue
+def _few(
+    counted: cards.CardGroup | cards.CardFigure, what: Text, least: int
+) -> Iterator[Shortfall]:
+    if cards.size(counted) < least:
         text = _(
-            "{what}: only {n} {units} have the label {answer}; at least {least} are required",
+            "{what}: only {labels}; at least {least} {units} are required",
             what=what,
-            n=cards.size(figure),
-            units=_units(figure),
-            answer=ANSWERS[answer],
+            labels=labels_text(counted),
             least=least,
+            units=_("labels") if counted.clusters is None else _("answers"),
         )
         yield Shortfall(text)
 
@@ -178,30 +163,19 @@ def _agreement(group: cards.CardGroup, what: Text, floor: float) -> Iterator[Sho
     figure = cards.agreement(group)
     if floor == _NO_FLOOR:
         return
-    values = {"what": what, "least": share(floor)}
     if figure.value is None:
-        yield _undefined(group, what)
-    elif figure.value < floor:
-        yield _below(group, what, floor)
-    elif figure.low is None or figure.low < floor:
         text = _(
-            "{what}: {kappa} may be below the required {least}", kappa=kappa_text(group), **values
+            "{what}: all {labels} and all verdicts have the same value, so chance-corrected agreement is undefined",
+            what=what,
+            labels=labels_text(group),
         )
         yield Shortfall(text)
-
-
-def _undefined(group: cards.CardGroup, what: Text) -> Shortfall:
-    text = _(
-        "{what}: all {labels} and all verdicts have the same value, so chance-corrected agreement is undefined",
-        what=what,
-        labels=_labels(group),
-    )
-    return Shortfall(text)
-
-
-def _below(group: cards.CardGroup, what: Text, floor: float) -> Shortfall:
+        return
     values = {"what": what, "kappa": kappa_text(group), "least": share(floor)}
-    return Shortfall(_("{what}: {kappa} is below the required {least}", **values), failed=True)
+    if figure.value < floor:
+        yield Shortfall(_("{what}: {kappa} is below the required {least}", **values), failed=True)
+    elif figure.low is None or figure.low < floor:
+        yield Shortfall(_("{what}: {kappa} may be below the required {least}", **values))
 
 
 def _of_attacks(checked: cards.CheckedCard) -> Iterator[Shortfall]:
@@ -232,10 +206,12 @@ def _above(
         yield Shortfall(_("{about}: may be above the allowed {most}", **values), rule=rule)
 
 
-def _labels(group: cards.CardGroup) -> Message:
-    if group.clusters is None or group.items == 1:
-        return n_("{n} label", "{n:,} labels", n=group.items)
-    return _("{n:,} labels of {clusters} answers", n=group.items, clusters=group.clusters)
+def labels_text(counted: cards.CardGroup | cards.CardFigure) -> Message:
+    """Return the number of labels, and of answers with them if they are not independent."""
+    n = counted.items if isinstance(counted, cards.CardGroup) else counted.n
+    if counted.clusters is None or n == 1:
+        return n_("{n} label", "{n:,} labels", n=n)
+    return _("{n:,} labels of {clusters} answers", n=n, clusters=counted.clusters)
 
 
 METRIC = "judge_card"
@@ -266,24 +242,9 @@ def card_rule(
     checked: cards.CheckedCard | None, judge: JudgeReport, policy: CardPolicy
 ) -> RuleResult:
     """Return the rule on the judge of a run; `policy` decides what a bad, missing or other report does."""
-    if checked is None:
-        return _lacking(_("the judge of this run has no report"), policy, None)
-    if not checked.card.is_valid_for(judge.fingerprint, judge.model):
-        certified = checked.card.judge
-        if certified.model != judge.model:
-            why = _(
-                "the report is about the judge model {certified}, but the run used {used}",
-                certified=certified.model,
-                used=judge.model,
-            )
-        else:
-            why = _(
-                "the report is about another judge (fingerprint {certified}; this run used {used})",
-                certified=certified.fingerprint[:12],
-                used=judge.fingerprint[:12],
-            )
+    if why := unusable(checked, judge):
         return _lacking(why, policy, None)
-    if not checked.required_scales:
+    if checked is None or not checked.required_scales:
         return _result("passed", _("no gated metric depends on this judge"), checked)
     if missing := shortfalls(checked):
         return _lacking(joined(shortfall.text for shortfall in missing), policy, checked)
@@ -296,6 +257,20 @@ def card_rule(
     return _result("passed", joined([certified, *shown]), checked)
 
 
+def unusable(checked: cards.CheckedCard | None, judge: JudgeReport) -> Text:
+    """Return why a judge report says nothing about the judge of a run; "" if it does."""
+    if checked is None:
+        return _("the judge of this run has no report")
+    certified = checked.card.judge
+    if checked.card.is_valid_for(judge.fingerprint, judge.model):
+        return ""
+    return _(
+        "the report is about another judge ({certified}; this run used {used})",
+        certified=[certified.model or NO_MODEL, certified.fingerprint[:12]],
+        used=[judge.model or NO_MODEL, judge.fingerprint[:12]],
+    )
+
+
 def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     """Return the scales that a metric depends on: none for rankings, and for checks, which another judge makes."""
     block, _dot, name = metric.partition(".")
@@ -306,7 +281,7 @@ def _scales_of(metric: str, own: Collection[str]) -> tuple[str, ...]:
     return ("unanswerable",) if block == "unanswerable" else ()
 
 
-def _lacking(why: Message, policy: CardPolicy, checked: cards.CheckedCard | None) -> RuleResult:
+def _lacking(why: Text, policy: CardPolicy, checked: cards.CheckedCard | None) -> RuleResult:
     if policy != "ignore":
         fix = _("create a judge report with `gigamind judge certify`")
         if checked:

@@ -27,10 +27,14 @@ from gigamind.release.shortfall import (
     ANSWERS,
     FIGURES,
     LANGUAGES,
+    NO_MODEL,
     Shortfall,
+    classes,
     kappa_text,
+    labels_text,
     scale_name,
     shortfalls,
+    unusable,
     with_interval,
 )
 from gigamind.reports import document as doc
@@ -38,31 +42,19 @@ from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.verdict import NO_RELEASE
 
-_NO_MODEL = _("no model")
-
 
 def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
     """Return the line; "" without a judge, or without model and report. Certified: meets the gates' requirements."""
     if judge is None or (checked is None and not judge.needs_card):
         return ""
-    if checked is None:
+    why = unusable(checked, judge)
+    if checked is None or why:
         return _(
-            "The judge of this run is not certified: its verdicts were never compared with labels. To compare"
-            " them, run gigamind judge certify."
+            "The judge of this run is not certified: {why}. To compare its verdicts with labels, run gigamind judge"
+            " certify.",
+            why=why,
         )
     card = checked.card
-    if card.judge.model != judge.model:
-        return _(
-            "The judge of this run is not certified: the judge report is about the model {certified}, but this run"
-            " used the model {used}.",
-            certified=card.judge.model or _NO_MODEL,
-            used=judge.model or _NO_MODEL,
-        )
-    if not card.is_valid_for(judge.fingerprint, judge.model):
-        return _(
-            "The judge of this run is not certified: the judge report is about a judge with another judge file,"
-            " prompt or schema."
-        )
     required = checked.required_scales or every_scale(card)
     missing = shortfalls(replace(checked, required_scales=required))
     values = {
@@ -104,24 +96,20 @@ def _labels_text(labels: CardLabels, count: int) -> Message:
     return n_("{n} label from the dataset", "{n:,} labels from the dataset", n=count)
 
 
-def tried(look: SecondLookReport, lang: Language = "en") -> str:
+def tried(look: SecondLookReport) -> Message:
     """Return how many canaries a model for second checks accepted, and whether its checks count."""
     (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
-    values: dict[str, object] = {"model": look.model, "language": LANGUAGES[look.language]}
-    values |= {"accepted": accepted, "made": made, "low": low, "high": high}
-    if look.believed:
-        text = _(
-            "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes"
-            " (95% CI {low:.1%} to {high:.1%}), so its second checks count",
-            **values,
-        )
-    else:
-        text = _(
-            "Second checks of {model} ({language}) do not count: it accepted {accepted:,} of {made:,} false statements"
-            " about the notes (95% CI {low:.1%} to {high:.1%})",
-            **values,
-        )
-    return translator(lang)(text)
+    return _(
+        "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to"
+        " {high:.1%}): {result}",
+        model=look.model,
+        language=LANGUAGES[look.language],
+        accepted=accepted,
+        made=made,
+        low=low,
+        high=high,
+        result=_("its checks count") if look.believed else _("its checks do not count"),
+    )
 
 
 def _scale(scale: CardScale) -> Message:
@@ -133,11 +121,8 @@ def _scale(scale: CardScale) -> Message:
         _("{name} {value}", name=FIGURES[name], value=with_interval(group.figures[name]))
         for name in names
     ]
-    counts = {"n": group.items, "clusters": group.clusters}
-    values = {"scale": scale_name(scale.name), "figures": figures, **counts}
-    if group.clusters is None:
-        return _("{scale}: {figures}, N = {n} items", **values)
-    return _("{scale}: {figures}, N = {n} items from {clusters} answers", **values)
+    values = {"scale": scale_name(scale.name), "figures": figures, "labels": labels_text(group)}
+    return _("{scale}: {figures} over {labels}", **values)
 
 
 _ENOUGH = 30  # labels of a class, or their clusters, for a useful bootstrap interval
@@ -162,7 +147,7 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     others = [doc.Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
     subject = (
         _("judge {judge}", judge=card.judge.file),
-        card.judge.model or _NO_MODEL,
+        card.judge.model or NO_MODEL,
         _("run {run}", run=card.runs[0]),
     )
     misses = [(scale, miss) for scale in scales for miss in scale.misses]
@@ -195,7 +180,7 @@ def _verdict(checked: CheckedCard, missing: Sequence[Shortfall]) -> doc.Verdict:
     leads: list[Text] = [
         _("{what}: the judge is wrong on {wrong:,} of {n:,}.", what=what, wrong=wrong, n=figure.n)
         for scale in checked.card.scales
-        for _scale, what, figure in _classes(scale)
+        for what, figure in classes(scale)
         if (wrong := round(figure.n * (1 - (figure.value or 0.0)))) > figure.n / 2
     ]
     if missing:
@@ -327,16 +312,16 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
                 " this language.",
                 language=LANGUAGES.get(language, language),
             )
-    classes = [counts for scale in card.scales for counts in _classes(scale)]
-    for scale, what, figure in classes:
-        if size(figure) < _ENOUGH <= size(scale.overall):  # few labels in all are a shortfall
-            yield _(
-                "Only {n} labels or labelled answers have the value {what}, so their confidence intervals are"
-                " imprecise. Label at least {least}.",
-                what=what,
-                n=size(figure),
-                least=_ENOUGH,
-            )
+    for scale in card.scales:
+        for what, figure in classes(scale):
+            # Few labels in all are a shortfall.
+            if figure.n and size(figure) < _ENOUGH <= size(scale.overall):
+                yield _(
+                    "{what}: only {labels}, so confidence intervals are imprecise. Label at least {least}.",
+                    what=what,
+                    labels=labels_text(figure),
+                    least=_ENOUGH,
+                )
     if card.attacks is None and judge.needs_card:
         yield _(
             "The judge was not tested with prompt-injection attacks. Run gigamind judge attack and pass its report"
@@ -347,18 +332,6 @@ def _warnings(card: JudgeCard) -> Iterator[Text]:
             "Only one run was given, so it is unknown whether the judge repeats its verdicts. Pass a second run of"
             " the same judge to gigamind judge certify."
         )
-
-
-def _classes(scale: CardScale) -> Iterator[tuple[CardScale, Message, CardFigure]]:
-    """Yield the labels "yes" and "no" of a binary scale, with the share of right verdicts."""
-    for answer, name in (("yes", "sensitivity"), ("no", "specificity")):
-        figure = scale.overall.figures.get(name)
-        if figure and figure.n:
-            what = _("{scale} = {answer}", scale=scale_name(scale.name), answer=ANSWERS[answer])
-            yield scale, _QUERIES[answer] if scale.name == "unanswerable" else what, figure
-
-
-_QUERIES = {"yes": _("unanswerable queries"), "no": _("answerable queries")}
 
 
 def _examples(misses: Sequence[tuple[CardScale, CardMiss]], missed: int) -> doc.Examples:
@@ -449,7 +422,7 @@ def _details(card: JudgeCard) -> doc.Section:
     judge, labels = card.judge, card.labels
     rows: list[tuple[Text, doc.Cell]] = [
         (_("judge"), f"{judge.file} ({judge.kind})"),
-        (_("model"), judge.model or _NO_MODEL),
+        (_("model"), judge.model or NO_MODEL),
         (_("judge fingerprint"), doc.Code(judge.fingerprint)),
         (_("labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"),
         (_("runs"), ", ".join(card.runs)),

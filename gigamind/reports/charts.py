@@ -20,8 +20,8 @@ INK: dict[str, str] = {
     "accent": "#0a5ea8",  # blue and orange: distinct for colour-blind readers
     "warn": "#b54708",
 }
-WIDTH = 400
-MARGIN = 8  # left of titles and legends
+_WIDTH = 400
+_MARGIN = 8  # left of titles and legends
 FONTS = (
     'system-ui, "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", '
     "NanumGothic, sans-serif"
@@ -54,7 +54,7 @@ _CHANGE: _Pen = {"stroke": "ink", "stroke_width": 1.2, "stroke_dasharray": "1.8 
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class _Scale:
     """Maps a value to a position on the sheet."""
 
     low: float
@@ -67,7 +67,7 @@ class Scale:
         return self.start + (self.end - self.start) * part
 
 
-class Sheet:
+class _Sheet:
     """An SVG element under construction; `height` is set at the end."""
 
     def __init__(self, inks: Mapping[str, str], label: str) -> None:
@@ -96,7 +96,7 @@ class Sheet:
 
     def legend(self, entries: Iterable[tuple[str, _Pen | bool]]) -> None:
         """Draw names, each behind its line, or behind its dot: hollow if True."""
-        x = float(MARGIN)
+        x = float(_MARGIN)
         for name, mark in entries:
             if isinstance(mark, bool):
                 self.dot(x + 11, _LEGEND_Y, hollow=mark)
@@ -133,8 +133,8 @@ class Trend:
     legend: tuple[str, str, str]
     change: str = ""
 
-    def draw(self, sheet: Sheet) -> None:
-        x = Scale(0, max(1, len(self.alike) - 1), 67, WIDTH - 52)
+    def draw(self, sheet: _Sheet) -> None:
+        x = _Scale(0, max(1, len(self.alike) - 1), 67, _WIDTH - 52)
         used = (
             True,
             not all(self.alike),
@@ -152,13 +152,13 @@ class Trend:
             sheet.text(at, top + 2, when, 10, fill="muted", text_anchor=anchor)
         sheet.height = top + 12
 
-    def _draw_course(self, sheet: Sheet, course: Course, x: Scale, top: float) -> None:
+    def _draw_course(self, sheet: _Sheet, course: Course, x: _Scale, top: float) -> None:
         known = [value for value in (*course.values, course.before) if value is not None]
         middle = (max(known) + min(known)) / 2
         span = max(_LEAST_SPAN, 1.2 * (max(known) - min(known)))
         low = min(max(0.0, middle - span / 2), 1 - min(1.0, span))
-        y = Scale(min(1.0, low + span), low, top + 21, top + 21 + _COURSE)
-        sheet.text(MARGIN, top + 6, course.label, font_weight="bold")
+        y = _Scale(min(1.0, low + span), low, top + 21, top + 21 + _COURSE)
+        sheet.text(_MARGIN, top + 6, course.label, font_weight="bold")
         for tick in (y.low, y.high):
             sheet.line((x.start, x.end), (y(tick), y(tick)))
             at, number = x.start - _LABEL_GAP, f"{tick:.2f}"
@@ -181,23 +181,23 @@ def inline_svg(chart: Trend, label: str) -> str:
     """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
     sheet = _drawn(chart, _VARIABLES, label)
     # The page has its own margins: without that of the chart, its title aligns with the text.
-    sheet.root.set("viewBox", f"{MARGIN} 0 {WIDTH - MARGIN} {sheet.height:g}")
+    sheet.root.set("viewBox", f"{_MARGIN} 0 {_WIDTH - _MARGIN} {sheet.height:g}")
     return ET.tostring(sheet.root, encoding="unicode")
 
 
 def svg_file(chart: Trend) -> str:
     """Return a self-contained SVG file in the colours of a white page."""
     sheet = _drawn(chart, INK, chart.title)
-    size = {"width": str(WIDTH), "height": f"{sheet.height:g}"}
-    sheet.root.attrib |= size | {"viewBox": f"0 0 {WIDTH} {sheet.height:g}", "font-family": FONTS}
+    size = {"width": str(_WIDTH), "height": f"{sheet.height:g}"}
+    sheet.root.attrib |= size | {"viewBox": f"0 0 {_WIDTH} {sheet.height:g}", "font-family": FONTS}
     sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
     sheet.root.insert(0, ET.Element("rect", size | {"fill": INK["paper"]}))
     return ET.tostring(sheet.root, encoding="unicode") + "\n"
 
 
-def _drawn(chart: Trend, inks: Mapping[str, str], label: str) -> Sheet:
-    sheet = Sheet(inks, label)
-    sheet.text(MARGIN, 18, chart.title, 12.5, font_weight="bold")
+def _drawn(chart: Trend, inks: Mapping[str, str], label: str) -> _Sheet:
+    sheet = _Sheet(inks, label)
+    sheet.text(_MARGIN, 18, chart.title, 12.5, font_weight="bold")
     chart.draw(sheet)
     return sheet
 

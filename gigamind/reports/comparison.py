@@ -12,12 +12,13 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, metric_of, use_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
-from gigamind.release.policy import LOST, WEAK, Release, RuleResult, rule_label, weak_reason
+from gigamind.release.policy import LOST, WEAK, Release, RuleResult, remark_text, rule_label
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports import document as doc
 from gigamind.reports.verdict import (
     TASKS,
     bad_metric,
+    moved,
     release_verdict,
     rule_order,
     rule_text,
@@ -55,8 +56,6 @@ def next_steps(
     if release is None:
         yield from before
         label = _("Make this run the baseline of later runs")
-        if any(step.label == DETECT.label for step in before):
-            label = _("Or, without an LLM, make this run the baseline")
         yield doc.Step(label, f"gigamind baseline promote {run}")
         return
     comparison, gate, waiver = release.comparison, release.gate, release.waiver
@@ -67,26 +66,15 @@ def next_steps(
             metrics=[rule_label(x.metric) for x in worst_first(release) if x.status == "failed"],
         )
         yield doc.Step(until)
-    worse = len(comparison.changed("worse"))
     lost = comparison.lost
     stops = bool(gate.failed and not waiver and not release.informational)
     if stops and not (lost and worst_first(release)[0].metric in LOST):
-        look = n_(
-            "Do not release. Look at the {n} worse item, fix it and run again",
-            "Do not release. Look at the {n:,} worse items, fix them and run again",
-            n=worse,
-        )
-        repair = look if worse else _("Do not release. Fix the failed gates and run again")
-        yield doc.Step(repair, url=items if worse else "")
+        repair = _("Do not release. Fix what got worse and run again")
+        yield doc.Step(repair, url=items if comparison.changed("worse") else "")
     if lost:
         yield doc.Step(_restoring(comparison, stops=stops), url=errors)
     if comparison.gone:
-        restore = n_(
-            "Restore the expected passage of {n} item in its note, or label it again",
-            "Restore the expected passages of {n:,} items in their notes, or label them again",
-            n=len(comparison.gone),
-        )
-        yield doc.Step(restore)
+        yield doc.Step(_("Restore the lost passages in their notes, or label these items again"))
     if (bad := bad_metric(release)) and not release.informational:
         improve = _(
             "Improve {metric}; the report of the run compares judges and thresholds",
@@ -124,16 +112,15 @@ def _accepting(
         refused = any(m.severity == "refuse" for m in known)
         if keys and not refused:
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
-            label: Text = _("If the change is intentional, allow it and compare again")
+            label = _("If the change is intentional, allow it and compare again")
             if gate.then:
-                worst = min(gate.then, key=partial(rule_order, comparison))
-                others = len(gate.then) - 1
-                also = n_("{n} other gate fails, too.", "{n} other gates fail, too.", n=others)
-                why = joined([rule_text(worst, comparison), *([also] if others else [])], " ")
-                label = _("The gates fail if this change is allowed: {why} {do}", why=why, do=label)
+                failing = sorted(gate.then, key=partial(rule_order, comparison))
+                metrics = doc.listed((moved(x.metric, comparison) for x in failing), _NAMED)
+                would = _("If the change is allowed, gates fail: {metrics}.", metrics=metrics)
+                label = joined((would, label), " ")
             yield doc.Step(label, f"gigamind compare {baseline} {run} {changed}")
         else:
-            yield doc.Step(_("Make this run the new baseline"), f"{promote} --force")
+            yield doc.Step(_ACCEPT, f"{promote} --force")
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
         if gate.verdict == "inconclusive":
             more = {
@@ -144,8 +131,7 @@ def _accepting(
                 if rule.status == "inconclusive"
             }
             yield from map(doc.Step, sorted(more))
-            accept = _("To accept the result, make this run the baseline of later ones")
-            yield doc.Step(accept, promote)
+            yield doc.Step(_ACCEPT, promote)
             return
         if gate.failed and waivable:
             waive = f'gigamind gate waive {waivable} --reason "..." --until YYYY-MM-DD --by NAME'
@@ -154,23 +140,19 @@ def _accepting(
             certify = f"gigamind judge certify {run} --labels LABELS --out card"
             yield doc.Step(_("Compare the judge with human labels"), certify)
             return
-        intended = _("If the change is intentional, make this run the baseline of later ones")
-        yield doc.Step(intended, f"{promote} --force")
+        yield doc.Step(_ACCEPT, f"{promote} --force")
     elif any(rule.why == "worst" for rule in gate.rules):
         yield from detect
     elif bad_metric(release):
-        yield doc.Step(_("Or accept this quality and make this run the new baseline"), promote)
+        yield doc.Step(_ACCEPT, promote)
     else:
         yield doc.Step(_("Optional: make this run the new baseline"), promote)
 
 
+_ACCEPT = _("If the change is intentional, make this run the new baseline")
 DETECT = doc.Step(
     _("To detect unanswerable queries, evaluate with an LLM judge and make that run the baseline"),
     "gigamind eval search --dataset DATASET --notes NOTES --unanswerable-mode llm --model MODEL",
-)
-_WORST = _(
-    "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
-    " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
 )
 
 
@@ -185,14 +167,14 @@ def gate_conditions(release: Release) -> doc.Conditions:
 
     def found(rule: RuleResult) -> Text:
         if rule.why == "worst":
-            return _WORST
+            return remark_text("worst", rule)
         return rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
 
     quiet = {"passed", "skipped"}
     shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
     decided = dict.fromkeys(doc.Condition(shown_state(x.status), found(x)) for x in shown)
     explained = {rule.explanation for rule in gate.rules}
-    weak = dict.fromkeys(weak_reason(rule) for rule in shown if WEAK in rule.remarks)
+    weak = dict.fromkeys(remark_text(WEAK, rule) for rule in shown if WEAK in rule.remarks)
     others = (*weak, *(text for text in gate.reasons if text not in explained))
     return doc.Conditions((*decided, *(doc.Condition("informational", text) for text in others)))
 
@@ -206,8 +188,8 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     rules = [x for x in worst_first(release) if not (x.baseline is x.current is None)]
     gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
-    moved = {change.metric for change in comparison.metrics if change.changed}
-    wanted = keys if every else [key for key in main_keys(keys) if key in moved]
+    differing = {change.metric for change in comparison.metrics if change.changed}
+    wanted = keys if every else [key for key in main_keys(keys) if key in differing]
     shown = [key for key in distinct_in([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
@@ -318,10 +300,10 @@ def _limit(rule: RuleResult) -> doc.Cell:
     return points(sign * rule.limit) if rule.limit else points(0.0, signed=False)
 
 
-SIDES = _("baseline"), _("current")
+_SIDES = _("baseline"), _("current")
 
 
-def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = SIDES) -> doc.Examples:
+def worst_examples(comparison: Comparison, *, sides: tuple[Text, Text] = _SIDES) -> doc.Examples:
     """Return the items that got worse, worst first, with both rankings; lost items come first."""
     worse = comparison.changed("worse")
     if not worse and not comparison.lost:
@@ -339,7 +321,7 @@ def _title(item: ComparedItem | ItemChange) -> str:
     return PurePosixPath(item.id).stem if item.text == item.id else item.text
 
 
-def example_of(change: ItemChange, sides: tuple[Text, Text] = SIDES) -> doc.Example:
+def example_of(change: ItemChange, sides: tuple[Text, Text] = _SIDES) -> doc.Example:
     """Return a changed item with both rankings; `sides` names the runs."""
     shown: tuple[doc.Side, ...] = ()
     if change.baseline_ranking is not None and change.current_ranking is not None:
@@ -462,31 +444,17 @@ def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
     lost = [_gone_example(item, _("not evaluated")) for item in comparison.lost]
     gone = [_gone_example(item) for item in comparison.gone]
     silent = [_gone_example(item) for item in (*comparison.unjudged, *comparison.unchecked)]
+    reasons = doc.Prose(_("The errors.jsonl of the current run has the reasons."))
     kinds = (
-        (_("Got worse"), worse, ""),
-        (_("Items that could not be evaluated"), lost, _NOT_EVALUATED),
-        (_("Items whose expected passage is no longer in its note"), gone, _PASSAGE_GONE),
-        (_("Items without a verdict or checklist result in this run"), silent, _VERDICT_LOST),
+        (_("Got worse"), worse[doc.EXAMPLES :] and worse, None),
+        (_("Items that could not be evaluated"), lost, reasons),
+        (_("Items whose expected passage is no longer in its note"), gone, None),
+        (_("Items without a verdict or checklist result in this run"), silent, reasons),
     )
-    for place, (title, items, why) in enumerate(kinds):
-        if len(items) > (doc.EXAMPLES if not why else 0):
-            lead = doc.Prose(why) if why else None
+    for place, (title, items, lead) in enumerate(kinds):
+        if items:
             shown = doc.Examples(title, tuple(items[:_LISTED]), len(items))
             yield doc.folded(f"items-{place}", title, lead, shown)
-
-
-_NOT_EVALUATED = _(
-    "The baseline evaluated these items, and the current run could not. The errors.jsonl of the current run has the"
-    " reasons."
-)
-_PASSAGE_GONE = _(
-    "The expected passage was in its note in the baseline and is gone. No search can show it. Restore the passage, or"
-    " label these questions again."
-)
-_VERDICT_LOST = _(
-    "The baseline has a result for these items and the current run has none, so no metric includes them. The"
-    " errors.jsonl of the current run has the reasons."
-)
 
 
 def _gone_example(item: ComparedItem, what: Text = "") -> doc.Example:

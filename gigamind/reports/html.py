@@ -90,7 +90,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
         return Markup("\n").join(getattr(macros, type(b).__name__.lower())(b) for b in given)
 
     def text(given: object) -> Markup:
-        return coded(say(given) if isinstance(given, str) else str(given))
+        return _coded(say(given) if isinstance(given, str) else str(given))
 
     def drawn(chart: Trend, caption: str) -> Markup:
         return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
@@ -207,7 +207,7 @@ _CODE = re.compile("`([^`]+)`")
 _OPTION, _WHOLE = re.compile(r"--[a-z-]+"), r'<span class="nowrap">\g<0></span>'  # of a command
 
 
-def coded(text: str) -> Markup:
+def _coded(text: str) -> Markup:
     """Return a message as markup: text in backticks as code, "->" as an arrow."""
     escaped = str(escape(visible(text))).replace(" -&gt; ", " → ")
     marked = _CODE.sub(lambda code: f"<code>{_OPTION.sub(_WHOLE, code[1])}</code>", escaped)

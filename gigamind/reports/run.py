@@ -97,7 +97,7 @@ def run_document(
             baseline=shlex.quote(str(run.options.get("compare") or "BASELINE")),
             before=tuple(view.steps(record, bad.metric if bad else "")),
         ),
-        figures=None if release else key_figures(view.figures(record.summary), say),
+        figures=None if release else _main_figures(view.figures(record.summary), say),
         table=metric_table(release) if release and not release.gate.is_refused else None,
         examples=worst_examples(comparison) if comparison else view.examples(record),
         conditions=gate_conditions(release) if release else None,
@@ -196,7 +196,7 @@ def _warnings(
     yield from record.run.warnings
 
 
-def key_figures(figures: Sequence[Figure], say: Translator) -> doc.KeyFigures:
+def _main_figures(figures: Sequence[Figure], say: Translator) -> doc.KeyFigures:
     """Return the main metrics of a run, each once; all metrics of a team's own judge."""
     main = main_keys([figure.key for figure in measured(figures)])
     shown = [figure for figure in figures if figure.key in main]

@@ -12,11 +12,10 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import use_of
 from gigamind.release import policy
-from gigamind.release.comparison import WHAT, Comparison, MetricChange, Mismatch
+from gigamind.release.comparison import Comparison, MetricChange, detailed
 from gigamind.reports.document import STATES, State, Verdict, listed
 from gigamind.stats.special import beta_quantile
 
-_DETAIL = 80  # characters
 _BAD = 0.5
 _OTHERS = 5  # rules with the same result as the one in the verdict
 
@@ -109,20 +108,7 @@ def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a v
             sentence = _("Not comparable: the runs differ in {what}.", what=what)
             if not what:
                 sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
-            values = {
-                "lost": len(comparison.lost),
-                "all": comparison.shared + len(comparison.lost),
-                "worse": len(comparison.changed("worse")),
-                "shared": comparison.shared,
-                "units": units_of(comparison.task),
-            }
-            aside = _("{worse:,} of {shared:,} {units} got worse.", **values)
-            if comparison.lost:
-                aside = _(
-                    "{lost:,} of {all:,} {units} could not be evaluated; {worse:,} of the other {shared:,} got worse.",
-                    **values,
-                )
-            texts = (sentence, aside, _("No release verdict."))
+            texts = (sentence, items_text(comparison), _("No release verdict."))
             return Verdict("not-comparable", joined(texts, " "))
         case "failed":
             return _decided(_("Failed"), release, "failed")
@@ -138,7 +124,7 @@ def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a v
                 return replace(verdict, leads=(*verdict.leads, _for(release, _MAY)))
             sentence = _(
                 "Passed with a warning: no gate failed, but {metrics} got significantly worse and no gate covers it.",
-                metrics=[_moved(change.metric, comparison) for change in _ungated(release)[:2]],
+                metrics=[moved(change.metric, comparison) for change in _ungated(release)[:2]],
             )
             return Verdict("warning", joined([sentence, items_text(comparison)], " "))
         case _passed:
@@ -167,14 +153,6 @@ def _without_failure(release: policy.Release) -> Verdict:
     return Verdict("warning", still, (joined(texts, " "), may))
 
 
-def detailed(mismatch: Mismatch) -> Text:
-    """Return what differs between two runs, with both values if they are short."""
-    what = WHAT.get(mismatch.what, mismatch.what)
-    if not mismatch.detail or len(mismatch.detail) > _DETAIL:
-        return what
-    return _("{what} ({detail})", what=what, detail=mismatch.detail)
-
-
 def changed_text(comparison: Comparison) -> Iterator[Message]:
     """Yield what differs between two runs apart from the results, if anything does."""
     if comparison.mismatches:
@@ -200,7 +178,7 @@ def _decided(word: Message, release: policy.Release, status: policy.Status) -> V
     sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
     if not others:
         return Verdict(shown_state(status), sentence)
-    metrics = listed([_moved(rule.metric, comparison) for rule in others], _OTHERS)
+    metrics = listed([moved(rule.metric, comparison) for rule in others], _OTHERS)
     lead = _("{also}: {metrics}.", also=_ALSO[status], metrics=metrics)
     return Verdict(shown_state(status), sentence, (lead,))
 
@@ -224,67 +202,46 @@ def rule_order(comparison: Comparison, rule: policy.RuleResult) -> tuple[int, in
 
 def rule_text(rule: policy.RuleResult, comparison: Comparison) -> Text:
     """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
-    change, label = comparison.metric(rule.metric), policy.rule_label(rule.metric)
-    given = {**rule.values, "metric": label, "units": units_of(comparison.task)}
-    match rule.why:
-        case "drop" if change and change.difference is not None and rule.limit is not None:
-            text = _drop_text(rule, change, rule.limit, comparison)
-        case "gone" | "speed_gone":
-            text = _("{metric} was measured in the baseline, but not in this run.", **given)
-        case "slower":
-            text = _("{metric} rose from {before} ms to {after} ms (limit {limit} ms).", **given)
-        case "normalised":
-            text = _(
-                "a query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit}).",
-                **given,
-            )
-        case "lost_coverage":
-            text = _("{count} of {total} {units} could not be evaluated.", **given)
-        case "lost_passages":
-            text = _("{count} of {total} {units} lost their expected passage.", **given)
-        case "lost_verdicts":
-            text = _("{count} of {total} {units} lost their verdict.", **given)
-        case "lost_checks":
-            text = _("{count} of {total} {units} lost their checklist result.", **given)
-        case _other:
-            return rule.explanation
-    return text
-
-
-def _drop_text(
-    rule: policy.RuleResult, change: MetricChange, limit: float, comparison: Comparison
-) -> Message:
-    difference = change.difference or 0.0
+    change = comparison.metric(rule.metric)
+    if rule.why != "drop" or not change or change.difference is None or rule.limit is None:
+        return policy.reason_text(rule)
     values: dict[str, object] = {
         "metric": policy.rule_label(rule.metric),
-        "n": change.n,
-        "units": units_of(comparison.task),
-        "size": points(abs(difference), signed=False),
-        "limit": points(limit, signed=False),
+        "size": points(abs(change.difference), signed=False),
+        "limit": points(rule.limit, signed=False),
     }
-    if rule.status != "inconclusive":
-        if difference > 0:
-            return _("{metric} rose by {size} (limit {limit}).", **values)
-        return _("{metric} fell by {size} (limit {limit}).", **values)
-    values["size"] = points(difference)
+    if rule.status == "inconclusive":
+        values["size"] = points(change.difference)
+        return joined(_undecided(rule, change, comparison, values), " ")
+    if change.difference > 0:
+        return _("{metric} rose by {size} (limit {limit}).", **values)
+    return _("{metric} fell by {size} (limit {limit}).", **values)
+
+
+def _undecided(
+    rule: policy.RuleResult,
+    change: MetricChange,
+    comparison: Comparison,
+    values: Mapping[str, object],
+) -> Iterator[Message]:
+    """Yield a drop that no limit decides on, and how many items would."""
+    counted = {"n": change.n, "units": units_of(comparison.task)}
+    yield _("{metric} changed by {size} (limit {limit}).", **values)
     if "untested" in rule.remarks:
-        return _("{metric} changed by {size} (limit {limit}).", **values)
+        return
     if change.interval is None:
-        return _(
-            "{metric} changed by {size} (limit {limit}); {n:,} {units} are too few to decide.",
-            **values,
+        yield _("{n:,} {units} are too few to decide.", **counted)
+        return
+    low, high = map(points, change.interval)
+    yield _("95% CI {low} to {high}.", low=low, high=high)
+    if needed := rule.values.get("needed") if "needs" in rule.remarks else None:
+        yield _(
+            "About {needed:,} {units} would be enough to decide.", needed=int(needed), **counted
         )
-    values["low"], values["high"] = map(points, change.interval)
-    changed = _("{metric} changed by {size} (95% CI {low} to {high}), limit {limit}.", **values)
-    if "needs" not in rule.remarks:
-        return changed
-    values["needed"] = int(rule.values.get("needed") or 0)
-    return joined(
-        [changed, _("About {needed:,} {units} would be enough to decide.", **values)], " "
-    )
 
 
-def _moved(metric: str, comparison: Comparison) -> Text:
+def moved(metric: str, comparison: Comparison) -> Text:
+    """Return a metric with its difference, if it has any."""
     change = comparison.metric(metric)
     if not change or not change.difference:
         return policy.rule_label(metric)
@@ -380,16 +337,12 @@ def items_text(comparison: Comparison, decided: str = "") -> Message:
         "worse": worse,
         "improved": improved,
     }
-    if unchanged and (gone or silent):
-        changed = _("The other {shared:,} {units} have the same result.", **values)
-    elif unchanged:
-        changed = _("All {shared:,} {units} have the same result.", **values)
-    elif not worse:
-        changed = _("{improved:,} of {shared:,} {units} got better, none worse.", **values)
-    elif not improved:
-        changed = _("{worse:,} of {shared:,} {units} got worse, none better.", **values)
-    else:
+    if not unchanged:
         changed = _("{worse:,} of {shared:,} {units} got worse, {improved:,} better.", **values)
+    elif gone or silent:
+        changed = _("The other {shared:,} {units} have the same result.", **values)
+    else:
+        changed = _("All {shared:,} {units} have the same result.", **values)
     texts = [changed]
     if comparison.worse_in is not None:
         part = slice_name(*comparison.worse_in)
@@ -415,39 +368,26 @@ def slice_name(kind: str, key: str) -> Message:
 
 def bounds_verdict(bounds: policy.GateResult) -> Verdict:
     """Return the verdict on a run without a baseline, from its floors and ceilings."""
-    rules, count = bounds.rules, len(bounds.rules)
-    missed = [rule.explanation for rule in rules if rule.status in {"failed", "warned"}]
+    count = len(bounds.rules)
+    missed = [x.explanation for x in bounds.rules if x.status in {"failed", "warned"}]
     if not missed:
-        text = n_(
-            "Passed: the floor or ceiling is met.",
-            "Passed: all {n} floors and ceilings are met.",
-            n=count,
+        return Verdict(
+            "passed", _("Passed: all floors and ceilings are met ({count}).", count=count)
         )
-        return Verdict("passed", text)
     values = {"missed": len(missed), "count": count, "first": missed[0]}
-    if bounds.verdict == "failed":
-        text = _("Failed: {missed} of {count} floors and ceilings are not met. {first}", **values)
-        return Verdict("failed", text)
-    text = _("Warning: {missed} of {count} floors and ceilings are not met. {first}", **values)
-    return Verdict("warning", text)
+    reason = _("{missed} of {count} floors and ceilings are not met. {first}", **values)
+    word = _("Failed") if bounds.verdict == "failed" else _("Passed with a warning")
+    sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
+    return Verdict(shown_state(bounds.verdict), sentence)
 
 
 def worst_value_text(worst: Sequence[str]) -> Message:
     """Return the warning that these gated metrics of a baseline are at their worst value, and how to fix it."""
-    if all(name.startswith("unanswerable.") for name in worst):
-        fix = _(
-            "Choose another `--unanswerable-mode` by its errors in report.html, evaluate again, and make that run the"
-            " baseline."
-        )
-    else:
-        fix = _(
-            "Make a better run the baseline, or set an absolute limit in gates.toml: a minimum under [floors] or a"
-            " maximum under [ceilings]."
-        )
     return _(
         "warning: the baseline already has the worst possible value of {metrics}, so the gate cannot detect a"
         " regression. A later run that is no better passes with a warning only in phases where `at_worst` in"
-        " gates.toml allows this. In other phases, such runs are not comparable. {fix}",
+        " gates.toml allows this. In other phases, such runs are not comparable. Make a better run the baseline (with"
+        " another `--unanswerable-mode` for metrics of unanswerable queries), or set a limit under [floors] or"
+        " [ceilings] in gates.toml.",
         metrics=[policy.rule_label(name) for name in worst],
-        fix=fix,
     )

@@ -354,7 +354,7 @@ def second_look(summary: schema.AnswerSummaryReport, say: Translator) -> Text:
         "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
         "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
         n=summary.looked_at,
-        models="; ".join(tried(look, say.language) for look in summary.second_looks),
+        models="; ".join(say(tried(look)) for look in summary.second_looks),
     )
 
 

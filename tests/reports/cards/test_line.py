@@ -30,7 +30,7 @@ def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang
 def test_claims_are_told_with_their_answers(card, scale, figures):
     found = card(scale(name="supported", overall=figures.model_copy(update={"clusters": 30})))
     line = certified(check_alone(found), found.judge)
-    assert re.findall(r"\b(?:100|30)\b", line.partition("N =")[2]) == ["100", "30"]
+    assert re.findall(r"\b(?:100|30)\b", line.partition(" over ")[2]) == ["100", "30"]
 
 
 def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figure):
@@ -41,7 +41,7 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
     )
     found = card(scale(name="utility", kind="graded", overall=graded))
     line = certified(check_alone(found), found.judge)
-    assert "quadratic kappa −0.100 (95% CI −0.200 – 0.050), mean absolute error –, N" in line
+    assert "quadratic kappa −0.100 (95% CI −0.200 – 0.050), mean absolute error – over" in line
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,9 @@ def test_few_labels_of_a_class_are_a_warning(card, scale, group, figure, yes, no
     overall = group(
         100, yes, sensitivity=figure(0.8, 0.7, 0.9, yes), specificity=figure(0.8, 0.7, 0.9, no)
     )
-    assert [values["n"] for values in warnings(card(scale(overall=overall)))] == few
+    assert [
+        values["labels"].values["n"] for values in warnings(card(scale(overall=overall)))
+    ] == few
 
 
 def test_labels_that_are_few_in_all_are_said_once(card, scale, group, figure):
@@ -223,7 +225,7 @@ def test_the_number_of_answers_is_in_the_table(card, claims):
 def test_few_answers_of_a_class_are_a_warning(card, claims, figure):
     few = figure(1.0, 1.0, 1.0, 40).model_copy(update={"clusters": 12})
     (values,) = warnings(card(claims(30, sensitivity=few)))
-    assert values["n"] == 12  # of answers, not of claims
+    assert values["labels"].values["clusters"] == 12  # of answers, not of claims
 
 
 # Sections
