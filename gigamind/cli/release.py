@@ -112,7 +112,7 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice) -> None:
     if out:
         check_out_folder(out)
     histories, language = read_history(runs), language_of(lang)
-    document = history_document(histories, translator(language))
+    document = history_document(histories)
     if out:
         page = render_html(document, translator(language))
         data = text_of(histories, indent=2) + "\n"

@@ -292,7 +292,7 @@ def _lacking(why: Text, policy: CardPolicy, checked: cards.CheckedCard | None) -
     return _result(_STATUS[policy], why, checked)
 
 
-def _result(status: Status, explanation: Message, checked: cards.CheckedCard | None) -> RuleResult:
+def _result(status: Status, explanation: Text, checked: cards.CheckedCard | None) -> RuleResult:
     weakest = checked.weakest() if checked else None
     scale, figure = weakest or (None, None)
     return RuleResult(

@@ -10,6 +10,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 from gigamind.formats import share
+from gigamind.i18n import Text, Translator, _
 from gigamind.text import columns
 
 INK: dict[str, str] = {
@@ -70,10 +71,11 @@ class _Scale:
 class _Sheet:
     """An SVG element under construction; `height` is set at the end."""
 
-    def __init__(self, inks: Mapping[str, str], label: str) -> None:
+    def __init__(self, inks: Mapping[str, str], label: str, say: Translator) -> None:
         self.root = ET.Element("svg", {"role": "img", "aria-label": _legible(label)})
         self.height = 0.0
         self._inks = inks
+        self._say = say
 
     def add(self, tag: str, words: str = "", /, **attributes: str | float) -> None:
         element = ET.SubElement(self.root, tag)
@@ -83,9 +85,9 @@ class _Sheet:
             inked = self._inks.get(text, text) if name in {"fill", "stroke"} else text
             element.set(name.replace("_", "-"), inked)
 
-    def text(self, x: float, y: float, words: str, size: float = 11, **more: str | float) -> None:
-        if words:
-            self.add("text", words, x=x, y=y, font_size=size, **{"fill": "ink", **more})
+    def text(self, x: float, y: float, words: Text, size: float = 11, **more: str | float) -> None:
+        if shown := self._say(words):
+            self.add("text", shown, x=x, y=y, font_size=size, **{"fill": "ink", **more})
 
     def line(self, x: tuple[float, float], y: tuple[float, float], pen: _Pen = _GRID) -> None:
         self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen)
@@ -94,7 +96,7 @@ class _Sheet:
         size, ink, fill = (2.1, "muted", "paper") if hollow else (3, "accent", "accent")
         self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
 
-    def legend(self, entries: Iterable[tuple[str, _Pen | bool]]) -> None:
+    def legend(self, entries: Iterable[tuple[Text, _Pen | bool]]) -> None:
         """Draw names, each behind its line, or behind its dot: hollow if True."""
         x = float(_MARGIN)
         for name, mark in entries:
@@ -103,14 +105,14 @@ class _Sheet:
             else:
                 self.line((x, x + 16), (_LEGEND_Y, _LEGEND_Y), mark)
             self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
-            x += 34 + _COLUMN * columns(name)
+            x += 34 + _COLUMN * columns(self._say(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
     """One metric from run to run, None where missing; `before` is the baseline, `changes` indexes of runs from 0."""
 
-    label: str
+    label: Text
     values: Sequence[float | None]
     before: float | None = None
     changes: Sequence[int] = ()
@@ -122,28 +124,24 @@ class Trend:
 
     Attributes:
         alike: by run, whether it was measured like the last one; the others are hollow.
-        legend: labels of a dot, a hollow dot and the line of the baseline.
-        change: label of the lines at change points; "" draws none.
+        ends: times of the first and the last run.
     """
 
-    title: str
+    title: Text
     courses: Sequence[Course]
     alike: Sequence[bool]
     ends: tuple[str, str]
-    legend: tuple[str, str, str]
-    change: str = ""
 
     def draw(self, sheet: _Sheet) -> None:
         x = _Scale(0, max(1, len(self.alike) - 1), 67, _WIDTH - 52)
-        used = (
-            True,
-            not all(self.alike),
-            any(course.before is not None for course in self.courses),
-            bool(self.change) and any(course.changes for course in self.courses),
-        )
-        names = (*self.legend, self.change)
-        entries = zip(names, (False, True, _BASELINE, _CHANGE), strict=True)
-        sheet.legend(entry for entry, is_used in zip(entries, used, strict=True) if is_used)
+        legend: list[tuple[Text, _Pen | bool]] = [(_("run"), False)]
+        if not all(self.alike):
+            legend.append((_("run with another dataset or judge"), True))
+        if any(course.before is not None for course in self.courses):
+            legend.append((_("baseline"), _BASELINE))
+        if any(course.changes for course in self.courses):
+            legend.append((_("change point"), _CHANGE))
+        sheet.legend(legend)
         top = 58.0
         for course in self.courses:
             self._draw_course(sheet, course, x, top)
@@ -177,17 +175,17 @@ class Trend:
             sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
 
 
-def inline_svg(chart: Trend, label: str) -> str:
+def inline_svg(chart: Trend, label: str, say: Translator) -> str:
     """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
-    sheet = _drawn(chart, _VARIABLES, label)
+    sheet = _drawn(chart, _VARIABLES, label, say)
     # The page has its own margins: without that of the chart, its title aligns with the text.
     sheet.root.set("viewBox", f"{_MARGIN} 0 {_WIDTH - _MARGIN} {sheet.height:g}")
     return ET.tostring(sheet.root, encoding="unicode")
 
 
-def svg_file(chart: Trend) -> str:
+def svg_file(chart: Trend, say: Translator) -> str:
     """Return a self-contained SVG file in the colours of a white page."""
-    sheet = _drawn(chart, INK, chart.title)
+    sheet = _drawn(chart, INK, say(chart.title), say)
     size = {"width": str(_WIDTH), "height": f"{sheet.height:g}"}
     sheet.root.attrib |= size | {"viewBox": f"0 0 {_WIDTH} {sheet.height:g}", "font-family": FONTS}
     sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
@@ -195,8 +193,8 @@ def svg_file(chart: Trend) -> str:
     return ET.tostring(sheet.root, encoding="unicode") + "\n"
 
 
-def _drawn(chart: Trend, inks: Mapping[str, str], label: str) -> _Sheet:
-    sheet = _Sheet(inks, label)
+def _drawn(chart: Trend, inks: Mapping[str, str], label: str, say: Translator) -> _Sheet:
+    sheet = _Sheet(inks, label, say)
     sheet.text(_MARGIN, 18, chart.title, 12.5, font_weight="bold")
     chart.draw(sheet)
     return sheet

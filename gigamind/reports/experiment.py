@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gigamind.formats import points
-from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.i18n import Message, Text, Translator, _, joined
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
 from gigamind.release.compare import Experiment
@@ -27,7 +26,15 @@ from gigamind.reports.comparison import (
     worst_examples,
 )
 from gigamind.reports.html import items_script
-from gigamind.reports.verdict import NO_RELEASE, TASKS, changed_text, release_verdict, slice_name
+from gigamind.reports.verdict import (
+    NO_RELEASE,
+    TASKS,
+    changed_text,
+    items_text,
+    moved,
+    release_verdict,
+    slice_name,
+)
 
 _HITS = 10
 _IDS = 5
@@ -63,14 +70,14 @@ def experiment_document(
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
     keys = distinct_in(in_order(experiment.metrics), *experiment.comparisons)
-    moved = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
-    main = [key for key in main_keys(keys) if key in moved]
+    changing = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
+    main = [key for key in main_keys(keys) if key in changing]
     others = [key for key in keys if key not in main]
     # The rankings of a search, for example, choose the best run.
     block = blocks_of(experiment.task)[0]
     goals = [key for key in main if key.startswith(f"{block}.")] or main
     best = _best(experiment, goals)
-    better, lost = _moved(experiment.comparisons[best], goals)
+    better, lost = _significant(experiment.comparisons[best], goals)
     ahead = best if len(better) > len(lost) or not lost else None
     subject = _(
         "{others} vs {reference}, on {shared:,} {units} that all runs evaluated",
@@ -115,49 +122,40 @@ def _ranking(
     experiment: Experiment, main: Sequence[str], goals: Sequence[str], place: int
 ) -> doc.Verdict:
     """Return which run is best by its significant changes of main metrics, and the worst change of any run."""
-    better, worse = _moved(experiment.comparisons[place], goals)
-    values: dict[str, object] = {"better": len(better), "worse": len(worse), "metrics": len(goals)}
-    values["run"] = experiment.runs[place + 1].label
-    values["reference"] = experiment.reference.label
-    moved = [_moved(comparison, main) for comparison in experiment.comparisons]
-    if not any(map(any, moved)):
-        text = _("No run differs significantly from {reference} in a main metric.", **values)
+    comparison, reference = experiment.comparisons[place], experiment.reference.label
+    better, worse = _significant(comparison, goals)
+    significant = [_significant(other, main) for other in experiment.comparisons]
+    if not any(map(any, significant)):
+        text = _(
+            "No run differs significantly from {reference} in a main metric.", reference=reference
+        )
         return doc.Verdict("measured", text, (NO_RELEASE,))
+    best = _("Best: {reference}. No other run is better on balance.", reference=reference)
     if len(better) > len(worse):
         most = max(better, key=lambda change: -(change.drop or 0.0))
-        values |= {"metric": rule_label(most.metric), "size": points(most.difference or 0.0)}
         best = _(
-            "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics ({metric}"
-            " {size}).",
-            **values,
+            "Best: {run}, of {metrics} main metrics significantly better than {reference} in {better} and worse in"
+            " {worse} ({change}).",
+            run=experiment.runs[place + 1].label,
+            reference=reference,
+            better=len(better),
+            worse=len(worse),
+            metrics=len(goals),
+            change=moved(most.metric, comparison),
         )
-        if worse:
-            best = _(
-                "Best: {run}, significantly better than {reference} in {better} of {metrics} main metrics and worse in"
-                " {worse} ({metric} {size}).",
-                **values,
-            )
-    else:
-        best = _("Best: {reference}. No other run is better on balance.", **values)
     drops = [
-        (change.drop or 0.0, at, change)
-        for at, (_better, lost) in enumerate(moved)
+        (change.drop or 0.0, at, change.metric)
+        for at, (_better, lost) in enumerate(significant)
         for change in lost
     ]
     if not drops:
-        worst: Message = _("No main metric of any run got significantly worse.")
+        worst = _("No main metric of any run got significantly worse.")
     else:
-        _drop, at, change = max(drops, key=lambda entry: entry[0])
-        worst = _(
-            "Worst: {run} ({metric} {size}); {worse:,} of {shared:,} {units} got worse, {improved:,} better.",
-            run=experiment.runs[at + 1].label,
-            metric=rule_label(change.metric),
-            size=points(change.difference or 0.0),
-            worse=len(experiment.comparisons[at].changed("worse")),
-            improved=len(experiment.comparisons[at].changed("improved")),
-            shared=experiment.shared,
-            units=units_of(experiment.task),
-        )
+        _drop, at, metric = max(drops, key=lambda entry: entry[0])
+        other = experiment.comparisons[at]
+        run, change = experiment.runs[at + 1].label, moved(metric, other)
+        named = _("Worst: {run} ({change}).", run=run, change=change)
+        worst = joined((named, items_text(other)), " ")
     return doc.Verdict("measured", joined((best, worst), " "), (NO_RELEASE,))
 
 
@@ -166,14 +164,14 @@ def _best(experiment: Experiment, goals: Sequence[str]) -> int:
 
     def balance(place: int) -> tuple[int, float]:
         comparison = experiment.comparisons[place]
-        better, worse = _moved(comparison, goals)
+        better, worse = _significant(comparison, goals)
         first = comparison.metric(goals[0]) if goals else None
         return len(better) - len(worse), -(first.drop or 0.0) if first else 0.0
 
     return max(range(len(experiment.comparisons)), key=balance)
 
 
-def _moved(
+def _significant(
     comparison: Comparison, main: Sequence[str]
 ) -> tuple[list[MetricChange], list[MetricChange]]:
     """Return the main metrics that are significantly better, and those that are worse."""
@@ -198,9 +196,8 @@ def _steps(
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
     named = len(release.comparison.lost) if release else 0  # the verdict has them
     if len(experiment.partial) > named:
-        yield n_(
-            "Only some runs evaluated {n} item, so no metric includes it: {ids}. Missing items by run: {counts}.",
-            "Only some runs evaluated {n:,} items, so no metric includes them: {ids}. Missing items by run:"
+        yield _(
+            "Items that only some runs evaluated, which no metric includes: {n:,} ({ids}). Missing items by run:"
             " {counts}.",
             n=len(experiment.partial),
             counts=[f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks],
@@ -211,13 +208,11 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
         return
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
-            yield n_(
-                "{run}: {n} item has a verdict in the reference run but none in this run. Verdict metrics leave"
-                " this item out.",
-                "{run}: {n:,} items have a verdict in the reference run but none in this run. Verdict metrics"
-                " leave these items out.",
+            n = len(comparison.unjudged)
+            yield _(
+                "{run}: items that lost their verdict, in no verdict metric: {n:,}.",
                 run=run.label,
-                n=len(comparison.unjudged),
+                n=n,
             )
         for mismatch in comparison.mismatches:
             if mismatch.what in _DOUBTFUL:
@@ -317,11 +312,7 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
         "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
         " than 6 measured items have no CI."
     )
-    left_out = n_(
-        "{n} tag with fewer items is not shown.",
-        "{n:,} tags with fewer items are not shown.",
-        n=experiment.tags_left_out,
-    )
+    left_out = _("Smaller tags that are not shown: {n:,}.", n=experiment.tags_left_out)
     note = doc.Prose(left_out, faint=True) if experiment.tags_left_out else None
     lead = doc.Prose(lead, faint=True)
     return doc.folded("slices", _("Results by slice"), lead, *tables, note)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gigamind.formats import moment, points
-from gigamind.i18n import Message, Text, Translator, _, joined, n_
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.table import in_order, use_of
 from gigamind.records.folder import PastRun, conditions, differing, histories
 from gigamind.records.judged import Report
@@ -168,7 +168,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def history_document(histories: Histories, say: Translator) -> doc.Document:
+def history_document(histories: Histories) -> doc.Document:
     """Return the page: the latest change point, all of them, and the trends."""
     all_runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in all_runs)
@@ -197,7 +197,7 @@ def history_document(histories: Histories, say: Translator) -> doc.Document:
         sections=[
             section
             for place, history in enumerate(histories.histories, 1)
-            for section in _sections(history, place, say, several=several)
+            for section in _sections(history, place, several=several)
         ],
         version=max(all_runs, key=lambda run: run.created_at).app_version,
     )
@@ -228,28 +228,16 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
         state = "measured" if longest.comparable >= _ENOUGH else "inconclusive"
         return doc.Verdict(state, _result(longest), (*leads, NO_RELEASE))
     history, change = shifts[0]
-    since = [run for run in history.runs[change.run :] if run.alike]
+    since = history.runs[change.run]
     level = max(_shown_levels(history, change), key=_drop)
-    values: dict[str, object] = {
-        "metric": rule_label(level.metric),
-        "run": since[0].folder,
-        "before": _before(history, change).folder,
-    }
-    if change.p_value is None:
-        sentence = n_(
-            "The last run, {run}: {metric} is {size} worse than in {before} before it.",
-            "Since {run} ({n} runs): {metric} is {size} worse than in {before} before.",
-            n=len(since),
-            size=points(_drop(level), signed=False),
-            **values,
-        )
-    else:
-        sentence = _(
-            "Latest change: {metric} {size} since run {run} of {created}.",
-            size=points(level.after - level.before),
-            created=moment(since[0].created_at),
-            **values,
-        )
+    sentence = _(
+        "Latest change: {metric} {size} since run {run} of {created} (the run before it: {before}).",
+        metric=rule_label(level.metric),
+        size=points(level.after - level.before),
+        run=since.folder,
+        created=moment(since.created_at),
+        before=_before(history, change).folder,
+    )
     state = "warning" if _drop(level) > 0 else "measured"
     cause = _("Changed settings: {cause}.", cause=_cause_text(change))
     return doc.Verdict(state, sentence, (cause, *leads, NO_RELEASE))
@@ -313,30 +301,23 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
     for history in histories.histories:
         texts: list[Text] = []
         if unlike := len(history.runs) - history.comparable:
-            text = n_(
-                "{n} run has another dataset, judge or sample than the last run. It is drawn as a hollow dot and"
-                " left out of change detection.",
-                "{n:,} runs have another dataset, judge or sample than the last run. They are drawn as hollow"
-                " dots and left out of change detection.",
+            text = _(
+                "Runs with another dataset, judge or sample than the last run, drawn as hollow dots and not searched"
+                " for changes: {n:,}.",
                 n=unlike,
             )
             texts.append(text)
         if history.lacking and history.comparable >= _ENOUGH:
+            lacking = list(map(rule_label, history.lacking))
             text = _(
-                "These metrics are not searched for change points, because some comparable runs did not measure"
-                " them: {metrics}.",
-                metrics=list(map(rule_label, history.lacking)),
+                "Metrics that some runs lack, not searched for changes: {metrics}.", metrics=lacking
             )
             texts.append(text)
         subject = _subject(history)
         for text in texts:
             yield _("{subject}: {result}", subject=subject, result=text) if several else text
     if histories.skipped:
-        yield n_(
-            "{n} folder without a complete run was skipped.",
-            "{n:,} folders without a complete run were skipped.",
-            n=histories.skipped,
-        )
+        yield _("Folders without a complete run: {n:,}.", n=histories.skipped)
 
 
 def _steps(
@@ -356,9 +337,7 @@ def _steps(
         yield doc.Step(label, " ".join(("gigamind compare", *paths)))
 
 
-def _sections(
-    history: RunHistory, place: int, say: Translator, *, several: bool
-) -> Iterator[doc.Section]:
+def _sections(history: RunHistory, place: int, *, several: bool) -> Iterator[doc.Section]:
     names = in_order(list(dict.fromkeys(name for run in history.runs for name in run.figures)))
     moved = [name for name in names if len({run.figures.get(name) for run in history.runs}) > 1]
     main = main_keys(moved or names)
@@ -376,19 +355,17 @@ def _sections(
     moving = [level.metric for level in shown]
     courses = [
         Course(
-            say(rule_label(name)),
+            rule_label(name),
             [run.figures.get(name) for run in history.runs],
             changes=[x.run for x in history.changes if name in {y.metric for y in x.metrics}],
         )
         for name in list(dict.fromkeys((*moving, *main)))[:_COURSES]
     ]
     chart = Trend(
-        say(n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs))),
+        n_("{n} run, oldest first", "{n:,} runs, oldest first", n=len(history.runs)),
         courses,
         [run.alike for run in history.runs],
         (moment(history.runs[0].created_at), moment(history.runs[-1].created_at)),
-        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
-        say(_("change point")),
     )
     trend = doc.Plot(chart, _("Metrics by run.")), doc.Prose(lead, faint=True)
     yield doc.Section(f"trend-{place}", title(_("Trend")), trend)

@@ -93,7 +93,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
         return _coded(say(given) if isinstance(given, str) else str(given))
 
     def drawn(chart: Trend, caption: str) -> Markup:
-        return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
+        return Markup(inline_svg(chart, caption, say))  # noqa: S704  made by us, from escaped text
 
     def type_of(cell: doc.Cell) -> str:
         return type(cell).__name__

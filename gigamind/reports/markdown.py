@@ -119,7 +119,7 @@ class _Page:
     def plot(self, block: doc.Plot) -> str:
         if not self.plots:
             return ""
-        drawn = base64.b64encode(svg_file(block.chart).encode()).decode()
+        drawn = base64.b64encode(svg_file(block.chart, self.say).encode()).decode()
         return f"![{inline(self.say(block.caption))}](data:image/svg+xml;base64,{drawn})"
 
     def examples(self, block: doc.Examples) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from gigamind.formats import percent
-from gigamind.i18n import Message, Text, _, joined, n_
-from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, UsageReport
+from gigamind.i18n import Message, Text, _, joined
+from gigamind.records.judged import CoverageReport, LlmReport, UsageReport
 from gigamind.reports import document as doc
 
 _FEW = 0.8  # of the items, as --min-coverage has it
@@ -24,7 +24,7 @@ def model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
         flagged if llm.flagged else "",
         joined(_conflicts(llm), " "),
         _unread_text(llm),
-        _repaired_text(llm) if llm.repaired else "",
+        _repaired_text(llm),
     )
     return (*map(doc.Prose, filter(None, texts)), _cost_table(llm))
 
@@ -69,7 +69,7 @@ def _usage(name: Text, part: UsageReport) -> tuple[doc.Cell, ...]:
 
 def terminal_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
     """Return what the terminal shows: cost by model, consistency, and unreadable fields."""
-    texts = (*_flips(llm), _repaired_text(llm) if llm.repaired else "", _unread_text(llm))
+    texts = (*_flips(llm), _repaired_text(llm), _unread_text(llm))
     return (_cost_table(llm), *map(doc.Prose, filter(None, texts)))
 
 
@@ -111,11 +111,11 @@ _OUTCOMES: Mapping[str, Message] = {
 
 
 def _repaired_text(llm: LlmReport) -> Text:
-    """Return how many replies had JSON that was repaired."""
-    return n_(
-        "The JSON of {n} reply was invalid and was repaired.",
-        "The JSON of {n} replies was invalid and was repaired.",
-        n=llm.repaired,
+    """Return how many replies had JSON that was repaired; "" if none had."""
+    return (
+        _("Replies with invalid JSON that was repaired: {n}.", n=llm.repaired)
+        if llm.repaired
+        else ""
     )
 
 
@@ -133,20 +133,17 @@ def _unread_text(llm: LlmReport) -> Text:
 
 
 def _coverage(llm: LlmReport) -> Iterator[Message]:
-    def values(part: LlmReport | CoverageReport) -> dict[str, object]:
-        judged = part.outcomes.get("scored", 0)
-        return {"judged": judged, "items": part.items, "share": percent(part.coverage)}
-
-    def with_lost(text: Message, part: LlmReport | CoverageReport) -> Message:
-        lost = _lost(part)
-        return joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
-
-    text = _("Items with a verdict of the model: {judged} of {items} ({share}).", **values(llm))
-    yield with_lost(text, llm)
-    if checks := llm.checks:
-        shown = values(checks)
-        text = _("Answers with a checklist result: {judged} of {items} ({share}).", **shown)
-        yield with_lost(text, checks)
+    parts = (
+        (_("Items with a verdict of the model"), llm),
+        (_("Answers with a checklist result"), llm.checks),
+    )
+    for what, part in parts:
+        if part:
+            judged = part.outcomes.get("scored", 0)
+            values = {"judged": judged, "items": part.items, "share": percent(part.coverage)}
+            text = _("{what}: {judged} of {items} ({share}).", what=what, **values)
+            lost = _lost(part)
+            yield joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
 
 
 def _lost(part: LlmReport | CoverageReport) -> list[Message]:
@@ -158,27 +155,23 @@ def _lost(part: LlmReport | CoverageReport) -> list[Message]:
 
 
 def _flips(llm: LlmReport) -> Iterator[Message]:
-    checked = llm.checks.flips if llm.checks else None
-    if llm.flips:
-        yield _(
-            "When the model judged items a second time, {flipped} of {n} verdicts changed ({rate}; 95% CI"
-            " {low} – {high}).",
-            **_flip_values(llm.flips),
-        )
-    if checked:
-        yield _(
-            "When the model checked {n} answers again, {flipped} changed between passing and failing the"
-            " checklist ({rate}; 95% CI {low} – {high}).",
-            **_flip_values(checked),
-        )
-    if llm.flips or checked:
+    repeated = (
+        (_("verdicts"), llm.flips),
+        (_("checklist results"), llm.checks and llm.checks.flips),
+    )
+    for what, flips in repeated:
+        if flips:
+            shares = {"rate": flips.rate, "low": flips.low, "high": flips.high}
+            yield _(
+                "When the model judged items a second time, {flipped} of {n} {what} changed ({rate}; 95% CI {low} –"
+                " {high}).",
+                what=what,
+                flipped=flips.flipped,
+                n=flips.judged_again,
+                **{name: percent(share) for name, share in shares.items()},
+            )
+    if any(flips for _what, flips in repeated):
         yield _(
             "If two runs differ by no more than this share of changed verdicts, the difference is not evidence"
             " of a change."
         )
-
-
-def _flip_values(flips: FlipReport) -> dict[str, object]:
-    shares = {"rate": flips.rate, "low": flips.low, "high": flips.high}
-    shown = {name: percent(share) for name, share in shares.items()}
-    return {"flipped": flips.flipped, "n": flips.judged_again, **shown}

@@ -103,7 +103,7 @@ def run_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(release) if release else "",
         sections=(
-            _trend(outcome, say),
+            _trend(outcome),
             *view.sections(record, say),
             _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
@@ -234,7 +234,7 @@ def _all_metrics(
     return doc.folded("metrics", _("All metrics"), doc.table(heads, rows), note)
 
 
-def _trend(outcome: Outcome, say: Translator) -> doc.Section | None:
+def _trend(outcome: Outcome) -> doc.Section | None:
     """Return the main metrics over the last runs; None with fewer than two."""
     past, release = outcome.past, outcome.release
     if len(past) < 2:  # noqa: PLR2004
@@ -248,18 +248,17 @@ def _trend(outcome: Outcome, say: Translator) -> doc.Section | None:
     doubtful = [rule.metric for rule in rules if rule.status not in {"passed", "skipped"}]
     keys = dict.fromkeys([*doubtful, *main_keys(list(past[-1].figures))])
     courses = [
-        Course(say(rule_label(key)), [run.figures.get(key) for run in past], before(key))
+        Course(rule_label(key), [run.figures.get(key) for run in past], before(key))
         for key in keys
         if past[-1].figures.get(key) is not None
     ][:_PANELS]
     if not courses:
         return None
     chart = Trend(
-        say(n_("Last {n} run", "Last {n} runs", n=len(past))),
+        _("Last {n} runs", n=len(past)),
         courses,
         [run.measure == past[-1].measure for run in past],
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
-        (say(_("run")), say(_("run with another dataset or judge")), say(_("baseline"))),
     )
     plot = doc.Plot(chart, _("Main metrics of the last runs."))
     return doc.folded("trend", _("Metrics of the recent runs"), plot)
@@ -278,9 +277,10 @@ def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
         firsts = reasons | firsts
     kinds = [
         _(
-            "{count} ({reason}): {example}",
-            count=_lost_kind(kind, count),
+            "{kind} ({reason}): {count:,}, such as {example}",
+            kind=_KINDS[kind],
             reason=why,
+            count=count,
             example=firsts[kind, why].message,
         )
         for (kind, why), count in counts.most_common(_ERRORS)
@@ -296,16 +296,12 @@ def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
     return doc.folded("errors", _("Errors"), doc.Bullets(tuple(kinds)), each)
 
 
-def _lost_kind(kind: str, n: int) -> Message:
-    texts = {
-        "row": n_("{n} invalid row of the dataset", "{n:,} invalid rows of the dataset", n=n),
-        "item": n_("{n} item could not be evaluated", "{n:,} items could not be evaluated", n=n),
-        "verdict": n_("{n} item without a verdict", "{n:,} items without a verdict", n=n),
-        "check": n_(
-            "{n} item without a checklist result", "{n:,} items without a checklist result", n=n
-        ),
-    }
-    return texts[kind]
+_KINDS = {
+    "row": _("invalid rows of the dataset"),
+    "item": _("items that could not be evaluated"),
+    "verdict": _("items without a verdict"),
+    "check": _("items without a checklist result"),
+}
 
 
 def _details(record: Record[Any, Any]) -> doc.Section:
@@ -318,16 +314,14 @@ def _run_rows(run: RunReport) -> Iterator[tuple[Text, doc.Cell]]:
     environment, hardware = run.environment, run.hardware
     yield _("dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     if run.notes:
-        values = {"notes": run.notes, "hash": run.notes_hash[:12]}
-        by_content = _("{notes} (hash of contents {hash})", **values)
-        by_time = _("{notes} (hash of modification times {hash})", **values)
-        yield _("notes"), by_content if run.notes_hash_mode == "content" else by_time
+        yield _("notes"), f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})"
     if run.judge:
-        judge = run.judge
-        values = {"file": judge.file, "fingerprint": judge.fingerprint[:12], "model": judge.model}
-        asking = _("{file}, model {model} (fingerprint {fingerprint})", **values)
-        alone = _("{file} (fingerprint {fingerprint})", **values)
-        yield _("judge"), asking if judge.model else alone
+        named = ", ".join(filter(None, (run.judge.file, run.judge.model)))
+        fingerprint = run.judge.fingerprint[:12]
+        yield (
+            _("judge"),
+            _("{file} (fingerprint {fingerprint})", file=named, fingerprint=fingerprint),
+        )
     if environment.system:
         yield _("system"), environment.system.name
     else:

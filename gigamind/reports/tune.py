@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.formats import points
-from gigamind.i18n import Text, _, joined, n_
+from gigamind.i18n import Text, _, joined
 from gigamind.records.judged import Report
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
@@ -161,15 +161,16 @@ def tuning_document(
 
 
 def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
-    values: dict[str, object] = {"queries": tuning.queries, "others": len(tuning.settings) - 1}
-    values |= {"metric": rule_label(tuning.metric), "gain": points(tuning.gain)}
-    values |= {"low": points(tuning.low), "high": points(tuning.high)}
+    gain = _(
+        "{metric} {size} (95% CI {low} to {high})",
+        metric=rule_label(tuning.metric),
+        size=points(tuning.gain),
+        low=points(tuning.low),
+        high=points(tuning.high),
+    )
     if tuning.is_switch:
-        switch = _(
-            "Switch to {setting}: {metric} {gain} (95% CI {low} to {high}, cross-validated).",
-            setting=setting_name(tuning.reported.setting, tuning),
-            **values,
-        )
+        name = setting_name(tuning.reported.setting, tuning)
+        switch = _("Switch to {setting}: {gain}, cross-validated.", setting=name, gain=gain)
         counts = (items_text(comparison),) if comparison else ()
         if not tuning.worse:
             return doc.Verdict("measured", switch, (*counts, NO_RELEASE))
@@ -180,25 +181,20 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
             size=points(worst.difference),
         )
         return doc.Verdict("warning", joined((switch, cost), " "), (*counts, NO_RELEASE))
-    values["kept"] = setting_name(tuning.as_is.setting, tuning)
+    keep = _(
+        "Keep the current setting ({kept}): none of the {others} others is significantly better.",
+        kept=setting_name(tuning.as_is.setting, tuning),
+        others=len(tuning.settings) - 1,
+    )
     if tuning.best:
-        keep = _(
-            "Keep the current setting ({kept}): none of the {others} others is significantly better (best: {metric}"
-            " {gain} in cross-validation, 95% CI {low} to {high}).",
-            **values,
-        )
-    else:
-        keep = _(
-            "Keep the current setting ({kept}): none of the {others} others has a higher {metric}.",
-            **values,
-        )
+        keep = joined((keep, _("Best in cross-validation: {gain}.", gain=gain)), " ")
     if tuning.detectable is None:
         return doc.Verdict("measured", keep, (NO_RELEASE,))
     detectable = _(
         "With {queries} queries, this comparison detects a true gain of {detectable} or more in at least 80% of"
         " cases.",
+        queries=tuning.queries,
         detectable=points(tuning.detectable, signed=False),
-        **values,
     )
     return doc.Verdict("measured", keep, (detectable, NO_RELEASE))
 
@@ -220,12 +216,8 @@ def _warnings(tuning: Tuning) -> Iterator[Text]:
             costs=doc.listed(costs, _WORSE_SHOWN),
         )
     if tuning.left_out:
-        yield n_(
-            "{n} answerable query has no value of {metric} and was left out.",
-            "{n:,} answerable queries have no value of {metric} and were left out.",
-            n=tuning.left_out,
-            metric=rule_label(tuning.metric),
-        )
+        values = {"n": tuning.left_out, "metric": rule_label(tuning.metric)}
+        yield _("Answerable queries without a value of {metric}, left out: {n:,}.", **values)
 
 
 def _before_and_after(tuning: Tuning, comparison: Comparison) -> doc.Table:

@@ -56,7 +56,7 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
     (one,) = read_history(runs).histories
     assert (one.changes, one.comparable) == ((), 8)
     assert [run.alike for run in one.runs] == [False] * 8 + [True] * 8
-    page = history_document(read_history(runs), EN)
+    page = history_document(read_history(runs))
     assert one.drop.run == 13  # compared with day12, which is alike
     assert [text.values["n"] for text in find(page.blocks, Bullets).items] == [8]
     table = find(section(page, "runs-1").blocks, Table)
@@ -66,7 +66,7 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
 def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(folder):
     values = [*STEADY, *(value - 0.1 for value in STEADY)]
     runs = folder(values, lambda day: {"run_id": f"20260101-{day:06}"})
-    page = history_document(read_history(runs), EN)
+    page = history_document(read_history(runs))
     assert page.verdict.state == "warning"
     shown = page.verdict.sentence.values
     assert (shown["run"], EN(shown["size"])) == ("day08", "−10.0 pp")
@@ -88,10 +88,10 @@ def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
     assert (found.histories[0].changes, drop.run, drop.p_value) == ((), 6, None)
     assert [(x.before, round(x.after, 4)) for x in drop.metrics] == [(0.84, 0.7467)]
     assert drop.cause == {"alpha": ("0.1", "0.9")}
-    page = history_document(found, EN)
+    page = history_document(found)
     shown = page.verdict.sentence.values
-    assert (shown["n"], shown["run"], shown["before"]) == (3, "day06", "day05")
-    assert EN(shown["size"]) == "9.3 pp"
+    assert (shown["run"], shown["before"]) == ("day06", "day05")
+    assert EN(shown["size"]) == "−9.3 pp"
     assert page.verdict.state == "warning"
     [step] = find(page.blocks, Steps).items
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day05", "day06"]
@@ -100,16 +100,16 @@ def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
 def test_a_drop_that_a_later_run_made_up_for_is_none(folder):
     found = read_history(folder([0.8, 0.9, 0.7, 0.8, 0.9]))
     assert found.histories[0].drop is None
-    assert history_document(found, EN).verdict.state == "inconclusive"
+    assert history_document(found).verdict.state == "inconclusive"
 
 
 def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
-    page = history_document(read_history(folder([0.8] * 16)), EN)
+    page = history_document(read_history(folder([0.8] * 16)))
     assert (page.verdict.state, page.verdict.leads) == ("measured", (NO_RELEASE,))
     [step] = find(page.blocks, Steps).items
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day14", "day15"]
     other = folder([0.8] * 16, lambda day: {"notes": "v" if day % 2 else "w"}, "several")
-    page = history_document(read_history(other), EN)
+    page = history_document(read_history(other))
     assert (page.verdict.state, page.verdict.leads) == (
         "inconclusive",
         (NO_RELEASE,),
@@ -152,7 +152,7 @@ def test_the_page_draws_the_change_and_loads_nothing(folder, lang):
     hostile = {"dataset": "<script>alert(1)</script>.jsonl", "notes": "<b>v"}
     found = read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile))
     say = translator(lang)
-    page = render_html(history_document(found, say), say)
+    page = render_html(history_document(found), say)
     assert f'<html lang="{lang}">' in page
     assert 'stroke-dasharray="1.8 2.7"' in page
     assert "<script>alert" not in page

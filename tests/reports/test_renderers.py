@@ -51,7 +51,7 @@ from gigamind.reports.document import (
 
 BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
 SAY = translator("en")
-CHART = Trend("t", [Course("m", [0.2, 0.4])], [True, True], ("a", "b"), ("run", "", ""))
+CHART = Trend("t", [Course("m", [0.2, 0.4])], [True, True], ("a", "b"))
 EXAMPLE = Example(BAD, BAD, BAD, (BAD,), (Side(BAD, (SideLine(BAD, Proportion(0.5), "wrong"),)),))
 SAMPLES = {
     Verdict: Verdict("failed", BAD, (BAD,)),

@@ -101,7 +101,7 @@ def test_filters_show_what_got_worse_and_better(show, reader):
 def test_the_korean_pages_are_no_wider_than_a_phone(show, open_page, runs):
     width, lang = 390, "ko"
     say = translator(lang)
-    history = render_html(history_document(read_history(runs), say), say)
+    history = render_html(history_document(read_history(runs)), say)
     for opened in (
         lambda: show("whole", "without", "half", width=width, lang=lang),
         lambda: open_page(history, width),

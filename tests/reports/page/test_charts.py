@@ -4,9 +4,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from gigamind.i18n import translator
 from gigamind.reports.charts import INK, Course, Trend, inline_svg, shortened, svg_file
 
 SVG = "{http://www.w3.org/2000/svg}"
+EN = translator("en")
+OTHER = "run with another dataset or judge"
 HOSTILE = "</svg><script>x</script> \"'& \u202e\x00\ud800\uffff var(--accent)"
 
 
@@ -15,13 +18,11 @@ TREND = Trend(
     [Course("a", (0.2, None, 0.9), 0.5, (2,)), Course("b", (0.5, 0.5, None))],
     (False, True, True),
     ("first", "last"),
-    ("run", "other run", "baseline"),
-    "change",
 )
 
 
 def page(chart):
-    return ET.fromstring(inline_svg(chart, "label"))
+    return ET.fromstring(inline_svg(chart, "label", EN))
 
 
 def texts(chart):
@@ -36,7 +37,7 @@ def dots(chart):
 
 
 def test_a_trend_has_its_runs_baseline_and_changes():
-    assert {"a", "b", "first", "last", "run", "other run", "baseline", "change", "0.900"} <= set(
+    assert {"a", "b", "first", "last", "run", OTHER, "baseline", "change point", "0.900"} <= set(
         texts(TREND)
     )
     solid, hollow = "var(--accent)", "var(--paper)"
@@ -44,12 +45,12 @@ def test_a_trend_has_its_runs_baseline_and_changes():
     assert fills == [solid, hollow, hollow, solid, hollow, solid]  # two of the legend, then a and b
     dashes = [line.get("stroke-dasharray") for line in page(TREND).iter("line")]
     assert (dashes.count("5 2.5"), dashes.count("1.8 2.7")) == (2, 2)  # of legend and a each
-    plain = Trend("T", [Course("a", (0.5,))], (True,), ("", ""), ("run", "other run", "baseline"))
-    assert not {"other run", "baseline"} & set(texts(plain))
+    plain = Trend("T", [Course("a", (0.5,))], (True,), ("", ""))
+    assert not {OTHER, "baseline"} & set(texts(plain))
 
 
 def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id():
-    root = ET.fromstring(inline_svg(TREND, 'what "it" shows'))
+    root = ET.fromstring(inline_svg(TREND, 'what "it" shows', EN))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
     attributes = [element.attrib for element in root.iter()]
     assert not any({"style", "id", "href", "class"} & set(found) for found in attributes)
@@ -58,7 +59,7 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id():
 
 
 def test_a_file_stands_alone_on_white_in_colours_of_its_own():
-    text = svg_file(TREND)
+    text = svg_file(TREND, EN)
     root = ET.fromstring(text)
     assert (root.tag, root.get("width"), root.get("aria-label")) == (f"{SVG}svg", "400", "T")
     assert root.get("viewBox") == f"0 0 400 {root.get('height')}"
@@ -66,12 +67,12 @@ def test_a_file_stands_alone_on_white_in_colours_of_its_own():
     assert {"Malgun Gothic", "Noto Sans KR"} <= set(root.get("font-family").split('"'))
     assert "var(" not in text
     assert "style=" not in text
-    assert text == svg_file(TREND)
+    assert text == svg_file(TREND, EN)
 
 
 def test_texts_of_others_stay_texts():
-    chart = Trend(HOSTILE, [Course(HOSTILE, [0.5])], [True], (HOSTILE, ""), ("", "", ""))
-    for text in (inline_svg(chart, HOSTILE), svg_file(chart)):
+    chart = Trend(HOSTILE, [Course(HOSTILE, [0.5])], [True], (HOSTILE, ""))
+    for text in (inline_svg(chart, HOSTILE, EN), svg_file(chart, EN)):
         root = ET.fromstring(text.encode())
         assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
             "svg", "rect", "line", "circle", "text"
@@ -90,7 +91,7 @@ def test_a_label_is_cut_by_its_width_on_screen(text, width, expected):
 
 
 def test_the_dot_of_the_lowest_value_lies_on_no_label():
-    chart = Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"), ("run", "", ""))
+    chart = Trend("T", [Course("hit@1", [0.2, 0.9])], [True] * 2, ("a", "b"))
     ends = [float(at["x"]) for at in texts(chart).values() if at.get("text-anchor") == "end"]
     left = min(dot["cx"] - dot["r"] for dot in dots(chart) if dot["cy"] > 40)
     assert left - max(end for end in ends if end < 300) >= 8
