@@ -23,13 +23,14 @@ from gigamind.assurance.label_file import (
 from gigamind.assurance.options import CertifyOptions
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
-from gigamind.i18n import _, language_of, n_
+from gigamind.i18n import _, language_of
 from gigamind.judges.protocol import Scale
 from gigamind.loading import read_bytes
 from gigamind.records import card as cards
 from gigamind.records.folder import check_out_folder, read_report, write_texts
 from gigamind.records.judged import JudgeReport
 from gigamind.reports.card import card_files
+from gigamind.reports.document import listed
 from gigamind.stats import intervals
 from gigamind.stats.agreement import (
     CorrectedMean,
@@ -266,12 +267,7 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, cards.CardLabels]:
     read = read_labels(path, run.kind.label)
     unknown = [name for name in read.values if name not in run.items and name not in run.failed]
     if unknown:
-        named = [
-            _('"{item}" (line {line})', item=name, line=read.lines[name])
-            for name in unknown[:_NAMED]
-        ]
-        if len(unknown) > _NAMED:
-            named.append(_("{count} more", count=len(unknown) - _NAMED))
+        named = [_('"{item}" (line {line})', item=name, line=read.lines[name]) for name in unknown]
         raise InputError(
             "{file}: {unknown} of {total} labels belong to items that are not in the run {run}: {items}. Label the"
             " items of this run.",
@@ -279,7 +275,7 @@ def _from_file(run: JudgedRun, path: Path) -> tuple[_Labels, cards.CardLabels]:
             unknown=len(unknown),
             total=len(read.values),
             run=run.folder,
-            items=named,
+            items=listed(named, _NAMED),
         )
     values = {name: dict(given) for name, given in read.values.items()}
     return _labelled(run, values, "file", path.name, read.sha256)
@@ -340,13 +336,11 @@ def _labelled(
         for item, given in values.items()
     )
     if unscored == len(values):
-        message = n_(
-            "{run}: the judge gave no verdict on the {n} labelled item. See errors.jsonl for the reason.",
-            "{run}: the judge gave no verdict on any of the {n} labelled items. See errors.jsonl for the reasons.",
+        raise InputError(
+            "{run}: the judge gave no verdict on any labelled item ({n}). See errors.jsonl for the reasons.",
             n=len(values),
             run=run.folder,
         )
-        raise InputError(message)
     origin = {"source": source, "name": name, "sha256": sha256}
     counts = {"count": len(values), "unscored": unscored, "learned": left_out}
     return values, cards.CardLabels.model_validate(origin | counts)

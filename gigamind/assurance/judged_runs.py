@@ -11,7 +11,7 @@ from typing import Any
 from gigamind.assurance.label_items import LabelUnit
 from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
-from gigamind.i18n import _, n_
+from gigamind.i18n import _
 from gigamind.judges.protocol import Scale
 from gigamind.records.folder import read_report, read_reports, read_written
 from gigamind.records.judged import JudgeReport, LlmReport, SecondLookReport
@@ -106,15 +106,12 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
                 expected=ours,
             )
     if other.stored:  # a stored verdict never flips
-        message = n_(
-            "{folder}: this run is not an independent repetition: it reused {n} stored model reply. Run it again"
-            " with --store-mode off.",
-            "{folder}: this run is not an independent repetition: it reused {n} stored model replies. Run it again"
+        raise InputError(
+            "{folder}: this run is not an independent repetition: it reused stored model replies ({n}). Run it again"
             " with --store-mode off.",
             n=other.stored,
             folder=other.folder,
         )
-        raise InputError(message)
 
 
 def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:

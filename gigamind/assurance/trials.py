@@ -15,7 +15,7 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, read_text
-from gigamind.i18n import Language, Text, _, n_
+from gigamind.i18n import Language, Text, _
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, Judge, QuestionCase, Verdict
 from gigamind.judges.search_qa.judgement import Judgement, correctness
@@ -171,22 +171,18 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
     errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
     unasked = [error for error in errors if error.code not in _CAUSED_BY_ATTACKS]
     if unasked:
-        message = n_(
-            "{failed} of {n} test case could not be sent to the judge's model: {reason}",
-            "{failed} of {n} test cases could not be sent to the judge's model: {reason}",
+        raise UnaskedError(
+            "test cases that could not be sent to the judge's model: {failed} of {n} ({reason})",
             n=len(seen),
             failed=len(unasked),
             reason=unasked[0].message,
         )
-        raise UnaskedError(message)
     if errors and len(errors) == len(seen):
-        message = n_(
-            "the judge gave no verdict on the {n} test case: {reason}",
-            "the judge gave no verdict on any of the {n} test cases: {reason}",
+        raise EvaluationError(
+            "the judge gave no verdict on any test case ({n}): {reason}",
             n=len(seen),
             reason=errors[0].message,
         )
-        raise EvaluationError(message)
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:

@@ -21,7 +21,6 @@ from gigamind.release.model import (
     SnapshotHit,
     Speed,
     checks_of,
-    why_not_compared,
 )
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 
@@ -248,63 +247,84 @@ def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
 def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  # noqa: C901  one case a difference
     task = current.kind
     if baseline.dataset_hash != current.dataset_hash:
-        yield _dataset(baseline, current)
+        same = _same_questions(baseline, current)
+        yield _mismatch("recorded answers" if same else "dataset", "refuse")
     if baseline.judge_fingerprint != current.judge_fingerprint:
-        text = _(
-            "The runs used different judges or thresholds, so their verdicts are not comparable."
-        )
-        yield _refused("judge", text)
+        yield _mismatch("judge", "refuse")
     if embedders := _embedders(baseline, current):
-        text = _(
-            "The embedding models differ ({detail}), so their scores are not comparable.",
-            detail=embedders,
-        )
-        yield _refused("embedding model", text, embedders)
+        yield _mismatch("embedding model", "refuse", embedders)
     settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
     if _system(baseline) != _system(current):
         names = _pair(_system_name(baseline), _system_name(current))
-        yield _open("system", "settings", _systems(baseline, current, names), names)
+        systems = (run.environment.system for run in (baseline, current))
+        can_be_named = all(system and system.kind != "run" for system in systems)
+        yield _open("system", "settings", names, _SAME_SYSTEM if can_be_named else "")
     elif settings:
-        what = _SETTINGS[current.task]
-        text = _(
-            "The {settings} differ ({detail}), so the runs evaluated two different systems.",
-            settings=WHAT[what],
-            detail=settings,
-        )
-        yield _open(what, "settings", text, settings)
+        yield _open(_SETTINGS[current.task], "settings", settings)
     if served := _changed(task.models(baseline.metrics), task.models(current.metrics)):
-        text = _("The runs used different versions of the same model ({detail}).", detail=served)
-        yield _open("model version", "models", text, served)
+        yield _open("model version", "models", served)
     # Without samples, the seed has no effect.
     is_sample = any(run.config.get("sample") is not None for run in (baseline, current))
     if drawn := _changed(baseline.config, current.config, _DRAWN if is_sample else ()):
-        text = _(
-            "The runs evaluated different samples of the dataset ({detail}). Items outside the samples may have got"
-            " worse unnoticed.",
-            detail=drawn,
-        )
-        yield _open("sample", "sample", text, drawn)
+        yield _open("sample", "sample", drawn)
     notes = [(run.notes_hash, run.notes_hash_mode) for run in (baseline, current)]
     if notes[0] != notes[1]:
-        text = _(
-            "The notes changed between the runs. A change of a metric may come from the notes and not from the"
-            " evaluated system."
-        )
-        yield _open("notes", "notes", text)
+        yield _open("notes", "notes")
     if baseline.hardware.hash != current.hardware.hash:
-        text = _(
-            "The runs used different hardware ({detail}), so their speed is not compared.",
-            detail=_pair(baseline.hardware.cpu, current.hardware.cpu),
-        )
-        yield _open("hardware", "hardware", text)
-    marks = checklists(baseline, current)
-    if checks_of(marks) not in {"none", "compared"}:
-        yield Mismatch(what="checklist", severity="no-checks", meaning=why_not_compared(marks))
+        cpus = _pair(baseline.hardware.cpu, current.hardware.cpu)
+        yield _open("hardware", "hardware", cpus)
+    if checks_of(checklists(baseline, current)) not in {"none", "compared"}:
+        yield _mismatch("checklist", "no-checks")
     if baseline.environment.rag_schema_version != current.environment.rag_schema_version:
-        text = _(
-            "The runs used different versions of the search index: chunks, tokens or scores may differ."
+        yield _mismatch("index schema", "warn")
+
+
+_SAME_SYSTEM = _(
+    "If this is the same system at a new address, pass the same --system-name NAME in both runs."
+)
+_EFFECTS: Mapping[str, Message] = {
+    "dataset": _("A change of a metric may come from the dataset and not from the system."),
+    "recorded answers": _(
+        "To compare the answers of two systems, use one dataset and give the answers of each system with"
+        " `--system run:FILE`."
+    ),
+    "sample": _("Items outside the samples may have got worse unnoticed."),
+    "notes": _("A change of a metric may come from the notes and not from the system."),
+    "hardware": _("Their speed is not compared."),
+    "checklist": _(
+        "All other metrics are compared. To compare the checklist results, evaluate both runs with one --checklist."
+    ),
+    "index schema": _("Chunks, tokens or scores may differ."),
+}
+
+
+def _mismatch(
+    what: str,
+    severity: Severity,
+    detail: Text = "",
+    key: Relaxable | None = None,
+    effect: Text = "",
+) -> Mismatch:
+    differ = _("The runs differ in {what}.", what=WHAT[what])
+    if detail:
+        differ = _("The runs differ in {what} ({detail}).", what=WHAT[what], detail=detail)
+    effect = effect or _EFFECTS.get(what, "")
+    texts = [differ, *([effect] if effect else [])]
+    if severity == "refuse":
+        texts.append(_("Create a new baseline."))
+    if key:
+        fix = _(
+            "If the change is intentional, make this run the baseline (`gigamind baseline promote --force`) or"
+            " rerun with `--changed {key}`.",
+            key=key,
         )
-        yield Mismatch(what="index schema", severity="warn", meaning=text)
+        texts.append(fix)
+    meaning = joined(texts, " ")
+    return Mismatch(what=what, severity=severity, meaning=meaning, relaxed_by=key, detail=detail)
+
+
+def _open(what: str, key: Relaxable, detail: Text = "", effect: Text = "") -> Mismatch:
+    return _mismatch(what, "no-verdict", detail, key, effect)
 
 
 WHAT: Mapping[str, Message] = {
@@ -331,18 +351,6 @@ _SETTINGS = {
 }
 
 
-def _systems(baseline: Snapshot, current: Snapshot, detail: Text) -> Message:
-    """Return that the systems differ; how to name one system with two addresses, unless one cannot have a name."""
-    differs = _("Different systems were evaluated ({detail}).", detail=detail)
-    both = (baseline.environment.system, current.environment.system)
-    if any(system is None or system.kind == "run" for system in both):
-        return differs
-    same = _(
-        "If this is the same system at a new address, pass the same --system-name NAME in both runs."
-    )
-    return joined([differs, same], " ")
-
-
 _DRAWN = ("sample", "seed")
 _WITHOUT_MODEL = ("mode", "semantic")  # settings that turn the embedding model on or off
 _BEFORE = {  # behaviour of runs older than an option
@@ -353,12 +361,6 @@ _BEFORE = {  # behaviour of runs older than an option
     "context_notes": 5,
     "context_chars": 12_000,
 }
-_FIX = _("Create a new baseline.")
-
-
-def _refused(what: str, meaning: Message, detail: Text = "") -> Mismatch:
-    both = joined([meaning, _FIX], " ")
-    return Mismatch(what=what, severity="refuse", meaning=both, detail=detail)
 
 
 def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
@@ -370,30 +372,6 @@ def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
         {entry.id: task.shown(entry).text for entry in run.items} for run in (baseline, current)
     ]
     return questions[0] == questions[1]
-
-
-def _dataset(baseline: Snapshot, current: Snapshot) -> Mismatch:
-    if _same_questions(baseline, current):
-        text = _(
-            "The datasets have the same questions but different answers, contexts or labels. To compare the answers"
-            " of two systems, use one dataset and give the answers of each system with `--system run:FILE`."
-        )
-        return _refused("recorded answers", text)
-    text = _(
-        "The datasets of the runs differ, so a change of a metric may come from the dataset and not from the"
-        " evaluated system."
-    )
-    return _refused("dataset", text)
-
-
-def _open(what: str, key: Relaxable, meaning: Message, detail: Text = "") -> Mismatch:
-    fix = _(
-        "If the change is intentional, make this run the baseline (`gigamind baseline promote --force`) or"
-        " rerun with `--changed {key}`.",
-        key=key,
-    )
-    both = joined([meaning, fix], " ")
-    return Mismatch(what=what, severity="no-verdict", meaning=both, relaxed_by=key, detail=detail)
 
 
 def _system(run: Snapshot) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field
 
-from gigamind.i18n import Message, Text, _, joined
+from gigamind.i18n import Text, _, joined
 from gigamind.records.judged import Finite, JudgeReport, LlmReport, Report, Share
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
@@ -181,43 +181,36 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     def change(self, before: Item, after: Item) -> Change | None:
         """Return how the result of an item changed; None if it did not."""
 
-    def has_verdict(self, item: Item) -> bool:
+    def has_verdict(self, _item: Item, /) -> bool:
         """Return whether the item has a verdict; always true for a task whose metrics need no judge."""
-        del item
         return True
 
-    def has_answer(self, item: Item) -> bool:
+    def has_answer(self, _item: Item, /) -> bool:
         """Return whether the notes still contain the expected passage; always true for a task without such labels."""
-        del item
         return True
 
-    def is_recorded(self, snapshot: EvalSnapshot[Summary, Item]) -> bool:
+    def is_recorded(self, _snapshot: EvalSnapshot[Summary, Item], /) -> bool:
         """Return whether the evaluated outputs are recorded in the dataset."""
-        del snapshot
         return False
 
-    def checklist(self, snapshot: EvalSnapshot[Summary, Item]) -> str:
+    def checklist(self, _snapshot: EvalSnapshot[Summary, Item], /) -> str:
         """Return the fingerprint of the checklist of the run; "" for a run without checks."""
-        del snapshot
         return ""
 
-    def is_checked(self, item: Item) -> bool:
+    def is_checked(self, _item: Item, /) -> bool:
         """Return whether the item has a checklist result."""
-        del item
         return False
 
     def without_checks(self, item: Item) -> Item:
         """Return the item without its checklist result."""
         return item
 
-    def values(self, pairs: Pairs[Item]) -> Values:
+    def values(self, _pairs: Pairs[Item], /) -> Values:
         """Return the metrics that are means over items."""
-        del pairs
         return {}
 
-    def terms(self, pairs: Pairs[Item]) -> Terms:
+    def terms(self, _pairs: Pairs[Item], /) -> Terms:
         """Return the metrics that are ratios of sums over items."""
-        del pairs
         return {}
 
     def figures(self, items: Sequence[Item]) -> dict[str, float]:
@@ -236,14 +229,12 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         pairs = [(item, item) for item in items]
         return {name: len(both) for name, both in self.values(pairs).items()}
 
-    def speed(self, summary: Summary) -> Mapping[Speed, float | None]:
+    def speed(self, _summary: Summary, /) -> Mapping[Speed, float | None]:
         """Return the gated times in milliseconds; None for a time that was not measured."""
-        del summary
         return {}
 
-    def passes(self, summary: Summary) -> SpeedReport | None:
+    def passes(self, _summary: Summary, /) -> SpeedReport | None:
         """Return the cost of a search in units of the reference load, by pass; None if not measured."""
-        del summary
         return None
 
     def models(self, summary: Summary) -> Mapping[str, tuple[str, ...]]:
@@ -267,25 +258,6 @@ def checks_of(marks: tuple[str, str]) -> Checks:
     if baseline and current:
         return "other"
     return "dropped" if baseline else "new"
-
-
-def why_not_compared(marks: tuple[str, str]) -> Message:
-    """Return why the checks of two runs are not compared."""
-    baseline, current = marks
-    if not baseline:
-        return _(
-            "The baseline has no checklist results, so checklist results are not compared. Create a new"
-            " baseline with --checklist."
-        )
-    if not current:
-        return _(
-            "The baseline has checklist results, but this run has none. All other metrics are compared. To compare"
-            " the checklist results, run the evaluation again with --checklist."
-        )
-    return _(
-        "The runs used different checklists or checklist models, so only the other metrics are compared. To"
-        " compare the checklist results, create a new baseline."
-    )
 
 
 def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]) -> Values:

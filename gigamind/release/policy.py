@@ -239,7 +239,7 @@ class RuleResult(BaseModel, frozen=True, extra="forbid"):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or a key of `_RULES`.
+        metric: as in summary.json, or a key of `RULES`.
         status: "warned" is a failure that the phase only reports; "not-comparable": the baseline has no usable value.
         current: for a judge report, kappa on the scale where it could be lowest.
         limit: the limit for the current value, in the metric's unit.
@@ -262,7 +262,7 @@ class RuleResult(BaseModel, frozen=True, extra="forbid"):
     values: dict[str, str] = {}
 
 
-_RULES: Mapping[str, Message] = {
+RULES: Mapping[str, Message] = {
     COVERAGE: _("evaluated items"),
     PASSAGES: _("expected passages"),
     VERDICTS: _("items with a verdict"),
@@ -312,8 +312,8 @@ _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerab
 
 def rule_label(name: str) -> Text:
     """Return the label of what a rule is about; metrics of unanswerable queries are marked."""
-    if name in _RULES:
-        return _RULES[name]
+    if name in RULES:
+        return RULES[name]
     label = label_text(name)
     return _("{metric} (unanswerable)", metric=label) if name in _OF_UNANSWERABLE else label
 

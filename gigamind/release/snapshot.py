@@ -31,7 +31,9 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
     """
     if not path.exists():
         raise InputError(
-            "{path}: no such file or folder. Give a snapshot.json or the output folder of a run.",
+            "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
+            " baselines. To create the first baseline, evaluate without --compare, then run gigamind baseline"
+            " promote RUN --folder {path}",
             path=path,
         )
     if path.is_dir():
@@ -175,13 +177,6 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
 
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:
     """Read a baseline: a folder's last promoted one of `task`, a snapshot file or an out folder; InputError if none."""
-    if not path.exists():
-        raise InputError(
-            "{path}: no such file or folder. Give a snapshot.json, the output folder of a run or a folder of"
-            " baselines. To create the first baseline, evaluate without --compare, then run gigamind baseline"
-            " promote RUN --folder {path}",
-            path=path,
-        )
     pointers = {
         entry: path / pointer_of(entry) for entry in kinds if (path / pointer_of(entry)).is_file()
     }

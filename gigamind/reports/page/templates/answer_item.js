@@ -35,13 +35,7 @@ const FILTERS = {
   ...(SCORES.length ? {} : { unlike: [_("Verdict differs from the human verdict"), (item) => unlike(item) > 0] }),
   ...(CHECKED ? { unpassed: [_("Checklist not passed"), (item) => item.quality !== null && !item.quality[0]] } : {}),
 };
-const LIST = {
-  hint: _("search for words of a question or an answer"),
-  none: _("No answer matches the search and the filters."),
-  notes: (item) => [item.what.replaceAll(" -> ", " → "), ...unsupported(item).sort((a) => (a.verdict === "contradicted" ? -1 : 1)).map(complaint)].filter(Boolean)
-    .map((text) => make("div", { className: "meta", text })),
-  shown: ({ from, to, n }) => n_("{from}–{to} of {n} answer", "{from}–{to} of {n} answers", { from, to, n }),
-};
+const remarks = (item) => [item.what.replaceAll(" -> ", " → "), ...unsupported(item).sort((a) => (a.verdict === "contradicted" ? -1 : 1)).map(complaint)].filter(Boolean);
 const SCORED = SCORES.length ? SCORES : data.items.some((values) => values[FIELDS.indexOf("utility")] !== null)
   ? [_("Correctness"), _("Utility")] : [_("Correctness")];
 const scoresOf = (item) => (SCORES.length ? own(item).scores : [item.correctness, item.utility]);

@@ -79,3 +79,8 @@ function shortRanking(item, hits) {
     return line;
   }));
 }
+
+// What a search covers of an item with a query, tags and rankings.
+const searchedIn = (item, hits) => [item.id, item.query, ...[...item.expected, ...hits.map((hit) => hit[0])].map((note) => data.notes[note]),
+  ...item.tags.map((tag) => data.tags[tag])];
+const expectedNames = (item) => item.expected.map((note) => data.notes[note]).join(", ") || "–";

@@ -12,6 +12,7 @@ const KINDS = {
   linked: _("suggested, but not expected: the note already links to the target"),
 };
 const went = (item, way) => item.change === way;
+const remarks = () => [];
 const TITLE = "note";
 const causesOf = (item) => item.missed.map((values) => named(MISSED_FIELDS, values).cause);
 const CAUSES = new Set(data.items.flatMap((values) => causesOf(named(FIELDS, values))));
@@ -21,11 +22,6 @@ const FILTERS = {
   ...Object.fromEntries(Object.keys(CAUSE_LABELS).filter((cause) => CAUSES.has(cause))
     .map((cause) => [cause, [CAUSE_LABELS[cause], (item) => causesOf(item).includes(cause)]])),
   wrong: [_("Suggested links that were not expected"), (item) => wrong(item) > 0],
-};
-const LIST = {
-  hint: _("search for words of a link, or a note name"),
-  none: _("No note matches the search and the filters."),
-  shown: ({ from, to, n }) => n_("{from}–{to} of {n} note", "{from}–{to} of {n} notes", { from, to, n }),
 };
 const COLUMNS = {
   note: ["note", (item) => item.title, _("note")],

@@ -1,7 +1,7 @@
 
 // The list of items: search, filters and sorting cover all items, and pages show 50.  The script of the task's items comes
 // first: it defines FIELDS (the id first), COLUMNS (class, sort key, heading), FILTERS (label, test), `went` (for the filters
-// of a comparison), LIST (texts, and `notes` for a row), cells and details.  The initial order is by verdict, worst first.
+// of a comparison), `remarks` for a row, cells and details.  The initial order is by verdict, worst first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
 const idOf = (item) => item[FIELDS[0]];
@@ -39,7 +39,8 @@ function row(item) {
   const toggle = make("button", { type: "button", className: "toggle", text: item.title ?? item[TITLE],
     attributes: { "aria-expanded": "false", "aria-controls": `detail-${item.number}` } });
   const line = make("tr", {}, ...Object.entries(ALL_COLUMNS).map(([name, [className]]) => {
-    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }), ...(LIST.notes?.(item) ?? []));
+    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }), 
+      ...remarks(item).map((text) => make("div", { className: "meta", text })));
     if (name === "verdict") return make("td", { className }, verdict(item));
     return make("td", { className, text: cell(name, item) });
   }));
@@ -97,7 +98,7 @@ function update(found = chosen()) {
   body.replaceChildren(...lines);
   if (page.includes(state.open)) expand(lines[page.indexOf(state.open)], state.open);
   shown.textContent = found.length
-    ? LIST.shown({ from: first + 1, to: first + page.length, n: found.length }) : LIST.none;
+    ? _("{from}–{to} of {n}", { from: first + 1, to: first + page.length, n: found.length }) : _("Nothing matches the search and the filters.");
   previous.disabled = state.page === 0;
   next.disabled = first + PAGE >= found.length;
   for (const cell of head.children) {
@@ -159,7 +160,7 @@ function filters() {
 
 function start() {
   let waiting;
-  const search = make("input", { type: "search", placeholder: LIST.hint, on: { input: () => {
+  const search = make("input", { type: "search", placeholder: _("words of an item or its notes"), on: { input: () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => change({ words: plain(search.value).split(/\s+/).filter(Boolean) }), 120);
   } } });

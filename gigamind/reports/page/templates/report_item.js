@@ -6,17 +6,13 @@ const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", 
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "match", "words"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
+const remarks = () => [];
 const TITLE = "query";
 const went = is;
 const FILTERS = {
   failures: [_("Failed queries"), (item) => is(item, "failure")],
   unanswerable: [_("Unanswerable"), (item) => !is(item, "answerable")],
   cross_lingual: [_("Query and note in different languages"), (item) => is(item, "crossLingual")],
-};
-const LIST = {
-  hint: _("search for words of a query, an id or a note name"),
-  none: _("No query matches the search and the filters."),
-  shown: ({ from, to, n }) => n_("{from}–{to} of {n} query", "{from}–{to} of {n} queries", { from, to, n }),
 };
 const LAST = Number.MAX_VALUE;
 const COLUMNS = {
@@ -39,15 +35,14 @@ function badness(item) {
 }
 
 function cell(name, item) {
-  if (name === "expected") return item.expected.map((note) => data.notes[note]).join(", ") || "–";
+  if (name === "expected") return expectedNames(item);
   if (name === "rank") return item.rank ?? "–";
   if (name === "score") return figure(item.score);
   if (name === "latency") return item.ms === null ? "–" : item.ms.toFixed(1);
   return item.number;
 }
 
-const searchable = (item) => [item.id, item.query, ...item.expected.map((note) => data.notes[note]),
-  ...item.hits.map((hit) => data.notes[hit[0]]), ...item.tags.map((tag) => data.tags[tag])];
+const searchable = (item) => searchedIn(item, item.hits);
 
 // The result of a query in a run: whether it is right, and its text.
 function outcome(answerable, refused, rank) {
