@@ -325,31 +325,17 @@ _REASONS: Mapping[str, str] = {
     ),
     "gone": _GONE,
     "speed_gone": _GONE,
-    "unchecked": N_(
-        "{metric}: the baseline was checked with a checklist, but this run was not. Run the evaluation"
-        " again with --checklist."
-    ),
-    "other_checklist": N_(
-        "{metric} cannot be compared, because the runs used different checklists or checklist models."
-        " Create a new baseline."
-    ),
+    "unchecked": N_("{metric}: this run used no checklist. Run again with --checklist."),
+    "other_checklist": N_("{metric}: the runs used different checklists. Create a new baseline."),
     "no_such_item": N_("{metric}: the gates name this checklist item, but the checklist lacks it."),
     "unmeasured": N_("{metric} was not measured in either run."),
-    "new": N_(
-        "{metric} is missing from the baseline and is not gated until you create a new baseline."
-    ),
+    "new": N_("{metric} is not in the baseline, so a new baseline has to gate it."),
     "worst": N_("{metric} is at its worst value ({before}) in both runs."),
-    "floor": N_(
-        "{metric} is {after} in this run; the gates require at least {limit}, whatever the baseline."
-    ),
-    "ceiling": N_(
-        "{metric} is {after} in this run; the gates require at most {limit}, whatever the baseline."
-    ),
+    "floor": N_("{metric} is {after} in this run; the gates require at least {limit}."),
+    "ceiling": N_("{metric} is {after} in this run; the gates require at most {limit}."),
     "floor_gone": N_("{metric} has no value in this run, but the gates require at least {limit}."),
     "ceiling_gone": N_("{metric} has no value in this run, but the gates require at most {limit}."),
-    "nothing_held": N_(
-        "The gates cannot decide: no gated metric of these {units} was measured in both runs."
-    ),
+    "nothing_held": N_("No gated metric of these {units} was measured in both runs."),
     "lost_coverage": N_("{count} of {total} {units} could not be evaluated (limit: {limit})."),
     "lost_passages": N_("{count} of {total} {units} lost their expected passage (limit: {limit})."),
     "lost_verdicts": N_("{count} of {total} {units} lost their verdict (limit: {limit})."),
@@ -359,9 +345,7 @@ _REASONS: Mapping[str, str] = {
         "{metric}: the baseline has a time, but the results file of this run (--system run:FILE) has no"
         " times. To gate the speed, evaluate the system itself: --system with its address or command."
     ),
-    "slower": N_(
-        "{metric}: {before} ms in the baseline, {after} ms in this run (limit {limit} ms)."
-    ),
+    "slower": N_("{metric}: {before} ms before, {after} ms in this run (limit {limit} ms)."),
     "normalised": N_(
         "A query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit})."
     ),
@@ -381,14 +365,10 @@ _REMARKS: Mapping[str, str] = {
         "Measured in {passes} passes relative to a reference load. p95 in ms: {before} in the baseline, {after} in this"
         " run."
     ),
-    "small": N_(
-        "Small sample: with N = {n}, one of the {units} can change the metric by {weight}."
-    ),
+    "small": N_("Small sample: of {n} {units}, one can change the metric by {weight}."),
     "soft": N_("In the phase {phase}, this result is only reported and does not stop the release."),
     "wide": N_("The confidence interval (CI) is too wide to decide."),
-    "apart": N_(
-        "The metric was measured on {before_n} {units} in the baseline and on {after_n} in this run."
-    ),
+    "apart": N_("Measured on {before_n} {units} in the baseline and on {after_n} in this run."),
     "of_verdicts": N_(
         "The judge of both runs does not separate answerable from unanswerable questions. Choose"
         " another `--unanswerable-mode` by its errors in report.html, and create a new baseline with it."
@@ -400,17 +380,13 @@ _REMARKS: Mapping[str, str] = {
     ),
     "needs": N_("About {needed} items would be enough for a decision."),
     "needs_all": N_("The drop equals the allowed drop, so more items would not help."),
-    "untested": N_(
-        "This metric is a ratio and not a mean over items, so no paired significance test fits."
-    ),
+    "untested": N_("No paired significance test fits this metric, which is a ratio."),
     "such_as": N_("First affected item: {example}."),
     "one_pass": N_(
         "The speed was measured without repeated passes, so a slower search and a busy machine look the"
         " same. Create a new baseline with several passes (--speed-passes)."
     ),
-    "more_allowed": N_(
-        "To allow a longer time, raise ratio or rise_ms under [speed.{name}] in a file for --gates."
-    ),
+    "more_allowed": N_("To allow more, raise ratio or rise_ms under [speed.{name}] for --gates."),
     "of_system": N_(
         'The speed of another system (--system) is only reported. To gate it, set systems = "hold" under'
         " [speed] in a file for --gates."

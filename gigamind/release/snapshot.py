@@ -45,10 +45,7 @@ def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
         snapshot = parse_report(json.dumps(content), task.snapshot, str(path))
     _adopt(snapshot.judge, path)
     if not snapshot.items:
-        raise InputError(
-            "{path}: the run has no evaluated items, so it cannot be compared. Run the evaluation again.",
-            path=path,
-        )
+        raise InputError("{path}: the run has no evaluated items; run it again", path=path)
     return snapshot
 
 
@@ -96,11 +93,7 @@ def _checked_task(
             known=list(kinds),
         )
     if "items" not in content:
-        raise InputError(
-            "{path}: the snapshot has no values for single items, so significance cannot be computed. Create a"
-            " new baseline.",
-            path=path,
-        )
+        raise InputError("{path}: the snapshot has no items. Create a new baseline.", path=path)
     return task
 
 
@@ -124,19 +117,11 @@ def _object(path: Path) -> dict[str, object]:
 
 
 def _no_snapshot(path: Path) -> Message:
-    return _(
-        "{path}: this file is not a gigamind snapshot. Create a snapshot with --save-snapshot.",
-        path=path,
-    )
+    return _("{path}: no gigamind snapshot. Create one with --save-snapshot.", path=path)
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(
-        _(
-            "the file contains the value {name}, which is not a finite number. Create a new baseline.",
-            name=name,
-        )
-    )
+    raise ValueError(_("{name} is not a finite number. Create a new baseline.", name=name))
 
 
 def _finite(number: str) -> float:

@@ -49,11 +49,7 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
         return ""
     why = unusable(checked, judge)
     if checked is None or why:
-        return _(
-            "The judge of this run is not certified: {why}. To compare its verdicts with labels, run gigamind judge"
-            " certify.",
-            why=why,
-        )
+        return _("The judge is not certified: {why}. Run gigamind judge certify.", why=why)
     card = checked.card
     required = checked.required_scales or every_scale(card)
     missing = shortfalls(replace(checked, required_scales=required))
@@ -63,9 +59,7 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
         "figures": joined(map(_scale, card.scales)),
     }
     if not missing:
-        return _(
-            "The judge was certified on {date} by comparison with {labels}: {figures}.", **values
-        )
+        return _("The judge was certified on {date} with {labels}: {figures}.", **values)
     return _(
         "The judge was compared with {labels} on {date}: {figures}. It does not meet the requirements of the"
         " release gates: {reasons}.",
@@ -221,9 +215,7 @@ def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> I
     if not missing[0].failed and any(shortfall.rule == "agreement" for shortfall in missing):
         text = _("Label more items of the run, and certify the judge again")
         if all(scale.headline is None for scale in card.scales if scale.overall.items):
-            text = _(
-                "All judged items are labelled: evaluate more items, label them, and certify the judge again"
-            )
+            text = _("Evaluate more items, label them, and certify the judge again")
     else:
         text = _("Change the judge or its model, evaluate again, and certify the new run")
     yield doc.Step(text)
@@ -288,11 +280,7 @@ def _label_warnings(labels: CardLabels) -> Iterator[Text]:
             count=labels.count,
         )
     if labels.learned:
-        yield n_(
-            "{n} label is left out because the judge learned from it (`gigamind judge tune`).",
-            "{n:,} labels are left out because the judge learned from them (`gigamind judge tune`).",
-            n=labels.learned,
-        )
+        yield _("Labels that the judge learned from, left out: {n:,}.", n=labels.learned)
     if labels.source == "dataset":
         yield _(
             "The labels come from the dataset and are not independent human judgements. Pass human labels with"

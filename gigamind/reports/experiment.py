@@ -209,11 +209,7 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
     for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
         if comparison.unjudged:
             n = len(comparison.unjudged)
-            yield _(
-                "{run}: items that lost their verdict, in no verdict metric: {n:,}.",
-                run=run.label,
-                n=n,
-            )
+            yield _("{run}: items that lost their verdict: {n:,}.", run=run.label, n=n)
         for mismatch in comparison.mismatches:
             if mismatch.what in _DOUBTFUL:
                 yield joined((run.label, mismatch.meaning), ": ")
@@ -382,8 +378,6 @@ def _listing(
         tags=list(tags),
         runs=[run.label for run in experiment.runs],
     )
-    no_script = _(
-        "The list of items needs JavaScript, which is disabled. compare.json has the same data."
-    )
+    no_script = _("The list needs JavaScript. compare.json has the same data.")
     title = _("Changed items ({n:,})", n=len(rows))
     return doc.folded("list", title, doc.Listing("experiment_item.js", data, no_script))

@@ -172,13 +172,8 @@ def history_document(histories: Histories) -> doc.Document:
     """Return the page: the latest change point, all of them, and the trends."""
     all_runs = [run for history in histories.histories for run in history.runs]
     days = sorted(run.created_at[:10] for run in all_runs)
-    span = n_(
-        "{n} run, {first} to {last}",
-        "{n:,} runs, {first} to {last}",
-        n=len(all_runs),
-        first=days[0],
-        last=days[-1],
-    )
+    values = {"n": len(all_runs), "first": days[0], "last": days[-1]}
+    span = _("{n:,} runs, {first} to {last}", **values)
     several = len(histories.histories) > 1
     shifts = [(history, change) for history in histories.histories for change in _shifts(history)]
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
@@ -302,8 +297,7 @@ def _warnings(histories: Histories, *, several: bool) -> Iterator[Text]:
         texts: list[Text] = []
         if unlike := len(history.runs) - history.comparable:
             text = _(
-                "Runs with another dataset, judge or sample than the last run, drawn as hollow dots and not searched"
-                " for changes: {n:,}.",
+                "Runs of another dataset, judge or sample (hollow dots), not searched for changes: {n:,}.",
                 n=unlike,
             )
             texts.append(text)

@@ -30,20 +30,14 @@ LABELS: Mapping[str, Message] = {
     "quote_too_short": _("the quote is too short"),
     "quote_changed": _("the quote changes a word of the note"),
     "quote_cut": _("the quote is cut inside a word, or before a limit or negation"),
-    "not_stated": _(
-        "the quoted text is struck out, commented out, marked as outdated or a placeholder"
-    ),
-    "speaks_to_judge": _(
-        "the quote is from text that looks like instructions to the judge (prompt injection)"
-    ),
+    "not_stated": _("the quoted text is struck out, commented out, outdated or a placeholder"),
+    "speaks_to_judge": _("the quote looks like instructions to the judge (prompt injection)"),
     "contradiction": _("the source sentence may contradict the claim"),
     "sources_differ": _("another sentence of the notes says otherwise"),
     "little_in_common": _("the source sentence has few words of the claim"),
     "new_name": _("the claim has a name that is not in the note"),
     "new_number": _("the claim has a number that is not in the source sentence"),
-    "other_limits": _(
-        "the claim and the source sentence differ in a condition, limit, reason or negation"
-    ),
+    "other_limits": _("claim and source differ in a condition, limit, reason or negation"),
     "other_word": _("one word of the claim differs from the source sentence"),
     "other_sentence": _("words of the claim are only in the sentences around the source sentence"),
     "other_question": _("the source sentence of this short answer has few words of the question"),
@@ -59,12 +53,8 @@ LABELS: Mapping[str, Message] = {
     "notice_no_question": _(
         "There is no question, so code cannot tell whether the answer answers it."
     ),
-    "not_confirmed": _(
-        "a second check did not confirm that the source sentence supports the claim"
-    ),
-    "not_looked_at": _(
-        "the source sentence may not support the claim, and no reliable model ran a second check"
-    ),
+    "not_confirmed": _("a second check did not confirm that the source supports the claim"),
+    "not_looked_at": _("doubtful support, and no reliable model ran a second check"),
     "not_entailed": _("according to the entailment model, the source does not entail the claim"),
     "too_long": _("the claim is too long for the entailment model"),
     "given": _("not an omission: the answer says this"),
@@ -84,9 +74,7 @@ LABELS: Mapping[str, Message] = {
     "differs_limit": _("the claim lacks a condition or limit of the source"),
     "differs_roles": _("claim swaps subject and object of the source"),
     "differs_question": _("the source sentence is a question"),
-    "differs_reported": _(
-        "the source only reports the claim as someone's words, or denies the claim"
-    ),
+    "differs_reported": _("the source only quotes someone who says so, or denies the claim"),
     "role_abstention": _("abstention: the sentence says that the notes do not contain the answer"),
     "role_courtesy": _("courtesy phrase"),
     "role_lead_in": _("introductory sentence"),

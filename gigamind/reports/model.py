@@ -171,7 +171,4 @@ def _flips(llm: LlmReport) -> Iterator[Message]:
                 **{name: percent(share) for name, share in shares.items()},
             )
     if any(flips for _what, flips in repeated):
-        yield _(
-            "If two runs differ by no more than this share of changed verdicts, the difference is not evidence"
-            " of a change."
-        )
+        yield _("A difference of two runs up to this share is not evidence of a change.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.formats import points
-from gigamind.i18n import Text, _, joined
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.records.judged import Report
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
@@ -161,13 +161,7 @@ def tuning_document(
 
 
 def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
-    gain = _(
-        "{metric} {size} (95% CI {low} to {high})",
-        metric=rule_label(tuning.metric),
-        size=points(tuning.gain),
-        low=points(tuning.low),
-        high=points(tuning.high),
-    )
+    gain = _change_text(tuning.metric, tuning.gain, tuning.low, tuning.high)
     if tuning.is_switch:
         name = setting_name(tuning.reported.setting, tuning)
         switch = _("Switch to {setting}: {gain}, cross-validated.", setting=name, gain=gain)
@@ -199,18 +193,15 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
     return doc.Verdict("measured", keep, (detectable, NO_RELEASE))
 
 
+def _change_text(metric: str, size: float, low: float, high: float) -> Message:
+    ends = {"low": points(low), "high": points(high)}
+    values = {"metric": rule_label(metric), "size": points(size), **ends}
+    return _("{metric} {size} (95% CI {low} to {high})", **values)
+
+
 def _warnings(tuning: Tuning) -> Iterator[Text]:
     if tuning.worse:
-        costs = [
-            _(
-                "{metric} {size} (95% CI {low} to {high})",
-                metric=rule_label(worse.metric),
-                size=points(worse.difference),
-                low=points(worse.low),
-                high=points(worse.high),
-            )
-            for worse in tuning.worse
-        ]
+        costs = [_change_text(x.metric, x.difference, x.low, x.high) for x in tuning.worse]
         yield _(
             "Significantly worse with the recommended setting: {costs}. Look at these queries before you switch.",
             costs=doc.listed(costs, _WORSE_SHOWN),
