@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -71,41 +72,36 @@ def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> cards.CardGroup:
     """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
-    labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
-    judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
+    labels = _vector([verdict.label for verdict in verdicts])
+    judged = _vector([verdict.verdict for verdict in verdicts])
     groups = _groups(verdicts)
     weights = _vector([verdict.weight for verdict in verdicts])
     items, clusters = len(verdicts), _clusters(intervals.count(groups), len(verdicts))
-    if scale == "graded":
-        figures = graded_agreement(
-            labels, judged, seed=seed, label=label, clusters=groups, weights=weights
-        )
-        return cards.CardGroup(
-            items=items, clusters=clusters, positive=None, figures=_figures(figures), bins=()
-        )
-    figures = binary_agreement(
-        labels > 0, judged > 0, seed=seed, label=label, clusters=groups, weights=weights
-    )
-    confident = [verdict for verdict in verdicts if verdict.confidence is not None]
+    given: dict[str, Any] = {"seed": seed, "label": label, "clusters": groups, "weights": weights}
+    positive: int | None = None
     bins: tuple[cards.CardBin, ...] = ()
-    if confident:
-        calibration, reliable = reliability(
-            np.array([verdict.confidence for verdict in confident], dtype=np.float64),
-            np.array([verdict.label == verdict.verdict for verdict in confident]),
-            seed=seed,
-            label=label,
-            clusters=_groups(confident),
-        )
-        figures |= calibration
-        bins = tuple(cards.CardBin.like(one, right=_figure(one.outcome)) for one in reliable)
-    positive = int((labels > 0).sum())
+    if scale == "graded":
+        figures = graded_agreement(labels, judged, **given)
+    else:
+        figures = binary_agreement(labels > 0, judged > 0, **given)
+        positive = int((labels > 0).sum())
+        if confident := [verdict for verdict in verdicts if verdict.confidence is not None]:
+            calibration, reliable = reliability(
+                _vector([verdict.confidence or 0.0 for verdict in confident]),
+                np.array([verdict.label == verdict.verdict for verdict in confident]),
+                seed=seed,
+                label=label,
+                clusters=_groups(confident),
+            )
+            figures |= calibration
+            bins = tuple(cards.CardBin.like(x, right=_figure(x.outcome)) for x in reliable)
     return cards.CardGroup(
-        items=items, clusters=clusters, positive=positive, figures=_figures(figures), bins=bins
+        items=items,
+        clusters=clusters,
+        positive=positive,
+        figures={name: _figure(estimate) for name, estimate in figures.items()},
+        bins=bins,
     )
-
-
-def _figures(estimates: Mapping[str, intervals.Estimate]) -> dict[str, cards.CardFigure]:
-    return {name: _figure(estimate) for name, estimate in estimates.items()}
 
 
 def agreement_by_language(

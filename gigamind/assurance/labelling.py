@@ -187,10 +187,9 @@ class Labelling:
         skipped = set[Decided]().union(*choices.skipped.values())
         for at, drawable in enumerate(self.drawables):
             if choices.first.keys() >= drawable.tasks.keys():
-                label, value = drawable.labelled(choices.agreed), drawable.value
-                errors[at] = (
-                    None if label is None or value is None else min(1.0, abs(label - value))
-                )
+                label = drawable.labelled(choices.agreed)
+                error = _difference([label, drawable.value])
+                errors[at] = error and min(1.0, abs(error))
                 if choices.agreed.keys() >= drawable.tasks.keys():
                     labels[at] = label
             elif not skipped.isdisjoint(drawable.tasks):
@@ -391,28 +390,22 @@ class Labelling:
 
     def disputed(self) -> list[dict[str, Any]]:
         """Return the tasks that annotators label differently, with each one's choice."""
-        return [
-            self.shown(*self._known[decided], decided)
-            | {"given": self.state.choices.first[decided]}
-            for decided in self.state.choices.disputed
-        ]
+        choices = self.state.choices
+        return [self.shown(one) | {"given": choices.first[one]} for one in choices.disputed]
 
     def unit(self, drawable: _Drawable, annotator: str, *, again: bool = False) -> dict[str, Any]:
         """Return what the page shows of a unit; the judge's verdict only on what the annotator has labelled."""
         first = {} if again else self.state.choices.first
         shown: list[dict[str, Any]] = []
-        for decided, (part, task) in drawable.tasks.items():
+        for decided, (_part, task) in drawable.tasks.items():
             choice = first.get(decided, {}).get(annotator)
-            shown.append(
-                self.shown(drawable, part, task, decided)
-                | {"choice": choice, "verdict": choice and task.verdict}
-            )
+            verdict = choice and task.verdict
+            shown.append(self.shown(decided) | {"choice": choice, "verdict": verdict})
         return {"id": drawable.id, "again": again, "tasks": shown}
 
-    def shown(
-        self, drawable: _Drawable, unit: LabelUnit, task: LabelTask, decided: Decided
-    ) -> dict[str, Any]:
+    def shown(self, decided: Decided) -> dict[str, Any]:
         """Return what the page shows of a task; offsets are UTF-16 code units."""
+        drawable, unit, task = self._known[decided]
         found = passage(task.text, task.sources)
         sources: list[dict[str, Any]] = [
             {"number": at, "title": one.title, "path": one.path, "text": one.text, "range": None}

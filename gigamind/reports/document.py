@@ -385,7 +385,6 @@ class Listing:
 
     script: str
     data: str
-    no_script: Text
 
 
 @dataclass(frozen=True, slots=True)

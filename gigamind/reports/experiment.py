@@ -378,6 +378,5 @@ def _listing(
         tags=list(tags),
         runs=[run.label for run in experiment.runs],
     )
-    no_script = _("The list needs JavaScript. compare.json has the same data.")
     title = _("Changed items ({n:,})", n=len(rows))
-    return doc.folded("list", title, doc.Listing("experiment_item.js", data, no_script))
+    return doc.folded("list", title, doc.Listing("experiment_item.js", data))

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from gigamind.formats import moment, points
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -117,7 +118,7 @@ def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
         at: int, names: Iterable[str], p_value: float | None, start: int, end: int
     ) -> LevelShift:
         levels = (
-            MetricLevel(metric=x, before=_mean(series[x][start:at]), after=_mean(series[x][at:end]))
+            MetricLevel(metric=x, before=fmean(series[x][start:at]), after=fmean(series[x][at:end]))
             for x in names
         )
         both = (runs[alike[at - 1]].run, runs[alike[at]].run)
@@ -162,10 +163,6 @@ def _largest_drop(series: Mapping[str, Sequence[float]]) -> tuple[int, tuple[str
         return None
     at = max(kept, key=lambda place: max(kept[place].values()))
     return at, tuple(kept[at])
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def history_document(histories: Histories) -> doc.Document:

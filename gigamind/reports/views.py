@@ -110,7 +110,6 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     list_title: ClassVar[Text]
     list_script: ClassVar[str]  # shows one item of the list
-    list_unscripted: ClassVar[Text]  # in its place without JavaScript
     # Static: a record, translator, comparison and baseline -> the items as JSON, safe inside a script element.
     list_data: ClassVar[Callable[..., str]]
 
@@ -125,7 +124,7 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         if not record.items:
             return None
         data = self.list_data(record, say, comparison, baseline)
-        blocks = (Listing(self.list_script, data, self.list_unscripted),)
+        blocks = (Listing(self.list_script, data),)
         return Section("list", self.list_title, blocks)
 
     @abstractmethod

@@ -69,7 +69,7 @@ SAMPLES = {
     Plot: Plot(CHART, BAD),
     Examples: Examples(BAD, (EXAMPLE,), 9),
     Facts: Facts(((BAD, Code(BAD)),)),
-    Listing: Listing("report_item.js", "{}", BAD),
+    Listing: Listing("report_item.js", "{}"),
     Section: Section("s", BAD, (Prose(BAD),), folded=True),
 }
 

@@ -144,9 +144,6 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
 
     list_title = _("Answers")
     list_script = "answer_item.js"
-    list_unscripted = _(
-        "The list of answers needs JavaScript, which is disabled. per_item.jsonl has the same data."
-    )
     list_data = staticmethod(list_data)
 
     def not_run(self, summary: schema.AnswerSummaryReport) -> int:

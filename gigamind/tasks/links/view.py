@@ -197,9 +197,6 @@ class LinkView(View[schema.LinkSummaryReport, schema.LinkItemReport, schema.Link
 
     list_title = _("Notes")
     list_script = "link_item.js"
-    list_unscripted = _(
-        "The list of notes needs JavaScript, which is disabled. per_item.jsonl has the same data."
-    )
     list_data = staticmethod(notes_json)
 
     def not_run(self, summary: schema.LinkSummaryReport) -> int:

@@ -163,9 +163,6 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
 
     list_title = _("Queries")
     list_script = "report_item.js"
-    list_unscripted = _(
-        "The table of queries needs JavaScript, which is disabled. per_item.jsonl has the same data."
-    )
     list_data = staticmethod(items_json)
 
     def not_run(self, summary: schema.SummaryReport) -> int:
