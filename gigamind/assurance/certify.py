@@ -144,12 +144,12 @@ def flips(
 
 
 def worst_misses(
-    verdicts: Sequence[LabelledVerdict], most: int, *, least: float
+    verdicts: Sequence[LabelledVerdict], *, least: float
 ) -> tuple[LabelledVerdict, ...]:
-    """Return up to `most` verdicts at least `least` from their label, by distance, then by confidence."""
-    missed = [verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least]
-    missed.sort(key=lambda v: (-abs(v.verdict - v.label), -(v.confidence or 0.0), v.id))
-    return tuple(missed[:most])
+    """Return the verdicts at least `least` from their label, by distance, then by confidence."""
+    missed = (verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least)
+    order = sorted(missed, key=lambda v: (-abs(v.verdict - v.label), -(v.confidence or 0.0), v.id))
+    return tuple(order)
 
 
 def corrected(
@@ -372,7 +372,7 @@ def _scale(
         for item, verdict in judged.items()
         if name not in labels.get(item, {})
     ]
-    missed = worst_misses(pairs, len(pairs), least=_FAR_OFF[kind])
+    missed = worst_misses(pairs, least=_FAR_OFF[kind])
     return cards.CardScale(
         name=name,
         kind=kind,

@@ -19,7 +19,6 @@ from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.release.model import ComparedTask
 
 MISSING = _("this file is missing; pass the output folder of a finished run")
-_REPEATED = {"task": _("task"), "judge": _("judge"), "model": _("model"), "dataset": _("dataset")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,10 @@ def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -
 
 def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
     for what, ours, theirs in (
-        ("task", first.report.task, other.report.task),
-        ("judge", first.judge.fingerprint, other.judge.fingerprint),
-        ("model", first.judge.model, other.judge.model),
-        ("dataset", first.report.dataset_hash, other.report.dataset_hash),
+        (_("task"), first.report.task, other.report.task),
+        (_("judge"), first.judge.fingerprint, other.judge.fingerprint),
+        (_("model"), first.judge.model, other.judge.model),
+        (_("dataset"), first.report.dataset_hash, other.report.dataset_hash),
     ):
         if ours != theirs:
             raise InputError(
@@ -101,7 +100,7 @@ def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
                 " {expected}). Repetitions need the same settings.",
                 folder=other.folder,
                 first=first.folder,
-                what=_REPEATED[what],
+                what=what,
                 actual=theirs,
                 expected=ours,
             )

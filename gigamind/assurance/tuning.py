@@ -20,7 +20,6 @@ from gigamind.assurance.label_file import is_label_file, read_rows
 from gigamind.assurance.label_items import LabelTask, LabelUnit, passage
 from gigamind.assurance.trials import Case, Observations
 from gigamind.errors import InputError, LlmError
-from gigamind.i18n import _
 from gigamind.judges.load import NLI, judge_file
 from gigamind.judges.search_qa.by_nli import NliJudgeFile, Thresholds
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
@@ -159,15 +158,11 @@ class Tuning:
 
     def _refuse_too_few(self, own: Booleans) -> None:
         if not self._is_enough(own):
-            part = _("the half that it learns from")
-            if not own.all():
-                part = _("the language with most labels, in the half that it learns from")
             raise InputError(
-                "{run}: too few labels: {least} labels `{scale}` = yes and {least} = no are required in {part}, but"
-                " there are {yes} and {no}. The other half is kept to certify the judge. Label more items.",
+                "{run}: too few labels: {least} labels `{scale}` = yes and {least} = no of one language are required,"
+                " but there are {yes} and {no}. The other half is kept to certify the judge. Label more items.",
                 run=self.run.folder,
                 least=_FEWEST,
-                part=part,
                 scale=self._scale,
                 yes=int((self._items.truth & own).sum()),
                 no=int((~self._items.truth & own).sum()),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 
-from gigamind.formats import share
+from gigamind.formats import moment, share
 from gigamind.i18n import Language, Message, Text, _, joined, n_, translator
 from gigamind.records.card import (
     FILE,
@@ -415,7 +415,7 @@ def _details(card: JudgeCard) -> doc.Section:
         (_("labels"), f"{labels.name} ({labels.count}, sha256 {labels.sha256[:12]})"),
         (_("runs"), ", ".join(card.runs)),
         (_("dataset"), f"{card.dataset} (sha256 {card.dataset_hash[:12]})"),
-        (_("created"), doc.Moment(card.created_at)),
+        (_("created"), moment(card.created_at)),
         (_("gigamind version"), card.app_version),
         (_("random seed"), str(card.seed)),
     ]

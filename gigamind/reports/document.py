@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gigamind.formats import moment, points, share
+from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
 from gigamind.reports.charts import Trend
 
@@ -101,13 +101,6 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """An ISO 8601 time, shown to the minute."""
-
-    created_at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Money:
     """A cost in US dollars; None if it is unknown."""
 
@@ -137,7 +130,7 @@ class Result:
 
 
 Cell = (
-    Proportion | Interval | Difference | Count | Time | Moment | Money | Code | Link
+    Proportion | Interval | Difference | Count | Time | Money | Code | Link
     | Result | str | None
 )  # fmt: skip
 NUMBERS = Proportion, Interval, Difference, Count, Time, Money
@@ -161,8 +154,6 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one c
             return say(_("{n} of {of:,}", n=number, of=of)) if of is not None else number
         case Time(ms, digits):
             return "–" if ms is None else f"{ms:,.{digits}f} ms"
-        case Moment(created_at):
-            return moment(created_at)
         case Money(usd):
             return say(_("unknown") if usd is None else _("{usd:.6f} USD", usd=usd))
         case Code(text):

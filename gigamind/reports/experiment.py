@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
@@ -282,7 +283,7 @@ def _settings(experiment: Experiment, report: str) -> doc.Section:
             run.label,
             *map(value_text, run.setup.values()),
             doc.Count(run.items),
-            doc.Moment(run.run.created_at),
+            moment(run.run.created_at),
         )
         for run in experiment.runs
     ]

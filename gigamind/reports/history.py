@@ -364,7 +364,7 @@ def _sections(history: RunHistory, place: int, *, several: bool) -> Iterator[doc
     rows = [
         (
             run.folder,
-            doc.Moment(run.created_at),
+            moment(run.created_at),
             *(doc.Proportion(run.figures.get(name)) for name in main),
             *("" if run.alike else _("another dataset or judge") for _remark in remarks),
         )

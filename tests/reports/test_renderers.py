@@ -10,6 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from gigamind.formats import moment
 from gigamind.i18n import translator
 from gigamind.reports import html, markdown, terminal
 from gigamind.reports.charts import Course, Trend
@@ -31,7 +32,6 @@ from gigamind.reports.document import (
     KeyFigures,
     Link,
     Listing,
-    Moment,
     Money,
     Plot,
     Proportion,
@@ -110,8 +110,8 @@ def test_hostile_text_stays_text_in_every_medium(block):
         (Difference(-0.104), "−10.4 pp"),
         (Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"), (Difference(None), "–"),
         (Count(1234), "1,234"), (Count(3, 1000), "3 of 1,000"), (Time(12.34, 1), "12.3 ms"),
-        (Moment("2026-01-31T12:00:59+00:00"), "2026-01-31 12:00 UTC"),
-        (Moment("2026-01-31T12:00:59+09:00"), "2026-01-31 12:00 +09:00"),
+        (moment("2026-01-31T12:00:59+00:00"), "2026-01-31 12:00 UTC"),
+        (moment("2026-01-31T12:00:59+09:00"), "2026-01-31 12:00 +09:00"),
         (Money(0.0123), "0.012300 USD"), (Link("x", "u"), "x"), (Result("passed"), "passed"),
     ],
 )  # fmt: skip
