@@ -225,11 +225,11 @@ def _requirements(
     checked: CheckedCard, scales: Sequence[CardScale], missing: Sequence[Shortfall]
 ) -> doc.Table:
     """Return what the gates require, with the measured values: agreement first, the worst scale first."""
-    need, rows = checked.requirements, list[tuple[Text, CardFigure, str, doc.State]]()
+    need, rows = checked.requirements, list[tuple[doc.Cell, ...]]()
 
     def add(label: Text, figure: CardFigure, limit: str, rule: str, scale: str = "") -> None:
         own = [x for x in missing if (x.rule, x.scale) == (rule, scale)]
-        rows.append((label, figure, limit, _state(own)))
+        rows.append((label, *_cells(figure), limit, doc.Result(_state(own))))
 
     for scale in scales:
         if scale.overall.items:
@@ -240,35 +240,21 @@ def _requirements(
             add(label, agreement(scale.overall), limit, "agreement", scale.name)
     for scale in scales:
         if scale.flips and scale.flips.value is not None:
-            name = scale_name(scale.name)
-            label = _("{scale}: verdicts changed when repeated", scale=name)
-            if scale.kind == "graded":
-                label = _("{scale}: mean change when repeated", scale=name)
+            label = _("{scale}: mean change when repeated", scale=scale_name(scale.name))
             add(label, scale.flips, f"≤ {share(need.max_flip_rate)}", "consistency", scale.name)
     attacks = checked.card.attacks
     if attacks and attacks.rate.value is not None:
         label = _("successful prompt injections")
         add(label, attacks.rate, f"≤ {share(need.max_attack_rate)}", "attacks")
-    figures = [figure for _label, figure, _limit, _missing in rows]
-    return doc.table(
-        (_("requirement"), *_heads(figures), _("limit"), _("result")),
-        (
-            (label, *_cells(figure, figures), limit, doc.Result(state))
-            for label, figure, limit, state in rows
-        ),
-    )
+    return doc.filled(doc.table((_("requirement"), *_HEADS, _("limit"), _("result")), rows))
 
 
-def _heads(figures: Sequence[CardFigure]) -> tuple[Text, ...]:
-    heads = _("value"), _("95% CI"), _("items")
-    return (*heads, _("answers")) if any(one.clusters is not None for one in figures) else heads
+_HEADS = (_("value"), _("95% CI"), _("items"), _("answers"))
 
 
-def _cells(figure: CardFigure, figures: Sequence[CardFigure]) -> tuple[doc.Cell, ...]:
-    """Return the cells of a figure; the number of answers only if any of the figures has one."""
-    cells = doc.Proportion(figure.value), doc.Interval(figure.low, figure.high), doc.Count(figure.n)
-    clustered = any(figure.clusters is not None for figure in figures)
-    return (*cells, doc.Count(figure.clusters)) if clustered else cells
+def _cells(figure: CardFigure) -> tuple[doc.Cell, ...]:
+    interval = doc.Interval(figure.low, figure.high)
+    return doc.Proportion(figure.value), interval, doc.Count(figure.n), doc.Count(figure.clusters)
 
 
 def _label_warnings(labels: CardLabels) -> Iterator[Text]:
@@ -334,11 +320,8 @@ def _example(scale: CardScale, miss: CardMiss) -> doc.Example:
     values = {"scale": scale_name(scale.name), "label": label, "verdict": verdict}
     what = _("{scale}: label {label}, verdict {verdict}", **values)
     if miss.confidence is not None:
-        what = _(
-            "{scale}: label {label}, verdict {verdict}, stated confidence {confidence}",
-            confidence=share(miss.confidence),
-            **values,
-        )
+        stated = _("stated confidence {confidence}", confidence=share(miss.confidence))
+        what = joined((what, stated), ", ")
     quotes = doc.Side(_("quotes"), tuple(map(doc.SideLine, miss.quotes)))
     return doc.Example(miss.id, miss.question, what, sides=(quotes,) if miss.quotes else ())
 
@@ -348,7 +331,6 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
     known = [(scale, scale.headline) for scale in scales if scale.headline]
     if not known:
         return None
-    figures = [figure for _scale, mean in known for figure in (mean.labelled, mean.corrected)]
     groups: list[doc.Group] = []
     for scale, mean in known:
         judged = CardFigure.like(mean, value=mean.judged, n=mean.items, low=None, high=None)
@@ -357,9 +339,9 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
             (_("mean of the labels only"), mean.labelled),
             (_("verdicts corrected with the labels (PPI++)"), mean.corrected),
         )
-        rows = tuple((name, *_cells(figure, figures)) for name, figure in named)
+        rows = tuple((name, *_cells(figure)) for name, figure in named)
         groups.append(doc.Group(rows, scale_name(scale.name)))
-    columns = doc.table((_("mean"), *_heads(figures)), ()).columns
+    columns = tuple(map(doc.Column, (_("mean"), *_HEADS)))
     text = _(
         "The corrected mean estimates the result if people had labelled every item. It is valid for labels of"
         " `gigamind label`, because it accounts for how items are drawn, and for a random sample of items or of whole"
@@ -369,8 +351,8 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
             for scale, mean in known
         ],
     )
-    shown = doc.Table(columns, tuple(groups)), doc.Prose(text, faint=True)
-    return doc.folded("means", _("Corrected mean"), *shown)
+    table = doc.filled(doc.Table(columns, tuple(groups)))
+    return doc.folded("means", _("Corrected mean"), table, doc.Prose(text, faint=True))
 
 
 def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.Section | None:
@@ -388,22 +370,22 @@ def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.S
 def _metrics(scale: CardScale) -> Iterator[doc.Block]:
     """Yield all metrics of a scale, then by language."""
     figures, clusters = scale.overall.figures, scale.overall.clusters
-    every = list(figures.values())
-    heads = (_("metric"), *_heads(every))
+    heads = (_("metric"), *_HEADS)
     caption = _(
         "The claims come from {clusters} answers. Claims of one answer are not independent, so confidence"
         " intervals are computed by resampling whole answers.",
         clusters=clusters,
     )
-    rows = ((FIGURES[name], *_cells(figure, every)) for name, figure in figures.items())
-    yield doc.table(heads, rows, "" if clusters is None else caption)
+    rows = ((FIGURES[name], *_cells(figure)) for name, figure in figures.items())
+    yield doc.filled(doc.table(heads, rows, "" if clusters is None else caption))
     if len(scale.by_language) > 1:
         groups: list[doc.Group] = []
         for language, group in scale.by_language.items():
             known = ((x, figure) for x, figure in group.figures.items() if figure.value is not None)
-            rows = tuple((FIGURES[name], *_cells(figure, every)) for name, figure in known)
+            rows = tuple((FIGURES[name], *_cells(figure)) for name, figure in known)
             groups.append(doc.Group(rows, LANGUAGES.get(language, language)))
-        yield doc.Table(doc.table(heads, ()).columns, tuple(groups), _("Metrics by language"))
+        columns = tuple(map(doc.Column, heads))
+        yield doc.filled(doc.Table(columns, tuple(groups), _("Metrics by language")))
 
 
 def _details(card: JudgeCard) -> doc.Section:

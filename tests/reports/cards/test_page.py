@@ -260,8 +260,8 @@ def test_the_largest_errors_are_shown_with_their_share(card, scale):
     shown = block(card(), Examples)
     (item,) = shown.items
     assert (item.id, item.title, shown.of) == ("q1", "배포는 언제?", 30)
-    assert (item.what.values["label"], item.what.values["verdict"]) == ("yes", "no")
-    assert item.what.values["confidence"] == "0.970"
+    miss, stated = (part.values for part in item.what.values["parts"])
+    assert (miss["label"], miss["verdict"], stated["confidence"]) == ("yes", "no", "0.970")
     assert [line.text for line in item.sides[0].lines] == ["매주 금요일"]
     assert block(card(), Examples, "scale-1") is None  # all are on the first screen
     miss = scale().misses[0].model_copy(update={"confidence": None, "quotes": ()})
