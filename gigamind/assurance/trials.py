@@ -316,31 +316,21 @@ class Expectation(Strict):
 
     def misses(self, seen: Observed) -> Iterator[Text]:
         """Describe each difference between the observed and the expected verdict."""
-        verdict = seen.verdict
+        verdict, differ = seen.verdict, list[tuple[Text, object, object]]()
         if self.unanswerable is not None and verdict.unanswerable is not self.unanswerable:
-            yield _(
-                "the verdict `unanswerable` is {actual}, expected {expected}",
-                actual=str(verdict.unanswerable),
-                expected=str(self.unanswerable),
-            )
+            differ.append((_("unanswerable"), verdict.unanswerable, self.unanswerable))
         for name, bounds, value in (
             (_("correctness"), self.correctness, verdict.correctness),
             (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
-                yield _(
-                    "{metric} is {value}, expected {low:g} to {high:g}",
-                    metric=name,
-                    value=str(value),
-                    low=bounds[0],
-                    high=bounds[1],
-                )
+                differ.append((name, value, f"{bounds[0]:g}–{bounds[1]:g}"))
         if self.proven is not None and seen.proven != self.proven:
-            yield _(
-                "verified quotes come from the notes with the numbers {actual}, expected {expected}",
-                actual=str(sorted(seen.proven)),
-                expected=str(sorted(self.proven)),
-            )
+            notes = _("numbers of the notes with verified quotes")
+            differ.append((notes, sorted(seen.proven), sorted(self.proven)))
+        for what, actual, expected in differ:
+            values = {"actual": str(actual), "expected": str(expected)}
+            yield _("{what}: {actual}, expected {expected}", what=what, **values)
 
 
 class UnitTestRow(ScenarioRow):

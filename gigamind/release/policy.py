@@ -320,9 +320,7 @@ def rule_label(name: str) -> Text:
 
 _GONE = N_("{metric} was measured in the baseline, but not in this run.")
 _REASONS: Mapping[str, str] = {
-    "drop": N_(
-        "{metric}: {before} in the baseline, {after} in this run. It is worse by {drop}; up to {limit} is allowed."
-    ),
+    "drop": N_("{metric}: {before} in the baseline, {after} now; worse by {drop} (limit {limit})."),
     "gone": _GONE,
     "speed_gone": _GONE,
     "unchecked": N_("{metric}: this run used no checklist. Run again with --checklist."),
@@ -347,7 +345,7 @@ _REASONS: Mapping[str, str] = {
     ),
     "slower": N_("{metric}: {before} ms before, {after} ms in this run (limit {limit} ms)."),
     "normalised": N_(
-        "A query takes {ratio} times as long as in the baseline (99% CI {low} to {high}, limit {limit})."
+        "A query takes {ratio} times as long (99% CI {low} to {high}, limit {limit})."
     ),
 }
 _AGAIN = N_(

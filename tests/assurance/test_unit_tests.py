@@ -132,7 +132,7 @@ def test_quotes_must_come_from_exactly_the_expected_notes():
     assert not [*expected.misses(Observed(Reading(), proven=frozenset({1})))]
     for proven in (frozenset(), frozenset({2}), frozenset({1, 2})):
         (miss,) = expected.misses(Observed(Reading(), proven=proven))
-        assert miss.values == {"actual": str(sorted(proven)), "expected": "[1]"}
+        assert (miss.values["actual"], miss.values["expected"]) == (str(sorted(proven)), "[1]")
 
 
 TEST = {
