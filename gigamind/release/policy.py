@@ -345,7 +345,7 @@ _REASONS: Mapping[str, str] = {
     ),
     "slower": N_("{metric}: {before} ms before, {after} ms in this run (limit {limit} ms)."),
     "normalised": N_(
-        "A query takes {ratio} times as long (99% CI {low} to {high}, limit {limit})."
+        "A query takes {ratio} times as long as before (99% CI {low} to {high}, limit {limit})."
     ),
 }
 _AGAIN = N_(
@@ -356,8 +356,8 @@ _REMARKS: Mapping[str, str] = {
     "gone": _AGAIN,
     "speed_gone": _AGAIN,
     "worst": N_(
-        "A gate cannot detect a regression from the worst value. Promote a better baseline, or set a limit under"
-        " [floors] or [ceilings] in a file for --gates."
+        "A gated metric is at its worst value in both runs, so its gate cannot detect a regression. Promote a better"
+        " baseline, or set a limit under [floors] or [ceilings] in a file for --gates."
     ),
     "normalised": N_(
         "Measured in {passes} passes relative to a reference load. p95 in ms: {before} in the baseline, {after} in this"
