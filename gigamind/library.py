@@ -405,7 +405,7 @@ def _evaluate(
     task_with: "Callable[[Any], Task[Any, Any, Any]] | None" = None,
 ) -> EvaluationResult[Any, Any]:
     """Evaluate with these options; a `system` that is an object is named in them, and given to `task_with`."""
-    from gigamind.evaluation.finish import bounds_of, read_bounds, reference_of
+    from gigamind.evaluation.finish import bounds_of, reference_of
     from gigamind.evaluation.options import validated
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
@@ -420,8 +420,7 @@ def _evaluate(
     if out is not None:
         with _shown(progress, options.language) as shown:
             record, finished = evaluate_and_keep(task, options, KINDS, shown)
-        bounds = read_bounds(finished.out, options, KINDS)
-        return _result(record, finished.out, finished.verdict, bounds)
+        return _result(record, finished.out, finished.verdict, finished.bounds)
     if misplaced := [name for name in _OUT_OPTIONS if name in values]:
         raise InputError(
             "{options}: valid only if you also set `out` (output folder)", options=misplaced

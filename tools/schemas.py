@@ -14,7 +14,7 @@ from gigamind.assurance.trials import UnitTestReport
 from gigamind.assurance.tuning import TuneReport
 from gigamind.cli import documents
 from gigamind.cli.doctor import DoctorDocument
-from gigamind.cli.evaluation_document import EvaluationDocument
+from gigamind.cli.show import EvaluationDocument
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow

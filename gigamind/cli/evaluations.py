@@ -38,10 +38,9 @@ def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Comm
 def _evaluate(
     model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
 ) -> None:
+    from gigamind.cli import show
     from gigamind.cli.config import config_used
-    from gigamind.cli.evaluation_document import evaluation_document
-    from gigamind.cli.show import plain_console, show_checked, show_finished, show_warning_lines
-    from gigamind.evaluation.finish import read_bounds, read_finished
+    from gigamind.evaluation.finish import read_finished, with_page
     from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
 
@@ -55,12 +54,12 @@ def _evaluate(
         from gigamind.cli.documents import dry_run_document
 
         checked = TASKS[options.task].check(options)
-        show_result(dry_run_document(checked, config), lambda: show_checked(checked, config))
+        show_result(dry_run_document(checked, config), lambda: show.show_checked(checked, config))
         return
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show_warning_lines(plain_console(stderr=True), warnings, translator(options.language))
+    show.show_warning_lines(show.plain_console(stderr=True), warnings, translator(options.language))
     refused: GigamindError | None = None
     try:
         if flow:
@@ -71,14 +70,16 @@ def _evaluate(
             with progress_bar() as progress:
                 finished = evaluate(options, progress)
     except GigamindError as error:
-        shown = error.run and (isinstance(error, BrokenBoundError) or is_json())
-        written = read_finished(TASKS[options.task], error.run) if error.run and shown else None
+        has_result = error.run and (isinstance(error, BrokenBoundError) or is_json())
+        written = (
+            read_finished(TASKS[options.task], error.run) if error.run and has_result else None
+        )
         if written is None:
             raise
         finished, refused = written, error
-    bounds = read_bounds(finished.out, options, KINDS)
-    document = evaluation_document(finished, refused, bounds)
-    show_result(document, lambda: show_finished(options, finished, warnings))
+    shown = with_page(finished, options, TASKS[options.task], KINDS)
+    document = show.evaluation_document(shown, refused)
+    show_result(document, lambda: show.show_finished(options, shown, warnings))
     if refused:
         raise refused
     if finished.summary.status == "interrupted":

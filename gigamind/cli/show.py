@@ -1,26 +1,69 @@
-"""Results of an evaluation on the terminal: metrics, what is missing, and next steps."""
+"""Results of an evaluation: its JSON document; and on the terminal metrics, what is missing, and next steps."""
 
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
 from gigamind.cli.errors import call_translator
-from gigamind.evaluation.finish import Evaluated, read_page
+from gigamind.errors import GigamindError
+from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.task import Checked
 from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
 from gigamind.loading import ConfigReport
+from gigamind.records.judged import Report
 from gigamind.records.schema import by_item
+from gigamind.release.comparison import Comparison
+from gigamind.release.policy import GateResult
 from gigamind.reports.document import Document
 from gigamind.reports.model import terminal_blocks
 from gigamind.reports.terminal import show
-from gigamind.tasks import KINDS, TASKS
+from gigamind.tasks import TASKS
 from gigamind.text import printable_lines
 
+Summary = TypeVar("Summary", bound=Report)
 _MAX_LINES = 10
+
+
+class RefusalDocument(Report):
+    """Why a written run does not count as a result, in English, with its exit code."""
+
+    exit_code: int
+    message: str
+
+
+class EvaluationDocument(Report, Generic[Summary]):
+    """A finished or interrupted evaluation.
+
+    Attributes:
+        comparison, gate: null without a comparison, but `gate` has the floors and ceilings of --gates if there are any.
+        refused: null if the run counts as a result.
+    """
+
+    out: str
+    summary: Summary
+    comparison: Comparison | None
+    gate: GateResult | None
+    refused: RefusalDocument | None
+
+
+def evaluation_document(
+    finished: Evaluated[Any], refused: GigamindError | None = None
+) -> EvaluationDocument[Any]:
+    """Return the document of a run."""
+    verdict, refusal = finished.verdict, None
+    if refused:
+        refusal = RefusalDocument(exit_code=refused.exit_code, message=str(refused))
+    return EvaluationDocument[Any](
+        out=str(finished.out),
+        summary=finished.summary,
+        comparison=verdict.comparison if verdict else None,
+        gate=verdict.gate if verdict else finished.bounds,
+        refused=refusal,
+    )
 
 
 def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
@@ -55,10 +98,9 @@ def show_finished(
 ) -> None:
     """Print the first part of the run's page, its cost, and where its report is."""
     task, out = TASKS[options.task], finished.out
-    page = finished.page or read_page(out, options, task, KINDS)
     console, say = plain_console(), translator(options.language)
-    if page:
-        show(page.without(*shown_warnings), console, say)
+    if finished.page:
+        show(finished.page.without(*shown_warnings), console, say)
     if llm := task.view.llm(finished.summary):
         show(Document("", "", terminal_blocks(llm)), console, say)
     pages = ("report.html", "summary.md", "summary.json")

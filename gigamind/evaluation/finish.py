@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -52,36 +52,29 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-class _Finished(NamedTuple, Generic[Summary]):
+@dataclass(frozen=True, slots=True)
+class Evaluated(Generic[Summary]):
+    """A finished evaluation."""
+
     summary: Summary
     out: Path  # its output folder
     verdict: Release | None  # of the release gates; None without a baseline
-
-
-class Evaluated(_Finished[Summary]):
-    """A finished evaluation with its page; no page if it was read from its folder."""
-
+    bounds: GateResult | None = None  # see `bounds_of`
     page: Document | None = None
 
 
-def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
-    """Return `bounds_of` for the run in that folder; None also if `--format md` left out its JSON."""
-    if options.gates is None or options.compare or not (out / "per_item.jsonl").is_file():
-        return None
-    record = read_run(out, kinds)
-    return bounds_of(record, options, partial(kinds[record.run.task].take_snapshot, record))
-
-
-def read_page(
-    out: Path, options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
-) -> Document | None:
-    """Return the page of the run in that folder, without its list of items; None if `--format md` left out its JSON."""
-    if not (out / "per_item.jsonl").is_file():
-        return None
+def with_page(
+    finished: Evaluated[Summary], options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
+) -> Evaluated[Summary]:
+    """Add page (without its list of items) and bounds from the run's folder, unless `--format md` left out its JSON."""
+    out = finished.out
+    if finished.page or not (out / "summary.json").is_file():
+        return finished
     record = read_run(out, kinds)
     bounds = bounds_of(record, options, partial(task.compared.take_snapshot, record))
-    outcome = Outcome(release=read_verdict(out), bounds=bounds, out=out)
-    return run_document(task.view, record, outcome, translator(options.language), items=False)
+    outcome = Outcome(release=finished.verdict, bounds=bounds, out=out)
+    page = run_document(task.view, record, outcome, translator(options.language), items=False)
+    return replace(finished, bounds=bounds, page=page)
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
@@ -155,13 +148,11 @@ def finish(
         EvaluationError: the folder cannot be written; or items have no verdict, unless partial results are allowed.
         InputError: the run cannot be compared with the baseline; the folder is written without a comparison.
     """
-    verdict, refused, page = _write(_with_card(record, options), task, options, out, reference)
+    finished, refused, _page = _write(_with_card(record, options), task, options, out, reference)
     if refused:
         refused.run = out
         raise refused
-    evaluated = Evaluated(record.summary, out, verdict)
-    evaluated.page = page
-    return evaluated
+    return finished
 
 
 def _write(
@@ -170,8 +161,8 @@ def _write(
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
-) -> tuple[Release | None, GigamindError | None, Document]:
-    """Write a run; return the verdict of the gates, why the run counts as failed, and its page."""
+) -> tuple[Evaluated[Summary], GigamindError | None, Document]:
+    """Write a run; return the result, why the run counts as failed, and its page."""
     verdict = refused = bounds = None
     files: dict[str, str] = {}
     past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
@@ -220,7 +211,7 @@ def _write(
         )
     status, language = record.run.status, options.language
     announce(verdict, options, page, refused, language=language, bounds=bounds, status=status)
-    return verdict, refused, page
+    return Evaluated(record.summary, out, verdict, bounds, page), refused, page
 
 
 def bounds_of(
@@ -244,7 +235,7 @@ def finish_flow(
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
     reference = reference_of(options, kinds)
-    verdict, refused, page = _write(record, task, options, out, reference)
+    finished, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     return {
         "task": record.run.task,
@@ -253,7 +244,7 @@ def finish_flow(
         "verdict": say(STATES[page.verdict.state]) if isinstance(page.verdict, Verdict) else "",
         "headline": say(page.headline),
         "page": render_markdown(page.only(*_PUBLISHED), say, plots=True),
-        "release": verdict.model_dump(mode="json") if verdict else None,
+        "release": finished.verdict.model_dump(mode="json") if finished.verdict else None,
         "refused": refused
         and {
             "exit_code": refused.exit_code,
