@@ -1,4 +1,4 @@
-"""`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show its results."""
+"""`gigamind eval search`, `links`, `answers` and `gigamind tune search`: evaluate, here or as a flow, and show it."""
 
 import functools
 import sys
@@ -7,13 +7,18 @@ from typing import Any
 
 import click
 
-from gigamind.cli.command import Command, GroupedOption, command
+from gigamind.cli.command import Command, Group, GroupedOption, command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, prints_json, progress_bar, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.i18n import Message, _, translator
-from gigamind.tasks.options import AnswerEvalOptions, LinkEvalOptions, SearchEvalOptions
+from gigamind.tasks.options import (
+    AnswerEvalOptions,
+    GridOptions,
+    LinkEvalOptions,
+    SearchEvalOptions,
+)
 
 _option = functools.partial(click.option, cls=GroupedOption, group="Prefect", first=False)
 _flow = _option("--flow", is_flag=True, help="run as a Prefect flow and publish artifacts")
@@ -109,3 +114,53 @@ answers = _command_of(
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
     "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )
+
+
+@click.group(cls=Group)
+def tune() -> None:
+    """Choose settings with your own queries and see which gains are significant."""
+
+
+@tune.command(
+    "search",
+    examples=(
+        "gigamind tune search --dataset queries.jsonl --notes vault",
+        "gigamind tune search --dataset queries.jsonl --notes vault --json",
+    ),
+)
+@options_of(GridOptions)
+@options_of(SearchEvalOptions)
+@click.option("--flow", is_flag=True, help="run each evaluation as a Prefect flow")
+@prints_json
+def tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
+    """Compare a grid of search settings with the current one, and recommend a setting and a judge.
+
+    The options of eval search set the current setting. The options that end in s, such as --modes, set the values to
+    try.
+    """
+    from datetime import UTC, datetime
+
+    from gigamind.cli.show import show_document
+    from gigamind.evaluation.run import out_folder
+    from gigamind.tasks import evaluate
+    from gigamind.tasks.search import tune as tuning
+
+    grid = validated(GridOptions, {name: values.pop(name) for name in GridOptions.model_fields})
+    options = validated(SearchEvalOptions, values)
+    out = out_folder(options, datetime.now(UTC))
+    if flow:
+        from gigamind.publish.here import prepare_flows, run_flow
+
+        wait = prepare_flows()  # the server starts while settings are compared
+
+        def evaluated(chosen: SearchEvalOptions) -> Any:  # noqa: ANN401  an Evaluated
+            wait()
+            return run_flow(chosen)
+    else:
+
+        def evaluated(chosen: SearchEvalOptions) -> Any:  # noqa: ANN401  an Evaluated
+            return evaluate(chosen, progress)
+
+    with progress_bar() as progress:
+        tuned = tuning.tune(options, grid, out, evaluated, progress)
+    show_result(tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page))

@@ -31,7 +31,7 @@ _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 _COMMANDS = {
     "eval": ("main:evaluate", _("Evaluate search, answers and links, and generate datasets.")),
-    "tune": _("Compare search settings and recommend one."),
+    "tune": ("evaluations:tune", _("Compare search settings and recommend one.")),
     "compare": ("release:compare", _("Compare runs; for two runs, apply the release gates.")),
     "history": ("release:history", _("Show metrics over time and their change points.")),
     "baseline": (

@@ -16,11 +16,12 @@ from typing import Any, TypedDict
 from pydantic import BaseModel, Field
 
 from gigamind.choices import BASELINES
-from gigamind.errors import EvaluationError, InputError, reason_of
+from gigamind.errors import EvaluationError, reason_of
+from gigamind.evaluation.shards import is_awaited
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.llm.store import unused_replies
 from gigamind.retrieval.settings import default_cache_folder
-from gigamind.runs.store import ITEMS_FILE, Journal
+from gigamind.runs.store import ITEMS_FILE
 
 _DAY_S = 86_400.0
 _KIB = 1024
@@ -188,16 +189,11 @@ def _run_id(about: Mapping[str, Any] | None) -> str:
 
 
 def _forsaken(folder: Path, since: float) -> bool:
-    items, hidden = folder / ITEMS_FILE, folder.name.startswith(".")
+    hidden = folder.name.startswith(".")
     times = (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
-    if not (hidden or items.is_file()) or max(times) >= since:
+    if not (hidden or (folder / ITEMS_FILE).is_file()) or max(times) >= since:
         return False
-    try:
-        if not hidden:
-            Journal(items).close()
-    except InputError:  # another process has it open
-        return False
-    return True
+    return hidden or not is_awaited(folder)
 
 
 def _size(path: Path) -> int:

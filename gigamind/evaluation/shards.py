@@ -159,7 +159,7 @@ def results_in(folders: Iterable[Path]) -> dict[ItemKey, ItemResult]:
 
 
 def is_awaited(run: Path) -> bool:
-    """Return whether the process that started the shards still runs, as it keeps the run's journal open."""
+    """Return whether the process that began a run still runs, as it keeps the run's journal open."""
     journal = run / ITEMS_FILE
     if not journal.is_file():
         return False

@@ -7,8 +7,8 @@ import click
 import pytest
 
 from gigamind.cli.config import options_from_file
+from gigamind.cli.evaluations import tune
 from gigamind.cli.main import cli
-from gigamind.cli.tune import tune
 
 CONFIG = """# of a team
 [search]
