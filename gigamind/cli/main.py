@@ -49,10 +49,13 @@ _COMMANDS = {
     "align": _("Find where quotes occur in their sources."),
     "memory": _("Extract facts from chat sessions and verify them."),
     "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
-    "label": _("Label items of a run in a browser; labels correct its judged figures."),
+    "label": (
+        "serve:label",
+        _("Label items of a run in a browser; labels correct its judged figures."),
+    ),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
-    "deploy": _("Register nightly evaluations with a Prefect server."),
+    "deploy": ("init:deploy", _("Register nightly evaluations with a Prefect server.")),
     "doctor": _("Check the installation and configuration, and say how to fix problems."),
     "llm": _("Test a language model, or show the batches of a run."),
 }

@@ -1,5 +1,6 @@
-"""`gigamind serve`: answer questions about the notes in a browser, with an evaluation of each answer."""
+"""`gigamind serve` and `label`: evaluated answers in a browser, and a page on which people label items of a run."""
 
+import getpass
 import logging
 import os
 import signal
@@ -7,15 +8,19 @@ import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from gigamind.assurance.options import LabelOptions
 from gigamind.cli.command import command
-from gigamind.cli.errors import print_line
+from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.options import options_of
 from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.evaluation.options import validated
-from gigamind.i18n import _
+from gigamind.i18n import _, language_of, n_
 from gigamind.service.options import ServiceOptions
 
 if TYPE_CHECKING:
@@ -44,13 +49,13 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     values["token"] = values["token"] or os.environ.get(_TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
     sys.setswitchinterval(_SWITCH_S)
-    with listening(options.host, options.port) as (place, url):
+    with _listening(options.host, options.port) as (place, url):
         line = _("gigamind answers questions about {notes} at {url}", notes=options.notes, url=url)
-        serve_app(create_app(options, ready=lambda: print_line(line, err=True)), place)
+        _serve_app(create_app(options, ready=lambda: print_line(line, err=True)), place)
 
 
 @contextmanager
-def listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
+def _listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
     """Yield a socket that accepts connections, and its address; InputError if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -65,7 +70,7 @@ def listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
         yield place, f"http://{host}:{place.getsockname()[1]}"
 
 
-def serve_app(app: "FastAPI", place: socket.socket) -> None:
+def _serve_app(app: "FastAPI", place: socket.socket) -> None:
     """Serve an app until a signal; raise its own error if it cannot start."""
     import uvicorn
 
@@ -109,3 +114,71 @@ def _sigterm_after_shutdown(server: "uvicorn.Server") -> Generator[None]:
 
 def _refused(app: "FastAPI") -> GigamindError | None:
     return getattr(app.state, "refused", None)
+
+
+@command(
+    examples=(
+        "gigamind label runs/a --labels labels.jsonl",
+        "gigamind label runs/new --baseline runs/old --floor -0.02",
+    )
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@options_of(LabelOptions, only=LabelOptions.model_fields.keys() - {"run"})
+def label(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Label items of RUN in a browser: are claims supported, are hits relevant, are links useful?
+
+    RUN is the output folder of an evaluation. The page draws the items whose labels narrow the interval of the judged
+    figure most, hides the judge's verdict until you have decided, and saves each key press. `gigamind judge certify`
+    and `gigamind judge tune` use the labels.
+    """
+    from gigamind.assurance.labelling import Labelling
+    from gigamind.tasks import TASKS
+
+    options = validated(LabelOptions, values)
+    language = language_of(options.lang)
+    session = Labelling(options, TASKS)
+    if options.add:
+        count = session.file.add(options.add)
+        line = n_(
+            "added {n} label: {file}", "added {n:,} labels: {file}", n=count, file=options.labels
+        )
+        print_line(line, err=True)
+        return
+    if changed := len(session.state.choices.changed):
+        warning = n_(
+            "{file}: {n} label belongs to another run or to an item that has changed; it is not used",
+            "{file}: {n:,} labels belong to another run or to items that have changed; they are not used",
+            n=changed,
+            file=options.labels,
+        )
+        print_warning(warning)
+    fixed = session.plan
+    if (fixed.floor, fixed.random) != (options.floor, options.random) or (
+        fixed.budget != min(options.count, len(session.drawables))
+    ):
+        warning = _(
+            "{file} goes on as it was begun: --count {count}, --floor {floor}",
+            file=options.labels,
+            count=fixed.budget,
+            floor=_("none") if fixed.floor is None else f"{fixed.floor:g}",
+        )
+        print_warning(warning)
+    name = options.annotator or getpass.getuser()
+    if options.offline:
+        from gigamind.service.label_app import write_offline_page
+
+        write_offline_page(options.offline, session, name, language)
+        print_line(_("Page: {file}", file=options.offline))
+        return
+    from gigamind.service.label_app import create_label_app
+
+    with _listening("127.0.0.1", options.port) as (place, url):
+        line = _(
+            "Label {count:,} items of {run} at {url} (Ctrl-C ends)",
+            run=options.run,
+            url=url,
+            count=fixed.budget,
+        )
+        app = create_label_app(session, name, language)
+        app.router.on_startup.append(lambda: print_line(line, err=True))
+        _serve_app(app, place)
