@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from gigamind.cli.command import command
-from gigamind.cli.errors import print_line, translated
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import print_line, prints_json, show_result, translated
 from gigamind.errors import InputError
 from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned, Alignment, AlignResult, Quote
 from gigamind.i18n import Message, _, joined

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from gigamind.cli.errors import print_line
+from gigamind.cli.output import print_line
 from gigamind.i18n import _, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.ledger import Ledger, Totals, totals

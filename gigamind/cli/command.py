@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 
 import click
 
-from gigamind.cli.errors import call_translator
+from gigamind.cli.output import call_translator
 from gigamind.i18n import LanguageChoice, Message, Translator, _, joined
 
 _EXTRAS = "  ["  # what click puts between a text and its addition: a default, a range, "required"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import click
 from click.core import ParameterSource
 
-from gigamind.cli.errors import value_demand
+from gigamind.cli.output import value_demand
 from gigamind.errors import InputError, reason_of
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.loading import ConfigReport, meant_by, placed_judge, toml_values

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import print_line, print_warning
-from gigamind.cli.output import is_json, prints_json, show_result, show_written
+from gigamind.cli.output import (
+    is_json,
+    print_line,
+    print_warning,
+    prints_json,
+    show_result,
+    show_written,
+)
 from gigamind.errors import DatasetError, InputError
 from gigamind.i18n import _, joined
 

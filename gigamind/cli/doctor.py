@@ -19,8 +19,7 @@ from pydantic import BaseModel
 
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
-from gigamind.cli.errors import print_line, translated
-from gigamind.cli.output import prints_json, show_result
+from gigamind.cli.output import print_line, prints_json, show_result, translated
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Text, _, joined, n_
 from gigamind.version import __version__, version_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import print_warning
-from gigamind.cli.output import prints_json, show_written
+from gigamind.cli.output import print_warning, prints_json, show_written
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _
 

@@ -11,9 +11,8 @@ from pydantic import Field
 from gigamind.choices import FORMS, Form
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import command
-from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_written
+from gigamind.cli.output import print_line, print_warning, prints_json, show_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Text, _, joined, n_

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from gigamind.cli.command import Command, Group
-from gigamind.cli.errors import print_line
-from gigamind.cli.output import is_json, prints_json, show_written
+from gigamind.cli.output import is_json, print_line, prints_json, show_written
 from gigamind.errors import InputError
 from gigamind.i18n import _, joined, n_
 

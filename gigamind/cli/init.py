@@ -16,8 +16,7 @@ from gigamind.assets import asset
 from gigamind.choices import BASELINES
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE, read_config
-from gigamind.cli.errors import translated
-from gigamind.cli.output import prints_json, progress_bar, show_written
+from gigamind.cli.output import prints_json, progress_bar, show_written, translated
 from gigamind.errors import EvaluationError, InputError
 from gigamind.i18n import LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.systems.settings import BUILTIN

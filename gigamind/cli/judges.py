@@ -14,9 +14,8 @@ from gigamind.assurance.options import CertifyOptions
 from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import print_cost, printing_limiters
 from gigamind.cli.command import command
-from gigamind.cli.errors import call_language, print_line
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result, show_written
+from gigamind.cli.output import call_translator, print_line, prints_json, show_result, show_written
 from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
@@ -133,7 +132,7 @@ def _show_blocks(*blocks: "Block") -> None:
     from gigamind.reports.document import Document
     from gigamind.reports.terminal import show
 
-    show(Document("", "", blocks), plain_console(), translator(call_language()))
+    show(Document("", "", blocks), plain_console(), call_translator())
 
 
 def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:

@@ -9,8 +9,8 @@ import click
 from pydantic import Field
 
 from gigamind.cli.command import Group, command
-from gigamind.cli.errors import print_line
 from gigamind.cli.options import options_of
+from gigamind.cli.output import print_line
 from gigamind.errors import InputError, LlmError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import _

@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 
 from gigamind.cli.command import LazyGroup
-from gigamind.cli.errors import CallLanguage, missing_extra, show_error, show_usage_error
+from gigamind.cli.output import CallLanguage, missing_extra, show_error, show_usage_error
 from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.i18n import _, translator
 from gigamind.version import __version__

@@ -13,9 +13,8 @@ from pydantic import Field
 
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
-from gigamind.cli.errors import print_line, translated
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, show_result
+from gigamind.cli.output import is_json, print_line, prints_json, show_result, translated
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.result import AlignOptions

@@ -1,19 +1,65 @@
-"""Results of commands: text for people or, with `--json`, a JSON document for programs."""
+"""Results, messages and errors of commands: text in the language of the call or, with `--json`, a JSON document."""
 
 import functools
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 import click
 
-from gigamind.i18n import Text
+from gigamind.i18n import (
+    Language,
+    LanguageChoice,
+    Message,
+    Text,
+    Translator,
+    _,
+    language_of,
+    translator,
+)
 
 if TYPE_CHECKING:
     from gigamind.evaluation.progress import Progress
+
+
+class CallLanguage:
+    """The language of a call: `--lang` on the command line or in gigamind.toml, else the environment."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        words = [part for argument in arguments for part in argument.split("=", 1)]
+        choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
+        self.choice: LanguageChoice = choice if choice in get_args(LanguageChoice) else "auto"
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.choice)
+
+
+def call_translator(context: click.Context | None = None) -> Translator:
+    """Return the translator of a command, by default of the running one."""
+    context = context or click.get_current_context(silent=True)
+    setting = context.find_object(CallLanguage) if context else None
+    return translator(setting.language if setting else language_of())
+
+
+def translated(message: Text) -> str:
+    """Return a message in the language of the running command."""
+    return call_translator()(message)
+
+
+def print_line(line: Text, *, err: bool = False) -> None:
+    """Print a message in the language of the running command."""
+    click.echo(translated(line), err=err)
+
+
+def print_warning(warning: Text) -> None:
+    """Print a warning to standard error."""
+    print_line(_("Warning: {warning}", warning=warning), err=True)
+
 
 _STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --json
 
@@ -60,7 +106,6 @@ def show_result(document: object, show: Callable[[], None]) -> None:
 def show_written(out: Path, counts: Mapping[str, int], line: Text) -> None:
     """Report a file or folder that was written: its counts as JSON, or the line."""
     from gigamind.cli.documents import WrittenDocument
-    from gigamind.cli.errors import print_line
 
     show_result(WrittenDocument(out=str(out), counts=dict(counts)), lambda: print_line(line))
 
@@ -69,7 +114,113 @@ def progress_bar() -> "AbstractContextManager[Progress]":
     """Show a bar on a terminal, in the language of the running command; elsewhere a line now and then."""
     from rich.console import Console
 
-    from gigamind.cli.errors import translated
     from gigamind.evaluation import progress
 
     return progress.progress_bar(Console(stderr=True), translated)
+
+
+def show_error(message: Text, language: Language) -> None:
+    """Print an error to standard error."""
+    from gigamind.text import printable_lines
+
+    # A message may quote a dataset or a model; control characters must not reach the terminal.
+    line = translator(language)(_("Error: {message}", message=message))
+    click.echo(printable_lines(line), err=True)
+
+
+def show_usage_error(error: click.ClickException, language: Language) -> None:
+    """Print what is wrong with a command line and what to type instead; a group alone shows its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or not isinstance(
+        error, click.UsageError
+    ):
+        error.show()
+        return
+    problem = _usage_problem(error)
+    command = error.ctx.command if error.ctx else None
+    path = error.ctx.command_path if error.ctx else "gigamind"
+    examples: Sequence[str] = getattr(command, "examples", ())
+    if isinstance(error, click.MissingParameter) and examples:
+        message = _("{problem} For example: {example}", problem=problem, example=examples[0])
+    else:
+        message = _("{problem} See {command} --help", problem=problem, command=path)
+    show_error(message, language)
+
+
+def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per class
+    match error:
+        case click.NoSuchOption(possibilities=[meant, *_others]):
+            option = error.option_name
+            return _("No such option: {option}. Did you mean {meant}?", option=option, meant=meant)
+        case click.NoSuchOption():
+            return _("No such option: {option}.", option=error.option_name)
+        case click.MissingParameter(param=click.Argument() as argument):
+            return _("Missing argument: {name}.", name=argument.human_readable_name)
+        case click.MissingParameter(param=click.Parameter() as option):
+            return _("Missing option: {option}.", option=option.opts[0])
+        case click.BadParameter(param=click.Parameter() as parameter):
+            name = parameter.human_readable_name
+            if isinstance(parameter, click.Option):
+                name = parameter.opts[0]
+            demand = value_demand(parameter.type) or error.message
+            return _("{option}: {demand}.", option=name, demand=demand)
+        case click.BadOptionUsage():
+            option = error.option_name
+            params = error.ctx.command.params if error.ctx else []
+            flags = (p for p in params if isinstance(p, click.Option) and p.is_flag)
+            if any(option in (*flag.opts, *flag.secondary_opts) for flag in flags):
+                return _("{option} takes no value.", option=option)
+            return _("{option} needs a value.", option=option)
+        case _other:
+            return error.message
+
+
+def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: PLR0911  one per type
+    """Return which values a type of click takes; None for a type without a message of ours."""
+    match kind:
+        case click.Choice():
+            return _("must be one of {choices}", choices=[str(choice) for choice in kind.choices])
+        case click.IntRange(min=int(low), max=int(high)):
+            return _("must be an integer from {low:,} to {high:,}", low=low, high=high)
+        case click.IntRange(min=int(low)):
+            return _("must be an integer of at least {low:,}", low=low)
+        case click.FloatRange(min=int() | float() as low, max=int() | float() as high):
+            if kind.max_open:
+                return _(
+                    "must be a number of at least {low:g} and below {high:g}", low=low, high=high
+                )
+            return _("must be a number from {low:g} to {high:g}", low=low, high=high)
+        case click.types.IntParamType():
+            return _("must be an integer")
+        case click.types.FloatParamType():
+            return _("must be a number")
+        case click.Path(dir_okay=False):
+            return _("must be a file, not a folder")
+        case _other:
+            return None
+
+
+# The modules of each extra; pyproject.toml says what it is for.
+_EXTRAS = {
+    "fastembed": ("fastembed",),
+    "nli": ("onnxruntime", "tokenizers"),
+    "llm": ("aiohttp", "anthropic", "httpx2", "instructor", "litellm", "openai"),
+    "parquet": ("pyarrow",),
+    "prefect": ("prefect", "sqlalchemy"),
+    "qdrant": ("qdrant_client",),
+    "service": ("fastapi", "prometheus_client", "starlette", "uvicorn"),
+}
+
+
+def missing_extra(error: Exception) -> Message | None:
+    """Return what to install if a module of an extra is missing, else None."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    package = (name or "").partition(".")[0]
+    extra = next((extra for extra, modules in _EXTRAS.items() if package in modules), None)
+    if extra is None:
+        return None
+    return _(
+        "The package {package} is not installed. Run: pip install 'gigamind-eval[{extra}]' (or [all]);"
+        " in a clone: make all",
+        package=package,
+        extra=extra,
+    )

@@ -10,7 +10,7 @@ import click
 from gigamind.choices import BASELINES
 from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, show_result, show_written
+from gigamind.cli.output import print_line, prints_json, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
 from gigamind.i18n import LanguageChoice, _, language_of, translator
 
@@ -39,7 +39,6 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     To promote a run that failed, was waived or is not comparable, add --force. If the command fails, the previous
     baseline stays.
     """
-    from gigamind.cli.errors import call_language
     from gigamind.reports.verdict import worst_value_text
     from gigamind.tasks.promotion import promote_checked, refuse_failed
 
@@ -47,7 +46,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
         refuse_failed(run, folder)
     file, worst = promote_checked(run, folder)
     if worst:
-        click.echo(translator(call_language())(worst_value_text(worst)), err=True)
+        print_line(worst_value_text(worst), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
 
 

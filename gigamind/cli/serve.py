@@ -16,8 +16,8 @@ import click
 
 from gigamind.assurance.options import LabelOptions
 from gigamind.cli.command import command
-from gigamind.cli.errors import print_line, print_warning
 from gigamind.cli.options import options_of
+from gigamind.cli.output import print_line, print_warning
 from gigamind.errors import GigamindError, InputError, reason_of
 from gigamind.evaluation.options import validated
 from gigamind.i18n import _, language_of, n_

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from gigamind.cli.errors import call_translator
+from gigamind.cli.output import call_translator
 from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions

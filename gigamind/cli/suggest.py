@@ -12,8 +12,7 @@ from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
-from gigamind.cli.errors import print_line
-from gigamind.cli.output import is_json, prints_json, progress_bar, show_result
+from gigamind.cli.output import is_json, print_line, prints_json, progress_bar, show_result
 from gigamind.errors import InputError
 from gigamind.i18n import LanguageChoice, Translator, _, joined, language_of, translator
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder

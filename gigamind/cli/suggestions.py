@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
-from gigamind.cli.errors import show_error
+from gigamind.cli.output import show_error
 from gigamind.errors import NotesError
 from gigamind.i18n import Message, Translator, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy

@@ -10,8 +10,8 @@ from korean import HANGUL, english
 from typed import COMMANDS
 
 from gigamind.cli.command import CLICK_WORDS, Context, help_in, row_in, usage_in
-from gigamind.cli.errors import CallLanguage
 from gigamind.cli.main import cli
+from gigamind.cli.output import CallLanguage
 from gigamind.i18n import translator
 
 SAME = {"Prefect"}  # in every language
