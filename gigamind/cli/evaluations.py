@@ -9,10 +9,10 @@ import click
 
 from gigamind.cli.command import Command, Group, GroupedOption, command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import is_json, prints_json, progress_bar, show_result
+from gigamind.cli.output import call_translator, is_json, prints_json, progress_bar, show_result
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
-from gigamind.i18n import Message, _, translator
+from gigamind.i18n import Message, _
 from gigamind.tasks.options import (
     AnswerEvalOptions,
     GridOptions,
@@ -64,7 +64,7 @@ def _evaluate(
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show.show_warning_lines(show.plain_console(stderr=True), warnings, translator(options.language))
+    show.show_warning_lines(warnings)
     refused: GigamindError | None = None
     try:
         if flow:
@@ -163,4 +163,4 @@ def tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked 
 
     with progress_bar() as progress:
         tuned = tuning.tune(options, grid, out, evaluated, progress)
-    show_result(tuned.tuning, lambda: show_document(tuned.document, options.language, tuned.page))
+    show_result(tuned.tuning, lambda: show_document(tuned.document, call_translator(), tuned.page))

@@ -132,7 +132,7 @@ for _example in ("ragas testset.csv --answer reference", "deepeval goldens.json"
 
 
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
-    from gigamind.cli.show import plain_console, show_warning_lines
+    from gigamind.cli.show import show_warning_lines
     from gigamind.interop.collection import RUN
     from gigamind.records.folder import check_out_folder, write_texts
 
@@ -140,7 +140,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         raise InputError(_("put --json after --, so that the evaluation prints JSON"))
     check_out_folder(out)
     write_texts(out, imported.files())
-    show_warning_lines(plain_console(stderr=True), imported.warnings)
+    show_warning_lines(imported.warnings)
     dataset = out / imported.name
     counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
     line = n_("{n} row: {folder}", "{n:,} rows: {folder}", n=counts["rows"], folder=out)
@@ -162,5 +162,6 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     from gigamind.cli.main import evaluate
 
     print_line(line, err=True)
-    code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
-    click.get_current_context().exit(int(code or 0))
+    context, words = click.get_current_context(), [*following, *evaluation]
+    code = evaluate.main(words, "gigamind eval", standalone_mode=False, obj=context.obj)
+    context.exit(int(code or 0))

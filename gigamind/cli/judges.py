@@ -18,7 +18,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import call_translator, print_line, prints_json, show_result, show_written
 from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import Language, Message, _, joined, language_of, n_, translator
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.settings import ModelOptions, StoreMode
@@ -128,11 +128,10 @@ def _observed(
 
 def _show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
-    from gigamind.cli.show import plain_console
+    from gigamind.cli.show import show_document
     from gigamind.reports.document import Document
-    from gigamind.reports.terminal import show
 
-    show(Document("", "", blocks), plain_console(), call_translator())
+    show_document(Document("", "", blocks), call_translator())
 
 
 def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
@@ -336,17 +335,15 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
     options = validated(CertifyOptions, values)
     card, written = write_card(options, judged_kinds())
     add_card(options.runs[0], card)
-    show_result(card, lambda: _show_card(card, language_of(options.lang), written))
+    show_result(card, lambda: _show_card(card, written))
 
 
-def _show_card(card: "JudgeCard", lang: Language, out: Path) -> None:
-    from gigamind.cli.show import plain_console
+def _show_card(card: "JudgeCard", out: Path) -> None:
+    from gigamind.cli.show import show_document
     from gigamind.reports.card import card_document
-    from gigamind.reports.terminal import show
 
-    say = translator(lang)
-    show(card_document(card, out), plain_console(), say)
-    click.echo(say(_("Judge report: {file}", file=out / "judge_card.html")))
+    show_document(card_document(card, out), call_translator())
+    print_line(_("Judge report: {file}", file=out / "judge_card.html"))
 
 
 class TuneOptions(ModelOptions):

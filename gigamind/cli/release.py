@@ -87,7 +87,8 @@ def compare(
         write_texts(out, comparison.files())
     page = out / "compare.html" if out else None
     show_result(
-        comparison.dump(), lambda: show_document(comparison.document(), comparison.lang, page)
+        comparison.dump(),
+        lambda: show_document(comparison.document(), translator(comparison.lang), page),
     )
     verdict = comparison.verdict
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression) if verdict else 0)
@@ -110,14 +111,14 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice) -> None:
 
     if out:
         check_out_folder(out)
-    histories, language = read_history(runs), language_of(lang)
+    histories, say = read_history(runs), translator(language_of(lang))
     document = history_document(histories)
     if out:
-        page = render_html(document, translator(language))
+        page = render_html(document, say)
         data = text_of(histories, indent=2) + "\n"
         write_texts(out, {"history.html": page, "history.json": data})
     place = out / "history.html" if out else None
-    show_result(histories, lambda: show_document(document, language, place))
+    show_result(histories, lambda: show_document(document, say, place))
 
 
 @click.group(cls=Group)

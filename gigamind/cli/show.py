@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from gigamind.cli.output import call_translator
+from gigamind.cli.output import print_line, translated
 from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.task import Checked
-from gigamind.i18n import Language, Message, Text, Translator, _, joined, n_, translator
+from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import by_item
@@ -66,74 +66,65 @@ def evaluation_document(
     )
 
 
-def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
+def show_checked(checked: Checked, config: ConfigReport | None) -> None:
     """Print the result of `--dry-run` and the expected work of a first run."""
-    console, say = plain_console(), call_translator()
-    console.print(say(checked.terminal))
+    print_line(checked.terminal)
     rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
     if rows:
         title = n_(
             "{n} unusable row of the dataset:", "{n:,} unusable rows of the dataset:", n=len(rows)
         )
-        _show_first(console, title, rows, say)
-    show_warning_lines(console, checked.warnings)
-    console.print(f"dataset_hash {checked.dataset_hash}")
+        _show_first(title, rows, err=False)
+    show_warning_lines(checked.warnings, err=False)
+    print_line(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
-        console.print(f"notes_hash   {checked.notes_hash}")
+        print_line(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
-        console.print(say(_("expected work: {work}", work=work.describe())))
+        print_line(_("expected work: {work}", work=work.describe()))
     if least := checked.least_calls():
         line = _(
             "judging one item takes {n:,} requests; with a smaller --max-calls, possibly no item is judged",
             n=least,
         )
-        console.print(say(line))
+        print_line(line)
     if config:
-        line = _("options from {file}: {options}", file=config.file, options=config.options)
-        console.print(say(line))
+        print_line(_("options from {file}: {options}", file=config.file, options=config.options))
 
 
 def show_finished(
     options: EvalOptions, finished: Evaluated[Any], shown_warnings: Sequence[Text]
 ) -> None:
     """Print the first part of the run's page, its cost, and where its report is."""
-    task, out = TASKS[options.task], finished.out
-    console, say = plain_console(), translator(options.language)
+    out, say = finished.out, translator(options.language)
     if finished.page:
-        show(finished.page.without(*shown_warnings), console, say)
-    if llm := task.view.llm(finished.summary):
-        show(Document("", "", terminal_blocks(llm)), console, say)
+        show_document(finished.page.without(*shown_warnings), say)
+    if llm := TASKS[options.task].view.llm(finished.summary):
+        show_document(Document("", "", terminal_blocks(llm)), say)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(name for name in pages if (out / name).exists())
-    console.print(say(_("Report: {file}", file=out / report)))
+    print_line(_("Report: {file}", file=out / report))
 
 
-def show_document(document: Document, language: Language, page: Path | None) -> None:
+def show_document(document: Document, say: Translator, page: Path | None = None) -> None:
     """Print the first part of a document, and where its page is."""
-    console, say = plain_console(), translator(language)
+    # No markup, highlighting or line breaks.
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     show(document, console, say)
     if page:
         console.print(say(_("Report: {file}", file=page)))
 
 
-def plain_console(*, stderr: bool = False) -> Console:
-    """Return a console without markup, highlighting and line breaks."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
-def show_warning_lines(
-    console: Console, warnings: Sequence[Text], say: Translator | None = None
-) -> None:
-    """Print the number of warnings and the first ones, by default in the language of the call."""
+def show_warning_lines(warnings: Sequence[Text], *, err: bool = True) -> None:
+    """Print the number of warnings and the first ones."""
     if warnings:
         title = n_("{n} warning:", "{n:,} warnings:", n=len(warnings))
-        _show_first(console, title, warnings, say or call_translator())
+        _show_first(title, warnings, err=err)
 
 
-def _show_first(console: Console, title: Message, lines: Sequence[Text], say: Translator) -> None:
-    console.print(say(title))
+def _show_first(title: Message, lines: Sequence[Text], *, err: bool) -> None:
+    print_line(title, err=err)
     for line in lines[:_MAX_LINES]:
-        console.print(textwrap.indent(printable_lines(say(line)), "  "))
+        print_line(textwrap.indent(printable_lines(translated(line)), "  "), err=err)
     if len(lines) > _MAX_LINES:
         more = _("... and {n:,} more problems", n=len(lines) - _MAX_LINES)
-        console.print(f"  {say(more)}")
+        print_line(f"  {translated(more)}", err=err)
