@@ -12,9 +12,16 @@ from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
-from gigamind.cli.output import is_json, print_line, prints_json, progress_bar, show_result
+from gigamind.cli.output import (
+    is_json,
+    print_line,
+    prints_json,
+    progress_bar,
+    show_result,
+    translated,
+)
 from gigamind.errors import InputError
-from gigamind.i18n import LanguageChoice, Translator, _, joined, language_of, translator
+from gigamind.i18n import LanguageChoice, _, joined, language_of
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
@@ -144,13 +151,11 @@ def suggest(
     With --apply or --in-place, you confirm each link. With --yes, note names are linked without confirmation.
     --in-place keeps a backup of the notes and an undo file in .gigamind/links in the vault.
     """
-    language = language_of(lang)
-    say = translator(language)
     if undo_file is not None:
         _check_alone(context)
         from gigamind.cli.suggestions import undone
 
-        undone(undo_file, say)
+        undone(undo_file)
         return
     applied = _applied(copy, in_place=in_place, yes=yes, phrases=phrases)
     del form  # the same as --json
@@ -165,7 +170,7 @@ def suggest(
     from gigamind.vault.notes import read_vault
 
     options = SuggestOptions(
-        most, min_confidence, not include_linked, context_chars, language=language
+        most, min_confidence, not include_linked, context_chars, language=language_of(lang)
     )
     with progress_bar() as progress:
         vault = read_vault(notes, progress=functools.partial(progress.stage, _("Reading")))
@@ -193,12 +198,12 @@ def suggest(
     if applied:
         if yes and not phrases:
             all_suggested = _without_phrases(all_suggested)
-        write_links(all_suggested, vault, writer, copy, say, yes=yes)
+        write_links(all_suggested, vault, writer, copy, yes=yes)
     else:
         shown = [note_document(suggested) for suggested in all_suggested]
         show_result(
             shown if every else shown[0],
-            lambda: _show(all_suggested, writer, out, say, every=every, names_first=is_unknown),
+            lambda: _show(all_suggested, writer, out, every=every, names_first=is_unknown),
         )
     _print_whose_confidence(all_suggested, suggester.habits.calibration)
 
@@ -291,7 +296,6 @@ def _show(
     all_suggested: "Sequence[Suggested]",
     writer: "LinkWriter",
     out: Path | None,
-    say: Translator,
     *,
     every: bool,
     names_first: bool,
@@ -299,20 +303,20 @@ def _show(
     from gigamind.cli import suggestions
 
     if not every:
-        click.echo(suggestions.note_text(all_suggested[0], writer, say))
+        click.echo(suggestions.note_text(all_suggested[0], writer))
         return
     if out is not None:
         from gigamind.datasets.write import write_lines
 
         lines = suggestions.as_json(all_suggested)
         if out.suffix == ".md":
-            lines = [suggestions.vault_text(all_suggested, writer, say)]
+            lines = [suggestions.vault_text(all_suggested, writer)]
         write_lines(out, lines)
-    click.echo(suggestions.summary(all_suggested, writer, say, names_first=names_first))
+    click.echo(suggestions.summary(all_suggested, writer, names_first=names_first))
     where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
     if out:
         where = _("All suggestions: {file}", file=out)
-    click.echo(f"\n{say(where)}")
+    click.echo(f"\n{translated(where)}")
 
 
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":

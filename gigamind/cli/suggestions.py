@@ -9,9 +9,9 @@ from typing import NamedTuple
 import click
 
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
-from gigamind.cli.output import show_error
+from gigamind.cli.output import call_translator, print_line, show_error, translated
 from gigamind.errors import NotesError
-from gigamind.i18n import Message, Translator, _, joined, n_
+from gigamind.i18n import Message, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
 from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter, insert
 from gigamind.linking.suggest import LinkSuggestion
@@ -31,21 +31,21 @@ class Suggested(NamedTuple):
     suggestions: list[LinkSuggestion]
 
 
-def note_text(suggested: Suggested, writer: LinkWriter, say: Translator) -> str:
+def note_text(suggested: Suggested, writer: LinkWriter) -> str:
     """Return the suggestions of one note as in example 10.4 of the seed."""
     note, suggestions = suggested
     if not suggestions:
-        return say(_("No link suggestions."))
-    parts = [say(_("Found {suggestions}:", suggestions=_suggestion_count(len(suggestions))))]
+        return translated(_("No link suggestions."))
+    parts = [translated(_("Found {suggestions}:", suggestions=_suggestion_count(len(suggestions))))]
     for number, suggestion in enumerate(suggestions, start=1):
         place, confidence = place_of(suggestion, note), suggestion.confidence_text
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
-            say(
+            translated(
                 _("Position: {place}, Confidence: {confidence}", place=place, confidence=confidence)
             ),
-            printable(say(_("Reason: {reason}", reason=suggestion.reason))),
-            say(_("Scores: {scores}", scores=_scores(suggestion, say))),
+            printable(translated(_("Reason: {reason}", reason=suggestion.reason))),
+            translated(_("Scores: {scores}", scores=_scores(suggestion))),
         )
         parts.append("\n   ".join(lines))
     return "\n\n".join(parts)
@@ -57,23 +57,21 @@ def place_of(suggestion: LinkSuggestion, note: Note) -> str:
     return f"{printable(note.path)}:{line}"
 
 
-def _scores(suggestion: LinkSuggestion, say: Translator) -> str:
+def _scores(suggestion: LinkSuggestion) -> str:
     scores = suggestion.scores._asdict().items()
-    return ", ".join(f"{say(_SCORES[name])} {value:.2f}" for name, value in scores)
+    return ", ".join(f"{translated(_SCORES[name])} {value:.2f}" for name, value in scores)
 
 
-def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Translator) -> str:
+def vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:
     """Return all suggestions, note by note."""
     parts = (
-        f"# {printable(suggested.note.path)}\n{note_text(suggested, writer, say)}"
+        f"# {printable(suggested.note.path)}\n{note_text(suggested, writer)}"
         for suggested in _with_suggestions(every)
     )
-    return "\n\n".join((_headline(every, say), *parts))
+    return "\n\n".join((_headline(every), *parts))
 
 
-def summary(
-    every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, names_first: bool = False
-) -> str:
+def summary(every: Sequence[Suggested], writer: LinkWriter, *, names_first: bool = False) -> str:
     """Return the number of suggestions and those with the highest confidence.
 
     With `names_first`, names come before phrases, because the confidence of phrases is not calibrated.
@@ -81,14 +79,14 @@ def summary(
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
     rows.sort(key=lambda row: (-row[1].confidence, row[0].path, row[1].span))
     rows.sort(key=lambda row: names_first and row[1].is_phrase)  # stable
-    lines = [_headline(every, say)]
+    lines = [_headline(every)]
     if rows:
-        lines += ["", say(_("Suggestions with the highest confidence:"))]
+        lines += ["", translated(_("Suggestions with the highest confidence:"))]
     for note, suggestion in rows[:_MAX_SUGGESTIONS]:
         place = place_of(suggestion, note)
         lines += [
             f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
-            f"        {printable(say(suggestion.reason))}",
+            f"        {printable(translated(suggestion.reason))}",
         ]
     return "\n".join(lines)
 
@@ -120,11 +118,11 @@ def _with_suggestions(every: Sequence[Suggested]) -> list[Suggested]:
     return [suggested for suggested in every if suggested.suggestions]
 
 
-def _headline(every: Sequence[Suggested], say: Translator) -> str:
+def _headline(every: Sequence[Suggested]) -> str:
     shown = [entry.is_phrase for suggested in every for entry in suggested.suggestions]
     suggestions, having = _suggestion_count(len(shown)), len(_with_suggestions(every))
     notes = n_("{n} note", "{n:,} notes", n=len(every))
-    return say(
+    return translated(
         _(
             "{suggestions} in {having:,} of {notes}, {share:.1%} by meaning.",
             suggestions=suggestions,
@@ -163,7 +161,6 @@ def write_links(
     vault: Vault,
     writer: LinkWriter,
     copy: Path | None,
-    say: Translator,
     *,
     yes: bool,
 ) -> None:
@@ -173,13 +170,13 @@ def write_links(
         NotesError: the vault cannot be copied, or some notes changed meanwhile or cannot be written.
         UnwrittenError: the undo file cannot be written; no further notes are written.
     """
-    accepted = _accepted(every, writer, say, yes=yes)
+    accepted = _accepted(every, writer, yes=yes)
     written: list[LinkedNote] = []
     problems: list[NotesError] = []
     if copy:
         linked = list(accepted)
         if not linked:
-            click.echo(say(_("No link was added, so no copy was written.")))
+            print_line(_("No link was added, so no copy was written."))
             return
         added, problems = write_copy(vault, copy, linked)
         unchanged = _(
@@ -187,7 +184,7 @@ def write_links(
             copy=copy,
             vault=vault.root,
         )
-        click.echo(say(joined((_added(added), unchanged), " ")))
+        print_line(joined((_added(added), unchanged), " "))
         _end(problems)
         return
     with InPlaceWriter(vault) as notes:
@@ -200,14 +197,14 @@ def write_links(
                 else:
                     written.append(linked)
         finally:  # also after an interruption
-            click.echo(say(_added(written) if written else _("No link was added.")))
+            print_line(_added(written) if written else _("No link was added."))
             if written and notes.undo_file:
                 command = f"gigamind suggest-links --undo {shlex.quote(str(notes.undo_file))}"
-                click.echo(say(_("To undo: {command}", command=command)))
+                print_line(_("To undo: {command}", command=command))
     _end(problems)
 
 
-def undone(file: Path, say: Translator) -> None:
+def undone(file: Path) -> None:
     """Remove the links of an undo file.
 
     Raises:
@@ -223,7 +220,7 @@ def undone(file: Path, say: Translator) -> None:
             n=len(result.untouched),
         )
         line = joined((line, others), " ")
-    click.echo(say(line))
+    print_line(line)
     _end(result.problems)
 
 
@@ -238,11 +235,9 @@ def _end(problems: Sequence[NotesError]) -> None:
         raise NotesError(joined((problem.message for problem in problems), "\n"))
 
 
-def _accepted(
-    every: Sequence[Suggested], writer: LinkWriter, say: Translator, *, yes: bool
-) -> Iterator[LinkedNote]:
+def _accepted(every: Sequence[Suggested], writer: LinkWriter, *, yes: bool) -> Iterator[LinkedNote]:
     """Yield the notes that get links; suggestions that cannot be written are reported and skipped."""
-    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes)
+    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), yes)
     for note, suggestions in every:
         if not suggestions:
             continue
@@ -259,7 +254,7 @@ def _accepted(
                 anchor=suggestion.anchor,
                 reason=reason,
             )
-            click.echo(printable(say(line)), err=True)
+            click.echo(printable(translated(line)), err=True)
         questions.done += len(linked.refusals)
         wanted = [
             insertion for insertion in linked.insertions if questions.accepts(note, insertion)
@@ -277,7 +272,6 @@ class _Questions:
     """Ask about one link after the other, until an answer covers the rest."""
 
     total: int
-    say: Translator
     yes: bool
     done: int = 0
     ended: bool = False
@@ -309,13 +303,13 @@ class _Questions:
         where = _(
             "{place} (suggestion {n:,} of {total:,})", place=place, n=self.done, total=self.total
         )
-        lines = (self.say(where), context.strip(), printable(self.say(question)))
+        lines = (translated(where), context.strip(), printable(translated(question)))
         click.echo("\n" + "\n  ".join(lines), err=True)
 
     def _ask(self) -> str:
-        prompt = self.say(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
+        prompt = translated(_("Add this link? (y)es, (n)o, (a)ll remaining, (q)uit"))
         while True:
             typed = click.prompt(f"  {prompt}", err=True)
             if answer := _ANSWERS.get(typed.strip().lower()[:1]):
                 return answer
-            show_error(_("Type y, n, a or q."), self.say.language)
+            show_error(_("Type y, n, a or q."), call_translator().language)
