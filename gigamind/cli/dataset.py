@@ -110,7 +110,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
             _("--fix needs exactly one dataset of queries, and --notes with the current vault.")
         )
     refuse_existing_file("--fix", out)
-    checked = _checked_rows(_read(named[0]), notes)
+    _rows, checked = _checked(named[0], notes)
     if not isinstance(checked, CheckedDataset):
         raise InputError("--fix: {file} is not a dataset of queries.", file=named[0])
     count = write_reanchored(out, checked, read_vault(notes))
@@ -126,8 +126,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
 def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocument":
     from gigamind.cli.documents import DatasetCheckDocument
 
-    rows = _read(path)
-    checked_rows = _checked_rows(rows, notes)
+    rows, checked_rows = _checked(path, notes)
     checked = checked_rows or rows
     bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
@@ -191,36 +190,25 @@ def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
     print_line(joined((document.dataset, usable), ": ") if named else usable)
 
 
-def _read(path: Path) -> "Dataset[Any]":
+def _checked(path: Path, notes: Path | None) -> "tuple[Dataset[Any], CheckedRows[Any] | None]":
+    """Read a dataset and check it against a vault; without one, queries are checked among themselves, others not."""
     from gigamind.datasets import jsonl
-
-    kind = jsonl.dataset_kind(path)
-    if kind == "links":
-        return jsonl.read_links(path)
-    if kind == "queries":
-        return jsonl.read_queries(path)
-    questions = jsonl.read_questions(path)
-    answered = any(item.answer is not None for item in questions.items)
-    return jsonl.read_answers(path) if answered else questions
-
-
-def _checked_rows(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
-    """Check the rows against a vault; without one, check queries among themselves and other rows not at all."""
     from gigamind.datasets.check import check_links, check_queries
     from gigamind.datasets.check_answers import check_answers
-    from gigamind.datasets.jsonl import dataset_kind
     from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
-    kind = dataset_kind(rows.path)
+    kind = jsonl.dataset_kind(path)
     vault = read_vault(notes) if notes else None
     identities = Identities(vault.notes if vault else ())
     if kind == "queries":
-        return check_queries(rows, vault, identities, find_again)
-    if vault is None:
-        return None
+        queries = jsonl.read_queries(path)
+        return queries, check_queries(queries, vault, identities, find_again)
     if kind == "links":
-        return check_links(rows, vault, identities)
-    answered = any(item.answer is not None for item in rows.items)
-    return check_answers(rows, vault, identities, answered=answered)
+        links = jsonl.read_links(path)
+        return links, check_links(links, vault, identities) if vault else None
+    questions = jsonl.read_questions(path)
+    answered = any(item.answer is not None for item in questions.items)
+    answers = jsonl.read_answers(path) if answered else questions
+    return answers, check_answers(answers, vault, identities, answered=answered) if vault else None
