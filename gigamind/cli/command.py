@@ -62,7 +62,7 @@ def row_in(say: Translator, row: tuple[str, str]) -> tuple[str, str]:
     return names, f"{help_in(say, text)}{_EXTRAS}{'; '.join(translated)}]".strip()
 
 
-class HelpPage(click.HelpFormatter):
+class _HelpPage(click.HelpFormatter):
     """A page of help in one language, in whose columns a wide letter counts for two."""
 
     def __init__(self, say: Translator, width: int | None, max_width: int | None) -> None:
@@ -126,7 +126,7 @@ class Context(click.Context):
     """A context whose pages of help are in the language of the call."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        return HelpPage(call_translator(self), self.terminal_width, self.max_content_width)
+        return _HelpPage(call_translator(self), self.terminal_width, self.max_content_width)
 
 
 class Command(click.Command):

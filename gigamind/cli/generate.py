@@ -32,7 +32,7 @@ _seed_option = click.option(
 )
 
 
-class QueryWriterOptions(ModelOptions):
+class _QueryWriterOptions(ModelOptions):
     """Options of the model that writes questions: their number and cost limits."""
 
     max_unanswerable: int = Field(
@@ -55,7 +55,7 @@ class QueryWriterOptions(ModelOptions):
 
 
 def _write_with_model(
-    notes: Path, out: Path, max_per_note: int, options: QueryWriterOptions
+    notes: Path, out: Path, max_per_note: int, options: _QueryWriterOptions
 ) -> None:
     """Let the model write questions about every note with text, and write the rows.
 
@@ -200,7 +200,7 @@ def generate_links(
     "--limit", type=_count, help="total number of questions, spread evenly over notes and forms"
 )
 @_seed_option
-@options_of(QueryWriterOptions)
+@options_of(_QueryWriterOptions)
 @prints_json
 @click.pass_context
 def generate_queries(
@@ -226,7 +226,7 @@ def generate_queries(
     not occur in the vault. With --leave-out, there are also questions about notes that are missing from the copy. All
     rows are tagged "generated", because generated questions are easier than real ones.
     """
-    options = validated(QueryWriterOptions, given)
+    options = validated(_QueryWriterOptions, given)
     if options.model is not None:
         for option in ("include_headers", "forms", "leave_out", "out_notes", "limit", "seed"):
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:

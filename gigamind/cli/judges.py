@@ -47,7 +47,7 @@ _RESUME: dict[StoreMode, Message] = {
 }
 
 
-class TrialOptions(ModelOptions):
+class _TrialOptions(ModelOptions):
     """Options of a trial: the judging model, the language of its prompt and the report file."""
 
     judge_lang: PromptLanguage = Field(
@@ -57,9 +57,9 @@ class TrialOptions(ModelOptions):
     out: Path | None = Field(None, description="also write the report to this file as JSON")
 
 
-def try_judge(
+def _try_judge(
     name: str,
-    options: TrialOptions,
+    options: _TrialOptions,
     cases_for: Callable[["OnTrial"], "Sequence[Case]"],
     report_of: Callable[["OnTrial", "Observations"], Report],
     print_report: Callable[[Report], None],
@@ -87,7 +87,7 @@ def try_judge(
 def _observed(
     trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: ModelOptions
 ) -> "list[tuple[OnTrial, Observations]]":
-    """Return the verdicts of judges with the same models on cases; raises as `try_judge`."""
+    """Return the verdicts of judges with the same models on cases; raises as `_try_judge`."""
     from gigamind.assurance.trials import OnTrial, observe
     from gigamind.llm.ledger import Ledger
     from gigamind.prompting.fences import fence_key
@@ -152,7 +152,7 @@ def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> N
         sys.exit(REGRESSION_EXIT_CODE)
 
 
-class AttackOptions(TrialOptions):
+class _AttackOptions(_TrialOptions):
     """Options of a trial by attacks."""
 
     max_success_rate: Rate | None = Field(
@@ -171,7 +171,7 @@ class AttackOptions(TrialOptions):
     ),
 )
 @click.argument("judge")
-@options_of(AttackOptions)
+@options_of(_AttackOptions)
 @prints_json
 def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Attack JUDGE with prompt injections. JUDGE is a judge file or the name of an included judge.
@@ -182,9 +182,9 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     """
     from gigamind.assurance.attacks import attack_cases, attack_report, load_attacks
 
-    options = validated(AttackOptions, values)
+    options = validated(_AttackOptions, values)
     attacks = load_attacks()
-    report = try_judge(
+    report = _try_judge(
         judge,
         options,
         lambda on_trial: attack_cases(on_trial, attacks),
@@ -237,7 +237,7 @@ def _show_attacks(report: "AttackReport") -> None:
     _show_blocks(Verdict("measured", sentence), table(heads, rows))
 
 
-class TestOptions(TrialOptions):
+class _TestOptions(_TrialOptions):
     """Options of a trial by unit tests."""
 
     min_passed: Rate | None = Field(
@@ -255,7 +255,7 @@ class TestOptions(TrialOptions):
     ),
 )
 @click.argument("judge")
-@options_of(TestOptions)
+@options_of(_TestOptions)
 @prints_json
 def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Run unit tests against JUDGE, a judge file or the name of an included judge.
@@ -265,9 +265,9 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     """
     from gigamind.assurance.trials import load_unit_tests, unit_test_report
 
-    options = validated(TestOptions, values)
+    options = validated(_TestOptions, values)
     tests = load_unit_tests()
-    report = try_judge(
+    report = _try_judge(
         judge,
         options,
         lambda on_trial: [test.case() for test in tests if test.row.kind == on_trial.kind],
@@ -346,7 +346,7 @@ def _show_card(card: "JudgeCard", out: Path) -> None:
     print_line(_("Judge report: {file}", file=out / "judge_card.html"))
 
 
-class TuneOptions(ModelOptions):
+class _TuneOptions(ModelOptions):
     """Options of tuning; a model is needed only for a judge of kind `search_qa`."""
 
     run: Path = Field(description="output folder of a finished run")
@@ -373,7 +373,7 @@ class TuneOptions(ModelOptions):
     epilog="Exit codes: 0 judge proposed or kept; 1 invalid input; 3 some labelled items could not be judged.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-@options_of(TuneOptions, only=TuneOptions.model_fields.keys() - {"run"})
+@options_of(_TuneOptions, only=_TuneOptions.model_fields.keys() - {"run"})
 @prints_json
 def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Propose a better judge from the human labels of RUN, or keep the current one.
@@ -387,7 +387,7 @@ def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     from gigamind.judges.spec import write_judge_file
     from gigamind.tasks import judged_kinds
 
-    options = validated(TuneOptions, values)
+    options = validated(_TuneOptions, values)
     refuse_existing_file("--out", options.out)
     tuning = Tuning(options.run, options.labels, options.judge, judged_kinds(), options.seed)
     trials = [(_loaded(file), tuning.cases(fold)) for file, fold in tuning.trials]
@@ -418,7 +418,7 @@ def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
 
 
 def _expected_work(
-    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: TuneOptions
+    trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: _TuneOptions
 ) -> "list[Estimate]":
     from gigamind.evaluation.estimate import asking
     from gigamind.evaluation.options import ModelRunOptions

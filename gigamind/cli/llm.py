@@ -32,7 +32,7 @@ _PRICE_SOURCES = {
 _OPTIONS = ("model", "api_base", "key_variable", "structured", "prices", "model_timeout_s")
 
 
-class CheckOptions(ModelOptions):
+class _CheckOptions(ModelOptions):
     """Options of a check: a model is required, and its server is not measured first."""
 
     model: str | None = Field(
@@ -51,14 +51,14 @@ class CheckOptions(ModelOptions):
     ),
     epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or its reply cannot be read.",
 )
-@options_of(CheckOptions, only=_OPTIONS)
+@options_of(_CheckOptions, only=_OPTIONS)
 def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Test a model with one request: mode of structured output, price, latency, and how to fix a failure."""
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.faults import advice_for
     from gigamind.llm.ledger import read_prices
 
-    options = validated(CheckOptions, values)
+    options = validated(_CheckOptions, values)
     # Exactly one request, without retries and measurement of speed.
     settings = replace(
         options.settings(), attempts=1, reasks=0, timeout_fixed=True, in_flight_fixed=True

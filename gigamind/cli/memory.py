@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gigamind.memory.sessions import Entry, SessionReport
 
 
-class ExtractionOptions(ModelOptions, AlignOptions):
+class _ExtractionOptions(ModelOptions, AlignOptions):
     """Options of the model that extracts entries."""
 
     prompt_lang: Literal["auto", "ko", "en"] = Field(
@@ -81,7 +81,7 @@ def memory() -> None:
 )
 @click.option("--session-id", help="name of the session (default: the file name)")
 @_log_option
-@options_of(ExtractionOptions)
+@options_of(_ExtractionOptions)
 @prints_json
 def graduate(
     *,
@@ -103,7 +103,7 @@ def graduate(
     from gigamind.memory.sessions import graduate as graduate_session
     from gigamind.memory.sessions import parse_extraction, parse_session
 
-    options = validated(ExtractionOptions, given)
+    options = validated(_ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
         raise InputError(_("Give either --extracted or --model."))
     lines = list(numbered_lines(read_text(Path(session_name), sessions.MAX_BYTES)))

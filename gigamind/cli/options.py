@@ -19,7 +19,7 @@ from gigamind.loading import demand_of
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class ModelOption(GroupedOption):
+class _ModelOption(GroupedOption):
     """An option for a field of a model."""
 
     def __init__(self, *arguments: Any, field: FieldInfo, **settings: Any) -> None:  # noqa: ANN401  click's own
@@ -70,7 +70,7 @@ def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Co
     flag = f"--{name.replace('_', '-')}"
     kind = _bare(field.annotation)
     settings: dict[str, Any] = {
-        "cls": ModelOption,
+        "cls": _ModelOption,
         "field": field,
         "help": field.description,
         "required": field.is_required(),
