@@ -123,6 +123,8 @@ def test_a_floor_gates_a_run_without_a_baseline(gigamind, place, floor, code):
     assert ("floors.toml" in gated.stderr) is bool(code)
     assert gated.stdout.splitlines()[0] == verdict
     assert f"Report: {out}-gated/report.html" in gated.stdout
+    flags[flags.index(f"{out}-gated")] = f"{out}-md"
+    assert gigamind(*flags, "--format", "md").stdout.splitlines()[0] == verdict
 
 
 @pytest.mark.usefixtures("place")
