@@ -55,7 +55,7 @@ _COMMANDS = {
     ),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
-    "deploy": ("init:deploy", _("Register nightly evaluations with a Prefect server.")),
+    "deploy": _("Register nightly evaluations with a Prefect server."),
     "doctor": _("Check the installation and configuration, and say how to fix problems."),
     "llm": _("Test a language model, or show the batches of a run."),
 }
