@@ -1,20 +1,21 @@
 """What each task defines to show a run, as parts of its document; its metrics with values and intervals."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.i18n import Text, Translator
+from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import OWN
-from gigamind.metrics.table import in_order, metric_of
+from gigamind.metrics.table import in_order, label_text, metric_of
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import IntervalReport, Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
+from gigamind.reports import document as doc
 from gigamind.reports.document import Examples, Listing, Section, Step
 
 
@@ -72,6 +73,27 @@ def distinct(values: Mapping[str, Hashable]) -> list[str]:
 def measured(figures: Iterable[Figure]) -> list[Figure]:
     """Return the metrics with a value."""
     return [figure for figure in figures if figure.value is not None]
+
+
+def slice_table(
+    parts: Iterable[tuple[Text, Part]],
+    counts: Mapping[Text, Callable[[Any], int]],
+    keys: Sequence[str],
+    caption: Text = "",
+) -> doc.Table:
+    """Return the named slices with their `counts` of items, by heading, and these metrics."""
+    rows = (
+        (
+            name,
+            *(doc.Count(count(part)) for count in counts.values()),
+            *(
+                figure and doc.Proportion(figure.value, ceiling=figure.ceiling)
+                for figure in (figure_of(part, key) for key in keys)
+            ),
+        )
+        for name, part in parts
+    )
+    return doc.table((_("slice"), *counts, *map(label_text, keys)), rows, caption)
 
 
 Summary = TypeVar("Summary", bound=BaseModel)

@@ -14,7 +14,7 @@ from gigamind.reports.card import tried
 from gigamind.reports.comparison import WORDS_BLIND, main_figures
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import Figure, View
+from gigamind.reports.views import Figure, View, slice_table
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data, reasons
@@ -130,8 +130,8 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
             yield doc.folded("claims", _("Claims"), *_claims(record, say))
         if summary.quality:
             yield doc.folded("checklist", _("Checklist"), *_checklist(summary.quality, say))
-        if len(slices := _slices(summary)) > 1 and main_figures(summary.overall):
-            yield doc.folded("slices", _("Results by slice"), _slice_table(slices))
+        if slices := _by_slice(summary):
+            yield doc.folded("slices", _("Results by slice"), slices)
         if times := summary.performance.system:
             rows = (
                 ("p50", doc.Time(times.p50_ms)),
@@ -381,24 +381,18 @@ def _checklist(quality: schema.QualitySummaryReport, say: Translator) -> tuple[d
     return doc.Prose(text), doc.table(heads, rows)
 
 
-def _slices(summary: schema.AnswerSummaryReport) -> list[tuple[Text, schema.AnswerSliceReport]]:
-    """Return all answers, each language if there are several, and the most frequent tags."""
+def _by_slice(summary: schema.AnswerSummaryReport) -> doc.Table | None:
+    """Return the metrics of all answers, each language if there are several, and the most frequent tags."""
     languages = summary.by_language.items() if len(summary.by_language) > 1 else ()
     tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
-    return [
+    slices = [
         (_("all answers"), summary.overall),
         *((slice_name("language", name), part) for name, part in languages),
         *((slice_name("tag", tag), part) for tag, part in tags[:_TAGS]),
     ]
-
-
-def _slice_table(slices: list[tuple[Text, schema.AnswerSliceReport]]) -> doc.Table:
-    names = [figure.name for figure in main_figures(slices[0][1])]
-    rows = [
-        (title, doc.Count(part.items), *(doc.Proportion(part.answers.get(name)) for name in names))
-        for title, part in slices
-    ]
+    keys = [figure.key for figure in main_figures(summary.overall)]
+    if len(slices) == 1 or not keys:
+        return None
     few = any(part.items < _FEW for _name, part in slices)
     caption = _("Slices with fewer than {n} answers are unreliable.", n=_FEW) if few else ""
-    heads = (_("slice"), _("answers"), *(label_text(f"answers.{name}") for name in names))
-    return doc.table(heads, rows, caption)
+    return slice_table(slices, {_("answers"): lambda part: part.items}, keys, caption)

@@ -10,12 +10,13 @@ from gigamind.formats import between, share
 from gigamind.i18n import Text, Translator, _, joined, n_
 from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label_text
+from gigamind.metrics.table import keys_in
 from gigamind.release.comparison import Comparison
 from gigamind.reports import document as doc
 from gigamind.reports.html import items_script
 from gigamind.reports.labels import CAUSES
-from gigamind.reports.views import View, figure_of
+from gigamind.reports.verdict import slice_name
+from gigamind.reports.views import View, slice_table
 from gigamind.spans import Utf16
 from gigamind.tasks.links import schema
 from gigamind.tasks.options import LinkEvalOptions
@@ -307,23 +308,10 @@ def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
     summary = record.summary
     if len(summary.by_language) < 2:  # noqa: PLR2004
         return None
-    parts: dict[Text, schema.LinkSliceReport] = {_("all notes"): summary.overall}
-    for language, part in summary.by_language.items():
-        parts[_("language: {language}", language=language)] = part
+    languages = ((slice_name("language", key), part) for key, part in summary.by_language.items())
+    parts = [(_("all notes"), summary.overall), *languages]
+    few = any(part.notes < _FEW_NOTES for _name, part in parts)
+    unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES) if few else ""
     keys = keys_in("page", blocks_of("links"), _topk(record))
-    rows = (
-        (
-            name,
-            doc.Count(part.notes),
-            *(
-                figure and doc.Proportion(figure.value, ceiling=figure.ceiling)
-                for figure in (figure_of(part, key) for key in keys)
-            ),
-        )
-        for name, part in parts.items()
-    )
-    few = any(part.notes < _FEW_NOTES for part in parts.values())
-    unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES)
-    heads = (_("slice"), _("notes"), *map(label_text, keys))
-    shown = doc.filled(doc.table(heads, rows, unreliable if few else ""))
-    return doc.folded("slices", _("Results by language"), shown)
+    shown = slice_table(parts, {_("notes"): lambda part: part.notes}, keys, unreliable)
+    return doc.folded("slices", _("Results by language"), doc.filled(shown))

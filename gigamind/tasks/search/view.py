@@ -1,19 +1,18 @@
 """Describes search runs as blocks of a document; see `View`."""
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import astuple
 
 from gigamind.evaluation.options import eval_command, given_options
 from gigamind.formats import percent, share
 from gigamind.i18n import Text, Translator, _, joined, n_
-from gigamind.metrics import answerability
-from gigamind.metrics.answerability import Confusion, SweepPoint
+from gigamind.metrics.answerability import Confusion, SweepPoint, best_f1, confusion, sweep
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
 from gigamind.reports import document as doc
 from gigamind.reports.comparison import DETECT, ranking_lines
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import View, distinct, figure_of, measured
+from gigamind.reports.views import View, distinct, figure_of, measured, slice_table
 from gigamind.stats.selection import MIN_ITEMS
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
@@ -25,24 +24,6 @@ _FAILURES = 10  # of seed 6: summary.md lists the ten worst
 _THRESHOLDS = 8  # rows of other thresholds
 _ORDER = {"easy": 0, "mid": 1, "hard": 2}
 _PERCENTILES = ("p50", "p95", "p99")
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """The verdicts of a run, and the effect of other thresholds."""
-
-    kind: str  # kind of the judge
-    counts: answerability.Confusion
-    setting: float | None  # the threshold; None for a judge without one
-    # Results at every threshold, ascending; empty for a judge without one.
-    points: list[answerability.SweepPoint]
-    # Threshold with the best F1; None without both kinds of queries, or if no threshold detects any unanswerable one.
-    best: answerability.BestThreshold | None
-
-    @property
-    def both_kinds(self) -> bool:
-        counts = self.counts
-        return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
 
 class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnapshot]):
@@ -80,7 +61,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         return joined(texts, " ") if texts else _("No queries were evaluated.")
 
     def steps(self, record: schema.RunRecord, bad: str = "") -> Iterator[doc.Step]:
-        judged = judging(record)
+        setting = record.run.judge.setting if record.run.judge else None
         changes = {"unanswerable_mode": "llm", "min_score": None, "judge": None}
         options = given_options(SearchEvalOptions, record.run.options, **changes)
         by_model = eval_command("search", options | {"model": "MODEL"})
@@ -92,12 +73,12 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 options = given_options(SearchEvalOptions, record.run.options)
                 label = _("See whether balanced fusion finds more on these queries")
                 yield doc.Step(label, eval_command("search", options, "tune"))
-        elif point := _usable_point(judged):
+        elif point := _usable_point(record):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
                 "Change `--min-score` from {now} to {best:g}: on these queries, {refused:,} of {answerable:,} are then"
                 " wrongly refused, and {missed:,} of {unanswerable:,} wrongly judged answerable",
-                now=share(judged.setting),
+                now=share(setting),
                 best=threshold,
                 refused=counts.fp,
                 answerable=counts.fp + counts.tn,
@@ -109,7 +90,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         else:
             text = _(
                 "Judge with an LLM: no threshold separates these queries (this run: {now})",
-                now=share(judged.setting),
+                now=share(setting),
             )
             yield doc.Step(text, by_model)
 
@@ -156,7 +137,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         listed = doc.table(heads, rows, doc.more_text(len(rows), len(failed)))
         unlabelled = _("Search results without a relevance label")
         yield doc.folded("failures", _("Worst failures"), listed if rows else None)
-        yield doc.folded("judge", _("Unanswerable queries"), *_judged(record, judging(record)))
+        yield doc.folded("judge", _("Unanswerable queries"), *_judged(record))
         yield doc.folded("unjudged", unlabelled, *_unjudged(record.summary))
         yield doc.folded("slices", _("Results by slice"), *_by_slice(record.summary))
         yield doc.folded("latency", _("Latency"), *_latency(record))
@@ -177,15 +158,17 @@ def _may_tune(record: schema.RunRecord) -> bool:
     return is_default and not is_last and counts.queries_answerable >= MIN_ITEMS
 
 
-def _usable_point(judged: Judging) -> SweepPoint | None:
+def _usable_point(record: schema.RunRecord) -> SweepPoint | None:
     """Return the usable threshold with the lowest sum of both error rates."""
-    if judged.kind not in {"threshold", "answer_score"}:
+    judge = record.run.judge
+    if judge is None or judge.kind not in {"threshold", "answer_score"}:
         return None
 
     def both_rates(point: SweepPoint) -> float:
         return (point.counts.false_refusals or 0) + (point.counts.far or 0)
 
-    return min(filter(lambda x: is_usable(x.counts), judged.points), key=both_rates, default=None)
+    points = filter(lambda x: is_usable(x.counts), sweep(scored(record)))
+    return min(points, key=both_rates, default=None)
 
 
 def _errors(part: schema.SliceReport, name: str, count: int) -> tuple[int, int, str]:
@@ -200,9 +183,11 @@ def _example(item: schema.ItemReport) -> doc.Example:
     return doc.Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
 
 
-def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
+def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
     """Yield the errors of the judge, and of other judges and thresholds on the same queries."""
-    judge, counts = record.run.judge, judged.counts
+    judge, judged = record.run.judge, _judged_items(record)
+    counts = confusion((not item.answerable, bool(item.judged_unanswerable)) for item in judged)
+    both_kinds = bool(counts.tp + counts.fn and counts.fp + counts.tn)
     if judge is None or judge.kind == "none":
         text = _(
             "No query was judged answerable or unanswerable: this system's scores have their own scale, and no"
@@ -213,25 +198,26 @@ def _judged(record: schema.RunRecord, judged: Judging) -> Iterator[doc.Block]:
         return
     used = _("{judge} (used in this run)", judge=judge.kind)
     rows = [_errors_row(used, judge.setting, counts)]
-    if best := judged.best:
+    if best := best_f1(scored(record), seed=record.run.seed):
         name = _("{judge} (best F1 on these queries)", judge=judge.kind)
         rows.append(_errors_row(name, best.min_score, best.point.counts))
     others = (rates for rates in record.summary.judges if not rates.chosen)
     rows += [_errors_row(rates.kind, rates.setting, rates.counts) for rates in others]
-    if judged.both_kinds:
+    if both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
     yield doc.table(heads, rows, _("Results of other judges and thresholds on the same queries"))
     if record.summary.forecast:
         yield _expected(record.summary.forecast)
-    if judged.both_kinds and judged.points:
-        apart = max(1, len(judged.points) // _THRESHOLDS)
-        rows = [_errors_row("", p.middle, p.counts)[1:] for p in judged.points[::apart]]
+    if both_kinds and (known := scored(record)):
+        points = sweep(known)
+        apart = max(1, len(points) // _THRESHOLDS)
+        rows = [_errors_row("", p.middle, p.counts)[1:] for p in points[::apart]]
         caption = _(
             "Results on these queries if the judge used another threshold. Check a threshold on other queries before"
             " you use it."
         )
-        calibrated = judged.kind == "calibrated"
+        calibrated = judge.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
         yield doc.table((name, *_ERROR_HEADS[1:]), rows, caption)
 
@@ -299,24 +285,16 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     for key in keys_in("summary", blocks, summary.overall.deepest):
         figures = [figure_of(part, key) for _name, part in parts]
         if any(measured(filter(None, figures))):
-            columns[key] = tuple(figure.value if figure else None for figure in figures)
-    keys = distinct(columns)
-    yield doc.table(
-        (_("slice"), _("answerable"), _("unanswerable"), *map(label_text, keys)),
-        [
-            (
-                name,
-                doc.Count(part.counts.answerable),
-                doc.Count(part.counts.unanswerable),
-                *(doc.Proportion(columns[key][place]) for key in keys),
-            )
-            for place, (name, part) in enumerate(parts)
-        ],
-        _(
-            "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"
-            " unanswerable queries."
-        ),
+            columns[key] = tuple(figure and figure.value for figure in figures)
+    counts: dict[Text, Callable[[schema.SliceReport], int]] = {
+        _("answerable"): lambda part: part.counts.answerable,
+        _("unanswerable"): lambda part: part.counts.unanswerable,
+    }
+    caption = _(
+        "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"
+        " unanswerable queries."
     )
+    yield slice_table(parts, counts, distinct(columns), caption)
 
 
 def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:
@@ -349,15 +327,12 @@ def slices(summary: schema.SummaryReport, tags: int) -> Iterator[tuple[Text, sch
         yield slice_name("tag", key), part
 
 
-def judging(record: schema.RunRecord) -> Judging:
-    """Count the verdicts, and sweep the threshold over the run's queries."""
-    judged = [item for item in record.items if item.judged_unanswerable is not None]
-    counts = answerability.confusion(
-        (not item.answerable, bool(item.judged_unanswerable)) for item in judged
-    )
+def _judged_items(record: schema.RunRecord) -> list[schema.ItemReport]:
+    return [item for item in record.items if item.judged_unanswerable is not None]
+
+
+def scored(record: schema.RunRecord) -> list[tuple[bool, float | None]]:
+    """Return whether each judged query is unanswerable, and its score; empty for a judge without a threshold."""
     judge = record.run.judge
-    if judge is None or judge.setting is None:
-        return Judging(judge.kind if judge else "none", counts, None, [], None)
-    scored = [(not item.answerable, item.answerable_score) for item in judged]
-    best = answerability.best_f1(scored, seed=record.run.seed)
-    return Judging(judge.kind, counts, judge.setting, answerability.sweep(scored), best)
+    judged = _judged_items(record) if judge and judge.setting is not None else ()
+    return [(not item.answerable, item.answerable_score) for item in judged]
