@@ -24,7 +24,7 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
 from gigamind.i18n import _
 from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file, wrong_kind
-from gigamind.records.judged import Finite, Share
+from gigamind.records.judged import Finite, Report, Share
 from gigamind.retrieval.hit import Signals
 
 if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges with models
@@ -53,15 +53,17 @@ class ThresholdJudge(JudgeFile):
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerabilityVerdict:
-    """Whether a query is unanswerable over this vault; the score is None without a result.
+class FreeVerdict(Report):
+    """Verdict of a free judge on a query.
 
-    `across_languages`: the nearest note is in another language, so the verdict is weak; None if not checked.
+    Attributes:
+        score: Score that is compared with the judge's threshold; null without a hit.
+        across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a judge
+            that does not check.
     """
 
     unanswerable: bool
-    score: float | None
+    score: Finite | None
     across_languages: bool | None = None
 
 
@@ -71,17 +73,16 @@ class Scored(Protocol):
     @property
     def base_score(self) -> float | None:
         """The score; None if the search gives no scores."""
-        ...
 
 
-def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
+def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> FreeVerdict:
     """Judge a query unanswerable with no result, or with a top base_score below `min_score`; ValueError without it."""
     if not ranking:
-        return AnswerabilityVerdict(unanswerable=True, score=None)
+        return FreeVerdict(unanswerable=True, score=None)
     top = ranking[0].base_score
     if top is None:
         raise ValueError("the first hit has no score to judge by")
-    return AnswerabilityVerdict(unanswerable=top < min_score, score=top)
+    return FreeVerdict(unanswerable=top < min_score, score=top)
 
 
 class Coefficient(BaseModel, extra="forbid", frozen=True):
@@ -185,17 +186,16 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     )
 
 
-def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> AnswerabilityVerdict:
+def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> FreeVerdict:
     """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
 
     The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
     nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
     """
-    if not signals.matched:
-        return AnswerabilityVerdict(True, 0.0, signals.cross_lingual)  # noqa: FBT003
-    probability = probability_of(signals, judge.file, with_vectors=judge.with_vectors)
-    refused = probability < judge.file.min_probability
-    return AnswerabilityVerdict(refused, probability, signals.cross_lingual)
+    found, rules = signals.matched, judge.file
+    score = probability_of(signals, rules, with_vectors=judge.with_vectors) if found else 0.0
+    refused = not found or score < rules.min_probability
+    return FreeVerdict(unanswerable=refused, score=score, across_languages=signals.cross_lingual)
 
 
 def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:

@@ -22,7 +22,7 @@ from gigamind.records.card import (
     size,
 )
 from gigamind.records.folder import as_json
-from gigamind.records.judged import JudgeReport, SecondLookReport
+from gigamind.records.judged import JudgeReport
 from gigamind.release.shortfall import (
     ANSWERS,
     FIGURES,
@@ -88,22 +88,6 @@ def _labels_text(labels: CardLabels, count: int) -> Message:
     if labels.source == "file":
         return n_("{n} label given by a person", "{n:,} labels given by people", n=count)
     return n_("{n} label from the dataset", "{n:,} labels from the dataset", n=count)
-
-
-def tried(look: SecondLookReport) -> Message:
-    """Return how many canaries a model for second checks accepted, and whether its checks count."""
-    (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
-    return _(
-        "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to"
-        " {high:.1%}): {result}",
-        model=look.model,
-        language=LANGUAGES[look.language],
-        accepted=accepted,
-        made=made,
-        low=low,
-        high=high,
-        result=_("its checks count") if look.believed else _("its checks do not count"),
-    )
 
 
 def _scale(scale: CardScale) -> Message:

@@ -16,7 +16,6 @@ from gigamind.records.schema import IntervalReport, Record
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import EvalSnapshot
 from gigamind.reports import document as doc
-from gigamind.reports.document import Examples, Listing, Section, Step
 
 
 class Part(Protocol):
@@ -28,16 +27,13 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py.
-
-    `ceiling` is the highest value that the dataset allows; None if that is 1 or unknown.
-    """
+    """One metric of a slice in [0, 1] (None if not measured), and its interval; `block` as in metrics/spec.py."""
 
     block: str
     name: str
     value: float | None
     interval: IntervalReport
-    ceiling: float | None = None
+    ceiling: float | None = None  # highest value that the dataset allows; None if 1 or unknown
 
     @property
     def key(self) -> str:
@@ -75,13 +71,13 @@ def measured(figures: Iterable[Figure]) -> list[Figure]:
     return [figure for figure in figures if figure.value is not None]
 
 
+Counts = Mapping[Text, Callable[[Any], int]]  # heading -> number of items of a slice
+
+
 def slice_table(
-    parts: Iterable[tuple[Text, Part]],
-    counts: Mapping[Text, Callable[[Any], int]],
-    keys: Sequence[str],
-    caption: Text = "",
+    parts: Iterable[tuple[Text, Part]], counts: Counts, keys: Sequence[str], caption: Text = ""
 ) -> doc.Table:
-    """Return the named slices with their `counts` of items, by heading, and these metrics."""
+    """Return the named slices with these counts and metrics."""
     rows = (
         (
             name,
@@ -115,7 +111,7 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Return the result of a run in one sentence, the most important figure first."""
 
     @abstractmethod
-    def examples(self, record: Record[Summary, Line]) -> Examples:
+    def examples(self, record: Record[Summary, Line]) -> doc.Examples:
         """Return the worst items of a run without a baseline."""
 
     @abstractmethod
@@ -123,11 +119,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
 
     @abstractmethod
-    def steps(self, record: Record[Summary, Line], bad: str = "") -> Iterator[Step]:
+    def steps(self, record: Record[Summary, Line], bad: str = "") -> Iterator[doc.Step]:
         """Yield what improves a run, the most useful first; `bad` is a metric that is bad although the run passed."""
 
     @abstractmethod
-    def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[Section]:
+    def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[doc.Section]:
         """Yield the sections that only this task has; `say` gives the texts inside charts."""
 
     list_title: ClassVar[Text]
@@ -141,13 +137,13 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         say: Translator,
         comparison: Comparison | None,
         baseline: Baseline | None,
-    ) -> Section | None:
+    ) -> doc.Section | None:
         """Return the section with all items, which only HTML shows; None without items."""
         if not record.items:
             return None
         data = self.list_data(record, say, comparison, baseline)
-        blocks = (Listing(self.list_script, data),)
-        return Section("list", self.list_title, blocks)
+        blocks = (doc.Listing(self.list_script, data),)
+        return doc.Section("list", self.list_title, blocks)
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:

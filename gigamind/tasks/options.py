@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -30,20 +30,44 @@ Embedder = Annotated[
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 _Chars = Annotated[int, Field(ge=100, le=8_000)]
-_OF_SYSTEMS = ("system", "system_config", "system_name")
-OF_ENGINE = (
-    *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "rerank"),
-    *("cold_start", "embedder", "embedding_api_base", "qdrant_url"),
-)
-"""Options of gigamind's own engine; null in run.json when another system searched."""
-
 _CONCURRENCY = 4  # default of the seed
 
 
-class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
+class _TaskOptions(EvalOptions):
+    """Options of a task that gigamind or another system does."""
+
+    of_systems: ClassVar[tuple[str, ...]]  # options of another system; not in run.json without one
+    of_engine: ClassVar[tuple[str, ...]] = ()  # of gigamind; null in run.json of another system
+
+    @property
+    def named_system(self) -> SystemOptions:
+        given = dict[str, Any](self)
+        system = BUILTIN if given["system"] is None else given["system"]
+        return SystemOptions(system, given.get("system_config"), given.get("timeout_ms", 0))
+
+    @property
+    def is_builtin(self) -> bool:
+        return self.named_system.system == BUILTIN
+
+    def for_report(self) -> dict[str, object]:
+        shown = super().for_report()
+        if self.is_builtin:
+            return {name: value for name, value in shown.items() if name not in self.of_systems}
+        shown["system"] = shown_system(self.named_system.system)
+        return shown | dict.fromkeys(self.of_engine)
+
+    def in_any_folder(self) -> Self:
+        return super().in_any_folder().model_copy(update=self.named_system.in_any_folder)
+
+
+class SearchEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     """All options of a search evaluation. Paths are relative to the working directory."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    of_systems = ("system", "system_config", "system_name")
+    of_engine = (
+        *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "rerank"),
+        *("cold_start", "embedder", "embedding_api_base", "qdrant_url"),
+    )
 
     task: Literal["search"] = Field("search", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="queries, one JSON object per line")
@@ -142,24 +166,6 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         " process)",
     )
 
-    def for_report(self) -> dict[str, object]:
-        shown = super().for_report()
-        if self.is_builtin:
-            return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}
-        shown["system"] = shown_system(self.system)
-        return shown | dict.fromkeys(OF_ENGINE)
-
-    def in_any_folder(self) -> Self:
-        return super().in_any_folder().model_copy(update=self.named_system.in_any_folder)
-
-    @property
-    def is_builtin(self) -> bool:
-        return self.system == BUILTIN
-
-    @property
-    def named_system(self) -> SystemOptions:
-        return SystemOptions(self.system, self.system_config, self.timeout_ms)
-
     @property
     def concurrency(self) -> int:
         """The number of concurrent queries; 1 if they would only wait for each other."""
@@ -172,14 +178,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         return RetrievalSettings(**{name: getattr(self, name) for name in names})
 
 
-OF_SYSTEMS = ("system", "system_config", "system_name", "timeout_ms", "max_concurrency")
-"""Options of a system; not in run.json without a system."""
-
-
-class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
+class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     """All options of an answer evaluation. Paths are relative to the working directory."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    of_systems = ("system", "system_config", "system_name", "timeout_ms", "max_concurrency")
 
     task: Literal["answers"] = Field("answers", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(
@@ -251,19 +253,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         shown = super().for_report()
         if self.repeats == 1:
             del shown["repeats"]
-        if self.system is None:
-            return {name: value for name, value in shown.items() if name not in OF_SYSTEMS}
-        return shown | {"system": shown_system(self.system)}
-
-    def in_any_folder(self) -> Self:
-        placed = self.named_system.in_any_folder if self.named_system else {}
-        return super().in_any_folder().model_copy(update=placed)
-
-    @property
-    def named_system(self) -> SystemOptions | None:
-        if self.system is None:
-            return None
-        return SystemOptions(self.system, self.system_config, self.timeout_ms)
+        return shown
 
     @property
     def retrieval(self) -> RetrievalSettings:
@@ -275,15 +265,11 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         return ModelRunOptions.model_validate(shared | own)
 
 
-OF_OWN = ("semantic", "embedder", "context_chars")
-"""Options of gigamind's own suggester; null in run.json when another tool made the suggestions."""
-_OF_LINK_SYSTEMS = ("system", "allow_partial")
-
-
-class LinkEvalOptions(EvalOptions, CacheOptions):
+class LinkEvalOptions(_TaskOptions, CacheOptions):
     """All options of a link evaluation. Paths are relative to the working directory."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    of_systems = ("system", "allow_partial")
+    of_engine = ("semantic", "embedder", "context_chars")
 
     task: Literal["links"] = Field("links", description="task to evaluate")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="expected links, one JSON object per line")
@@ -317,16 +303,6 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
         default=False,
         description="do not suggest a target that the note already links to at another place",
     )
-
-    def for_report(self) -> dict[str, object]:
-        shown = super().for_report()
-        if self.system is None:
-            return {name: value for name, value in shown.items() if name not in _OF_LINK_SYSTEMS}
-        return shown | {"system": shown_system(self.system)} | dict.fromkeys(OF_OWN)
-
-    def in_any_folder(self) -> Self:
-        placed = SystemOptions(self.system, None, 0).in_any_folder if self.system else {}
-        return super().in_any_folder().model_copy(update=placed)
 
 
 _Value = TypeVar("_Value")

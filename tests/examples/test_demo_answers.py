@@ -58,7 +58,7 @@ def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_
     assert (report.reported_verdicts["supported"], sum(report.not_believed.values())) == (73, 19)
     assert [look.believed for look in report.second_looks] == [True, True]
     say = translator("ko")
-    for text in map(say, (rejected_support(report), second_look(report, say))):
+    for text in map(say, (rejected_support(report), second_look(report))):
         assert text in page
         assert text in summary
 

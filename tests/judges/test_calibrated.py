@@ -17,9 +17,9 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.judges.spec import write_judge_file
 from gigamind.judges.unanswerable import (
-    AnswerabilityVerdict,
     CalibratedJudgeFile,
     Coefficient,
+    FreeVerdict,
     KeywordCalibration,
     VectorCalibration,
     judge_by_calibration,
@@ -173,7 +173,7 @@ def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
 ):
     judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
     nothing = replace(SIGNALS, matched=False)
-    assert judge_by_calibration(nothing, judge) == AnswerabilityVerdict(
+    assert judge_by_calibration(nothing, judge) == FreeVerdict(
         unanswerable=True, score=0.0, across_languages=False
     )
     assert not judge_by_calibration(SIGNALS, judge).unanswerable
@@ -267,7 +267,7 @@ def held_back(query: CheckedQuery) -> bool:
 @pytest.fixture(scope="module", params=["hybrid", "keyword"])
 def judged(
     request: pytest.FixtureRequest, examples_cache: Path
-) -> dict[str, tuple[list[Labelled], list[AnswerabilityVerdict], list[AnswerabilityVerdict]]]:
+) -> dict[str, tuple[list[Labelled], list[FreeVerdict], list[FreeVerdict]]]:
     """By language: rows of the held-back examples, their verdicts, and those on questions of elsewhere."""
     vault = read_vault(asset("examples") / "vault")
     identities = Identities(vault.notes)

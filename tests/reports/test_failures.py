@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.tasks.search.page import failed_items, failure_text
+from gigamind.tasks.search.view import failed_items, failure_text
 
 
 def test_only_what_went_wrong_is_a_failure(make_item):

@@ -18,7 +18,6 @@ from gigamind.tasks.answers.schema import (
     QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
-    question_id,
 )
 from gigamind.tasks.options import AnswerEvalOptions
 
@@ -43,10 +42,8 @@ async def check_answer(
 ) -> dict[str, Any]:
     """Check one answer, and return the JSON values of a `QualityReport`; a blank one needs no model.
 
-    If the second check of `twice` fails permanently, the first one counts and `flipped` is null.
-
-    Raises:
-        LlmError: See `QualityGate.judge`; for the second check, only transient errors.
+    If the second check of `twice` fails permanently, the first one counts and `flipped` is null. Raises LlmError as
+    `QualityGate.judge` does; for the second check, only transient ones.
     """
     first = (await gate.judge(case, asking)).detail
     others: Sequence[ItemVerdict | None] = [None] * len(first.items)
@@ -95,7 +92,7 @@ def quality_summary(
 
 def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
     checked = [item.quality for item in items if item.quality]
-    questions = clusters_of(question_id(item) for item in items if item.quality)
+    questions = clusters_of(item.question_id for item in items if item.quality)
     passed = sum(report.passed for report in checked)
     rate = Estimate.share(passed, len(checked), questions)
     items_met = (_item_rate(item, checked, questions) for item in gate.judge.checklist.items)

@@ -10,10 +10,13 @@ from pydantic import Field
 from gigamind.i18n import Text, _, joined
 from gigamind.metrics.table import label_text, use_of
 from gigamind.records.judged import Finite, Share
-from gigamind.records.schema import Record
 from gigamind.release import model
 from gigamind.stats.intervals import averaged, sliced
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, question_id
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSummaryReport,
+)
 
 _CORRECTNESS = "correctness"
 _LEADING = (_CORRECTNESS, "completeness", "utility")
@@ -66,15 +69,13 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         }
         return AnswerItem.like(
             line,
-            id=question_id(line),
+            id=line.question_id,
             evaluated=line.is_judged,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
             check=line.quality and model.SnapshotCheck(passed=line.quality.passed, yes=yes),
         )
 
-    def take_snapshot(
-        self, record: Record[AnswerSummaryReport, AnswerItemReport]
-    ) -> model.EvalSnapshot[AnswerSummaryReport, AnswerItem]:
+    def take_snapshot(self, record: AnswerRunRecord) -> AnswerSnapshot:
         snapshot = super().take_snapshot(record)
         answers = sliced(snapshot.items, lambda item: [item.id])
         names = dict.fromkeys(item.id for item in snapshot.items)
@@ -86,10 +87,10 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
     def has_verdict(self, item: AnswerItem) -> bool:
         return item.evaluated
 
-    def is_recorded(self, snapshot: model.EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> bool:
+    def is_recorded(self, snapshot: AnswerSnapshot) -> bool:
         return snapshot.environment.system is None and not snapshot.config.get("answer_model")
 
-    def checklist(self, snapshot: model.EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
+    def checklist(self, snapshot: AnswerSnapshot) -> str:
         quality = snapshot.metrics.quality
         return quality.judge.fingerprint if quality else ""
 

@@ -328,7 +328,7 @@ def _system_of(prepared: PreparedAnswers, answerer: Answerer | None) -> System[R
     options = prepared.options
     if answerer is not None:
         return Guarded(answerer, "answer", Reply)
-    if options.named_system is None:
+    if options.is_builtin:
         raise TypeError("no system answers in this run")
     whole = options.sample is None and not prepared.errors
     return open_system(options.named_system, ANSWERS, prepared.cases.keys() if whole else None)
@@ -391,7 +391,8 @@ class _Requests:
 
     def by_id(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
         return {
-            case.id: partial(self.send, Query(question_id(case), case.question)) for case in cases
+            case.id: partial(self.send, Query(question_id(case.id, case.repeat), case.question))
+            for case in cases
         }
 
     def send(self, question: Query) -> Reply:

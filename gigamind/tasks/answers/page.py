@@ -20,7 +20,6 @@ from gigamind.tasks.answers.schema import (
     NoteReport,
     SearchQAEvaluation,
     SourceSentence,
-    question_id,
 )
 
 _CONTEXT = 120  # code points of the line that are shown before and after a quote
@@ -43,7 +42,7 @@ def list_data(
         [
             *_item(item, say, [tags.index(tag) for tag in item.tags]),
             _own_verdict(item, scores) if scores else None,
-            *_change(changes.get(name := question_id(item)), before.get(name), names, say),
+            *_change(changes.get(name := item.question_id), before.get(name), names, say),
         ]
         for item in items
     ]

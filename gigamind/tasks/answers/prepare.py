@@ -25,7 +25,7 @@ from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.checklist import choose_gate
 from gigamind.tasks.answers.items import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.prepared import ContextReader, EvalCase, PreparedAnswers
-from gigamind.tasks.options import OF_SYSTEMS, AnswerEvalOptions
+from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault
@@ -115,7 +115,7 @@ def _refuse_idle(options: AnswerEvalOptions) -> None:
             repeats=options.repeats,
         )
     if options.system is None:
-        if idle := options.flags(OF_SYSTEMS):
+        if idle := options.flags(options.of_systems):
             raise InputError(
                 "{option}: requires --system. Add --system or remove this option.", option=idle
             )

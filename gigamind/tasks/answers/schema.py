@@ -1,6 +1,6 @@
 """Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -301,16 +301,9 @@ class LabelsReport(judged.Report):
     facts: tuple[LabelledFactReport, ...] = ()
 
 
-class _Numbered(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-
-
-def question_id(answer: _Numbered) -> str:
+def question_id(answer_id: str, repeat: int) -> str:
     """Return the id of the question of an answer, which all answers to it share: "q1" of "q1@2"."""
-    return answer.id.removesuffix(f"@{answer.repeat}") if answer.repeat > 1 else answer.id
+    return answer_id.removesuffix(f"@{repeat}") if repeat > 1 else answer_id
 
 
 class AnswerItemReport(judged.Report):
@@ -357,6 +350,11 @@ class AnswerItemReport(judged.Report):
     system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
     unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
     repeat: int = Field(default=1, exclude_if=lambda repeat: repeat == 1)
+
+    @property
+    def question_id(self) -> str:
+        """Id of the question, which all answers to it share."""
+        return question_id(self.id, self.repeat)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -28,18 +28,18 @@ from gigamind.tasks.answers.schema import (
     AnswerCounts,
     AnswerItemReport,
     AnswerPerformance,
+    AnswerRunRecord,
     AnswerSliceReport,
     AnswerSummaryReport,
     CorrelationReport,
     SystemLatency,
     VarianceReport,
-    question_id,
 )
 
 
 def record_answers(
     prepared: PreparedAnswers, run: Run[None], model_run: ModelRun, started: datetime
-) -> Record[AnswerSummaryReport, AnswerItemReport]:
+) -> AnswerRunRecord:
     """Return the content of a run's out folder."""
     cases = with_answers(prepared, model_run.results).cases
     items = answer_items(cases.values(), model_run)
@@ -182,14 +182,14 @@ def _llm(
     return llm_report(
         replace(model_run, results=results),
         len(judged),
-        flip_report((item.flipped, question_id(item)) for item in items),
+        flip_report((item.flipped, item.question_id) for item in items),
         checks=_checks(model_run, _answered(items)) if prepared.gate else None,
     )
 
 
 def _checks(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
     results = (result for key, result in model_run.results.items() if key.part == GATE_ROLE)
-    flips = ((item.quality.flipped, question_id(item)) for item in items if item.quality)
+    flips = ((item.quality.flipped, item.question_id) for item in items if item.quality)
     return coverage_report(results, len(items), flip_report(flips))
 
 
@@ -216,7 +216,7 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
 
 def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
     names = list(dict.fromkeys(name for item in items for name in item.metrics))
-    questions = sliced(items, lambda item: [question_id(item)])  # a cluster counts once
+    questions = sliced(items, lambda item: [item.question_id])  # a cluster counts once
     rows = [averaged([item.metrics for item in own]) for own in questions.values()]
     # Sorted, so that the order of items does not matter.
     rows.sort(key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names])
@@ -235,8 +235,8 @@ def _variance(items: Sequence[AnswerItemReport], names: Iterable[str]) -> dict[s
         own = [(v, item) for item in items if (v := item.metrics.get(name)) is not None]
         found = variance_components(
             np.array([value for value, _item in own]),
-            clusters_of(question_id(item) for _value, item in own),
-            clusters_of((question_id(item), item.answer, item.notes) for _value, item in own),
+            clusters_of(item.question_id for _value, item in own),
+            clusters_of((item.question_id, item.answer, item.notes) for _value, item in own),
         )
         if found:
             known[name] = VarianceReport.like(found)

@@ -16,14 +16,14 @@ from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.protocol import Scale
-from gigamind.records.schema import Record, RunReport
+from gigamind.records.schema import RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
+    AnswerRunRecord,
     AnswerSummaryReport,
     EvaluatedClaim,
-    question_id,
 )
 from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.options import AnswerEvalOptions
@@ -84,9 +84,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         run = ask_about(prepared, out, progress, shard, begun=True)
         return replace(run, results={**answers.final, **run.results})
 
-    def record(
-        self, run: Run[None], started: datetime
-    ) -> Record[AnswerSummaryReport, AnswerItemReport]:
+    def record(self, run: Run[None], started: datetime) -> AnswerRunRecord:
         from gigamind.tasks.answers.summary import record_answers
 
         model_run, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
@@ -118,16 +116,43 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         return JudgedKind(scales, AnswerLabel, self.compared, answer_items, self.units)
 
     def units(self, item: AnswerItemReport) -> list[LabelUnit]:
-        return label_units(item)
+        """Return the answer with its claims, then whether it answers the question or rightly abstains; if judged."""
+        judged = item.evaluation
+        if judged is None:
+            return []
+        sources = tuple(LabelSource(note.title, note.path, note.text) for note in item.notes)
+        claims = tuple(
+            LabelTask(
+                id=f"{item.id}#{claim.id}",
+                kind="claim",
+                text=claim.text,
+                sources=sources,
+                verdict="not_found" if claim.verdict == "unverified" else claim.verdict,
+                doubt=_doubt(claim),
+                start=claim.utf16_start,
+                end=claim.utf16_end,
+            )
+            for claim in judged.claims
+        )
+        if judged.abstains or not claims:
+            verdict = "wrong" if judged.answerable else "right"
+            last = LabelTask(item.id, "abstention", item.answer or "", sources, verdict, 0.5)
+        else:
+            last = LabelTask(
+                item.id, "answer", item.answer or "", sources, _answers(judged.utility)
+            )
+        right = judged.correctness == 1 and not item.flipped
+        stratum = _NO_CLAIMS if not claims else _ALL_SUPPORTED if right else _SOME_NOT
+        value = judged.correctness if claims else None
+        about = item.id, item.language or "", item.question, item.answer or ""
+        return [LabelUnit(*about, (*claims, last), value, stratum)]
 
-    def open(
-        self, options: AnswerEvalOptions, progress: Progress
-    ) -> Evaluation[AnswerSummaryReport, AnswerItemReport, None]:
+    def open(self, options: AnswerEvalOptions, progress: Progress) -> AnswerEvaluation:
         from gigamind.tasks.answers.prepare import prepare_answers
 
         return AnswerEvaluation(prepare_answers(options, progress), self._answerer)
 
-    def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> Text | None:
+    def shortfall(self, record: AnswerRunRecord) -> Text | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
         health, counts = record.summary.system, record.summary.counts
         if health and health.is_unreliable:
@@ -187,7 +212,7 @@ def answer_items(item: AnswerItemReport) -> list[RunItem]:
     claim_labels = labels.claims if labels else ()
     answer = RunItem(
         id=item.id,
-        cluster=question_id(item),
+        cluster=item.question_id,
         question=item.question,
         language=item.language,
         verdicts={
@@ -212,7 +237,7 @@ def _of_claim(
 ) -> RunItem:
     return RunItem(
         id=f"{item.id}#{number}",
-        cluster=question_id(item),
+        cluster=item.question_id,
         question=text,
         language=item.language,
         verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},
@@ -222,37 +247,6 @@ def _of_claim(
 
 
 _ALL_SUPPORTED, _SOME_NOT, _NO_CLAIMS = 0, 1, 2
-
-
-def label_units(item: AnswerItemReport) -> list[LabelUnit]:
-    """Return the answer with its claims, then whether it answers the question or rightly abstains; none unjudged."""
-    judged = item.evaluation
-    if judged is None:
-        return []
-    sources = tuple(LabelSource(note.title, note.path, note.text) for note in item.notes)
-    claims = tuple(
-        LabelTask(
-            id=f"{item.id}#{claim.id}",
-            kind="claim",
-            text=claim.text,
-            sources=sources,
-            verdict="not_found" if claim.verdict == "unverified" else claim.verdict,
-            doubt=_doubt(claim),
-            start=claim.utf16_start,
-            end=claim.utf16_end,
-        )
-        for claim in judged.claims
-    )
-    if judged.abstains or not claims:
-        verdict = "wrong" if judged.answerable else "right"
-        last = LabelTask(item.id, "abstention", item.answer or "", sources, verdict, 0.5)
-    else:
-        last = LabelTask(item.id, "answer", item.answer or "", sources, _answers(judged.utility))
-    right = judged.correctness == 1 and not item.flipped
-    stratum = _NO_CLAIMS if not claims else _ALL_SUPPORTED if right else _SOME_NOT
-    value = judged.correctness if claims else None
-    about = item.id, item.language or "", item.question, item.answer or ""
-    return [LabelUnit(*about, (*claims, last), value, stratum)]
 
 
 def _answers(utility: float | None) -> str | None:

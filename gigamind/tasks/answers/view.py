@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gigamind.formats import share
-from gigamind.i18n import Text, Translator, _, joined, n_
+from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import label_text
-from gigamind.records.judged import JudgeReport, MetricReport
+from gigamind.records.judged import JudgeReport, MetricReport, SecondLookReport
 from gigamind.records.schema import IntervalReport
 from gigamind.release.model import PASS_RATE
+from gigamind.release.shortfall import LANGUAGES
 from gigamind.reports import document as doc
-from gigamind.reports.card import tried
 from gigamind.reports.comparison import WORDS_BLIND, main_figures
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
@@ -127,7 +127,7 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
         if refusals := _refusals(record.items):
             yield doc.Section("refusals", _("Answered or refused"), (refusals,))
         if summary.counts.answers_evaluated and not _own(judge):
-            yield doc.folded("claims", _("Claims"), *_claims(record, say))
+            yield doc.folded("claims", _("Claims"), *_claims(record))
         if summary.quality:
             yield doc.folded("checklist", _("Checklist"), *_checklist(summary.quality, say))
         if slices := _by_slice(summary):
@@ -276,7 +276,7 @@ def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[do
     yield doc.Prose(text)
 
 
-def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Block]:
+def _claims(record: schema.AnswerRunRecord) -> Iterator[doc.Block]:
     """Yield the claims by verdict, then why quotes do not prove claims and how far the judge can be trusted."""
     summary, judge = record.summary, record.run.judge
     counts, told = summary.counts, bool(judge and judge.asks_a_model)
@@ -302,7 +302,7 @@ def _claims(record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Blo
         rows = [(LABELS[name], doc.Count(n)) for name, n in most_first]
         if rows:
             yield doc.table((head, _("count")), rows)
-    yield from (doc.Prose(x) for x in (rejected_support(summary), second_look(summary, say)) if x)
+    yield from (doc.Prose(x) for x in (rejected_support(summary), second_look(summary)) if x)
     yield doc.Facts(
         (
             (_("evaluated answers"), doc.Count(counts.answers_evaluated, counts.answers_total)),
@@ -343,7 +343,7 @@ def rejected_support(summary: schema.AnswerSummaryReport) -> Text:
     )
 
 
-def second_look(summary: schema.AnswerSummaryReport, say: Translator) -> Text:
+def second_look(summary: schema.AnswerSummaryReport) -> Text:
     """Return which models made the second check, and whether it counts; "" without a second check."""
     if not summary.second_looks:
         return ""
@@ -351,7 +351,23 @@ def second_look(summary: schema.AnswerSummaryReport, say: Translator) -> Text:
         "Second check: {n} doubtful claim was compared with its source sentence alone. {models}.",
         "Second check: {n:,} doubtful claims were compared with their source sentences alone. {models}.",
         n=summary.looked_at,
-        models="; ".join(say(tried(look)) for look in summary.second_looks),
+        models=joined(map(_tried, summary.second_looks), "; "),
+    )
+
+
+def _tried(look: SecondLookReport) -> Message:
+    """Return how many canaries a model for second checks accepted, and whether its checks count."""
+    (made, accepted), (low, high) = look.canaries, look.canary_interval or (0.0, 1.0)
+    return _(
+        "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to"
+        " {high:.1%}): {result}",
+        model=look.model,
+        language=LANGUAGES[look.language],
+        accepted=accepted,
+        made=made,
+        low=low,
+        high=high,
+        result=_("its checks count") if look.believed else _("its checks do not count"),
     )
 
 

@@ -32,7 +32,7 @@ from gigamind.systems.dialect import SystemHealth
 from gigamind.systems.open import describe_run, run_warnings
 from gigamind.systems.protocol import settle
 from gigamind.tasks.links import schema
-from gigamind.tasks.options import OF_OWN, LinkEvalOptions
+from gigamind.tasks.options import LinkEvalOptions
 from gigamind.vault.graph import link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
@@ -86,15 +86,12 @@ def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -
 
 
 class RunSuggester:
-    """Suggestions of another tool, read from a file. A note that the file lacks has none.
-
-    Raises:
-        InputError: The file cannot be used, or contains none of the evaluated `notes`, if all are known.
-    """
+    """Suggestions of another tool, read from a file. A note that the file lacks has none."""
 
     def __init__(
         self, path: Path, vault: Vault, identities: Identities, notes: Iterable[str] | None
     ) -> None:
+        """Read the file; InputError if it is unusable, or has none of the evaluated `notes`, if all are known."""
         self._identities = identities
         run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
         rankings: dict[str, Ranking[RankedNote]] = {}
@@ -197,13 +194,7 @@ class PreparedLinks(PreparedInput):
 
 
 def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
-    """Read and check all input of a run.
-
-    Raises:
-        InputError: The dataset is missing or unreadable.
-        DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
-        NotesError: The vault is missing, unreadable or empty.
-    """
+    """Read and check all input of a run; raises InputError, and the errors of `read_vault` and `draw`."""
     system = _system(options)
     if not options.dataset.exists():
         command = (
@@ -230,13 +221,12 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
 
 def _system(options: LinkEvalOptions) -> SystemReport | None:
     if options.system is None:
-        if options.allow_partial:
+        if idle := options.flags(("allow_partial",)):
             raise InputError(
-                "{option}: requires --system. Add --system or remove this option.",
-                option="--allow-partial",
+                "{option}: requires --system. Add --system or remove this option.", option=idle
             )
         return None
-    if idle := options.flags(OF_OWN):
+    if idle := options.flags(options.of_engine):
         raise InputError(
             "{option}: works only with gigamind's own suggestions, but --system names another tool. Remove one"
             " of the two options.",
@@ -461,9 +451,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
             raise Interrupted(results) from stop
         return results
 
-    def record(
-        self, run: Run[_EvaluatedNote], started: datetime
-    ) -> Record[schema.LinkSummaryReport, schema.LinkItemReport]:
+    def record(self, run: Run[_EvaluatedNote], started: datetime) -> schema.LinkRunRecord:
         prepared, summary = self.prepared, _summary(self.prepared, run)
         if summary.system:
             warnings = (

@@ -18,6 +18,7 @@ from gigamind.i18n import Text, _
 from gigamind.judges.spec import Chosen
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
+    FreeVerdict,
     RuleJudge,
     Scored,
     ThresholdJudge,
@@ -37,7 +38,6 @@ from gigamind.retrieval.signals import signals_of
 from gigamind.runs.folders import private_file
 from gigamind.tasks.search.schema import (
     ForecastReport,
-    FreeVerdict,
     ItemReport,
     JudgeForecast,
     JudgeRates,
@@ -97,11 +97,11 @@ def _decide(
     judge: RuleJudge, engine: Engine | None, query: str, ranking: Sequence[Scored]
 ) -> FreeVerdict | None:
     if judge.kind == "threshold":
-        return FreeVerdict.like(judge_by_threshold(ranking, judge.min_score))
+        return judge_by_threshold(ranking, judge.min_score)
     if engine is None:
         return None
     if isinstance(judge, CalibratedJudge):
-        return FreeVerdict.like(judge_by_calibration(signals_of(engine, query), judge))
+        return judge_by_calibration(signals_of(engine, query), judge)
     score = engine.answer_score(query) or 0.0
     return FreeVerdict(unanswerable=not ranking or score < judge.min_score, score=score)
 

@@ -28,7 +28,7 @@ from gigamind.spans import Utf16
 from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import shown_system
-from gigamind.tasks.options import OF_ENGINE, SearchEvalOptions
+from gigamind.tasks.options import SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 
@@ -43,10 +43,8 @@ def choose_judge(
 ) -> Chosen[UnanswerableJudge] | None:
     """Return the judge of the options; None for another system without a threshold for its scores.
 
-    The name of the `embedder` is None in keyword mode, or while it is unknown.
-
-    Raises:
-        InputError: The judge file cannot be used, or an option contradicts it.
+    The name of the `embedder` is None in keyword mode, or while it is unknown. Raises InputError if the judge file
+    cannot be used, or an option contradicts it.
     """
     mode = options.unanswerable_mode
     path = options.judge or judge_path(mode)
@@ -190,7 +188,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[Text, ...]:
         if options.notes is None:
             raise InputError(_("--notes: required, unless --system names another system"))
         return tuple(_idle_fusion(options))
-    if idle := options.flags(OF_ENGINE):
+    if idle := options.flags(options.of_engine):
         raise InputError(
             "{option}: only for gigamind's own search, but --system is {system}. Remove it.",
             option=idle,

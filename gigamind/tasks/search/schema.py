@@ -13,6 +13,7 @@ from gigamind.choices import FreeJudge
 from gigamind.formats import between, share
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.interop.ranking import Oddity
+from gigamind.judges.unanswerable import FreeVerdict
 from gigamind.metrics.answerability import Confusion, confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records import schema
@@ -56,20 +57,6 @@ class HitReport(Report):
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
     centrality: Share | None = None
-
-
-class FreeVerdict(Report):
-    """Verdict of a free judge on a query.
-
-    Attributes:
-        score: Score that is compared with the judge's threshold; null without a hit.
-        across_languages: Whether the nearest note is in another language, so the verdict is weak; null for a judge
-            that does not check.
-    """
-
-    unanswerable: bool
-    score: Finite | None
-    across_languages: bool | None = None
 
 
 class ItemReport(Report):

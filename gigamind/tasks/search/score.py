@@ -26,7 +26,7 @@ from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.metrics.spans import Evidence, Unplaced, measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
-from gigamind.records.schema import ErrorReport, PassageReport, Record, SpeedReport
+from gigamind.records.schema import ErrorReport, PassageReport, SpeedReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk, highlights
 from gigamind.retrieval.prepare import open_retriever
@@ -46,7 +46,7 @@ from gigamind.tasks.search.free_judges import (
     judge_freely,
 )
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
-from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
+from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, RunRecord, SummaryReport
 from gigamind.text import tokens
 from gigamind.vault.identity import Found, Names
 from gigamind.vault.language import note_language, question_language
@@ -301,7 +301,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         items = {item.id: item for item in results if isinstance(item, ItemReport)}
         return ask_model(self.prepared, items, out, progress, shard)
 
-    def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
+    def record(self, run: Run[ItemResult], started: datetime) -> RunRecord:
         from gigamind.tasks.search.summary import record_run
 
         prepared = _with_reach(self.prepared, self.engine) if self.engine else self.prepared

@@ -143,7 +143,7 @@ def record_run(
     passes: SpeedReport | None = None,
     *,
     forecast: schema.ForecastReport | None = None,
-) -> Record[schema.SummaryReport, schema.ItemReport]:
+) -> schema.RunRecord:
     """Return the content of a run's out folder."""
     results = run.results
     if run.model_run:

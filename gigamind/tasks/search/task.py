@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _, n_
-from gigamind.records.schema import Record
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.schema import ItemReport, SearchComparison, SummaryReport
+from gigamind.tasks.search.schema import ItemReport, RunRecord, SearchComparison, SummaryReport
 from gigamind.tasks.search.summary import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.view import SearchView
 
@@ -36,7 +35,30 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         return JudgedKind(scales, AnswerabilityLabel, self.compared, _search_items, self.units)
 
     def units(self, item: ItemReport) -> "list[LabelUnit]":
-        return [label_unit(item)]
+        """Return the query: whether the notes answer it, and how relevant its unjudged hits are."""
+        from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
+
+        passages = [
+            (hit, (hit.chunk.text if hit.chunk else hit.text) or hit.title or hit.note)
+            for hit in item.ranking
+        ]
+        sources = tuple(
+            LabelSource(hit.title or hit.note, hit.note, text) for hit, text in passages
+        )
+        judged, (item_of_run,) = item.judged_unanswerable, _search_items(item)
+        confidence = item_of_run.confidence
+        verdict = None if judged is None else "unanswerable" if judged else "answerable"
+        known = {*item.expected_notes, *item.gains}
+        hits = (
+            LabelTask(item.id, "hit", text, (source,), None, note=hit.note)
+            for (hit, text), source in zip(passages, sources, strict=True)
+            if hit.note not in known
+        )
+        doubt = 0.5 if confidence is None else 1 - confidence
+        question = LabelTask(item.id, "question", item.query, sources, verdict, doubt)
+        value = None if judged is None else float(judged)
+        about = item.id, item.language or "", item.query, ""
+        return [LabelUnit(*about, (question, *hits), value, int(bool(judged)))]
 
     def __init__(self, retriever: "Retriever[RankedNote] | None" = None) -> None:
         self._retriever = retriever
@@ -53,7 +75,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         return idle_options(options)
 
-    def shortfall(self, record: Record[SummaryReport, ItemReport]) -> Text | None:
+    def shortfall(self, record: RunRecord) -> Text | None:
         health = record.summary.system
         if health is None:
             return None
@@ -96,7 +118,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         return Checked(ready, details, prepared.errors, warnings, *hashes, *work)
 
 
-def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> Text | None:
+def _unmeasurable(record: RunRecord) -> Text | None:
     """Return why the rankings of a system give no figures or verdicts; None if they do."""
     items, judge = record.items, record.run.judge
     mismatch = name_mismatch(items, has_vault=record.summary.counts.notes is not None)
@@ -139,29 +161,3 @@ def _search_items(item: ItemReport) -> "list[RunItem]":
         scores={kind: verdict.score for kind, verdict in item.judges.items()},
     )
     return [run_item]
-
-
-def label_unit(item: ItemReport) -> "LabelUnit":
-    """Return the query: whether the notes answer it, and how relevant its unjudged hits are."""
-    from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
-
-    passages = [
-        (hit, (hit.chunk.text if hit.chunk else hit.text) or hit.title or hit.note)
-        for hit in item.ranking
-    ]
-    sources = tuple(LabelSource(hit.title or hit.note, hit.note, text) for hit, text in passages)
-    judged, (item_of_run,) = item.judged_unanswerable, _search_items(item)
-    confidence = item_of_run.confidence
-    verdict = None if judged is None else "unanswerable" if judged else "answerable"
-    known = {*item.expected_notes, *item.gains}
-    hits = (
-        LabelTask(item.id, "hit", text, (source,), None, note=hit.note)
-        for (hit, text), source in zip(passages, sources, strict=True)
-        if hit.note not in known
-    )
-    doubt = 0.5 if confidence is None else 1 - confidence
-    question = LabelTask(item.id, "question", item.query, sources, verdict, doubt)
-    value = None if judged is None else float(judged)
-    return LabelUnit(
-        item.id, item.language or "", item.query, "", (question, *hits), value, int(bool(judged))
-    )

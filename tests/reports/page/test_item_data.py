@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
 from gigamind.reports.html import items_script
-from gigamind.tasks.search.page import items_json
+from gigamind.tasks.search.view import items_json
 
 EN = translator("en")
 

@@ -97,5 +97,5 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 def test_a_second_look_has_the_models_that_looked():
     look = SecondLookReport(model="m", language="en", canaries=(24, 12), believed=False)
     summary = SimpleNamespace(second_looks=(look,), looked_at=0)
-    assert "12 of 24 " in second_look(summary, EN)
-    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), EN) == ""
+    assert "12 of 24 " in second_look(summary)
+    assert second_look(SimpleNamespace(second_looks=(), looked_at=0)) == ""

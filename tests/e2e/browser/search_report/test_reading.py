@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gigamind.tasks.search.page import failed_items
+from gigamind.tasks.search.view import failed_items
 
 pytestmark = pytest.mark.browser
 MARKED = re.compile(r"[*#|`\[>~^]|^- ", re.MULTILINE)
