@@ -107,8 +107,7 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
     verdict = read_verdict(run)
     assert verdict is not None  # noqa: S101  `waive` has read it
     verdict = verdict.model_copy(update={"waiver": waiver})
-    files = _pages(run, verdict) if (run / "per_item.jsonl").is_file() else {}
-    lang = str(files.pop("lang", "en"))
+    lang, files = _pages(run, verdict) if (run / "per_item.jsonl").is_file() else ("en", {})
     rewrite_texts(run, verdict_files(verdict, lang, run) | files)
     return waiver
 
@@ -116,13 +115,14 @@ def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
 def add_card(run: Path, card: JudgeCard) -> None:
     """Write the pages of a run again, with what a judge report says about its judge and its corrected figures."""
     if (run / "report.html").is_file():
-        files = _pages(run, read_verdict(run), card)
-        files.pop("lang")
+        _lang, files = _pages(run, read_verdict(run), card)
         rewrite_texts(run, files)
 
 
-def _pages(run: Path, verdict: Release | None, card: JudgeCard | None = None) -> dict[str, str]:
-    """Return the pages that the run has, name -> new text, and its language as "lang"."""
+def _pages(
+    run: Path, verdict: Release | None, card: JudgeCard | None = None
+) -> tuple[str, dict[str, str]]:
+    """Return the language of a run, and the pages that it has, name -> new text."""
     record = read_run(run, KINDS)
     if card:
         policy, languages = read_policy(None), tuple(record.summary.by_language)
@@ -134,7 +134,7 @@ def _pages(run: Path, verdict: Release | None, card: JudgeCard | None = None) ->
     outcome = Outcome(verdict, baseline, out=run)
     page = run_document(TASKS[record.run.task].view, record, outcome, say)
     files = {"summary.md": render_markdown(page, say), "report.html": render_html(page, say)}
-    return {"lang": lang} | {name: text for name, text in files.items() if (run / name).is_file()}
+    return lang, {name: text for name, text in files.items() if (run / name).is_file()}
 
 
 def _baseline_of(record: Record[Any, Any], verdict: Release) -> EvalSnapshot[Any, Any] | None:

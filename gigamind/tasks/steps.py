@@ -1,6 +1,6 @@
 """Evaluation steps for flows, which can run them in any process; see `evaluation.run`."""
 
-from typing import Any, TypedDict
+from typing import Any
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.evaluation.run import Steps
@@ -14,17 +14,8 @@ STEPS = Steps(TASKS, KINDS)
 """The steps of all tasks."""
 
 
-class _CardResult(TypedDict):
-    """A judge report as JSON values."""
-
-    out: str
-    subject: str  # judge and run in one line
-    card: dict[str, Any]
-    markdown: str  # judge_card.md with its charts
-
-
-def write_card(options: CertifyOptions) -> _CardResult:
-    """Certify the judge of finished runs and write its report; see `assurance.certify.write_card`."""
+def write_card(options: CertifyOptions) -> dict[str, Any]:
+    """Certify the judge of finished runs and write its report as JSON values; see `assurance.certify.write_card`."""
     from gigamind.assurance import certify  # evaluations need none of these
     from gigamind.reports.card import card_document
     from gigamind.reports.markdown import render_markdown
@@ -34,7 +25,7 @@ def write_card(options: CertifyOptions) -> _CardResult:
     document = card_document(card, out)
     return {
         "out": str(out),
-        "subject": say(document.subject),
+        "subject": say(document.subject),  # judge and run in one line
         "card": card.model_dump(mode="json"),
-        "markdown": render_markdown(document, say, plots=True),
+        "markdown": render_markdown(document, say, plots=True),  # judge_card.md with its charts
     }

@@ -137,8 +137,8 @@ class _Asker:
 def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
     """Start or resume a run without any request, so that its models are opened; return its identity."""
     identity = _identity(prepared)
-    resume = prepared.options.resume is not None
-    ask_all({}, _nothing, _connecting(prepared, out, progress, None), identity, out, resume=resume)
+    connect = partial(_open_models, prepared, out, progress, None)
+    ask_all({}, _nothing, connect, identity, out, resume=prepared.options.resume is not None)
     return identity
 
 
@@ -175,7 +175,7 @@ def ask_about(
     run = ask_all(
         items,
         asker.ask,
-        _connecting(prepared, out, progress, shard),
+        partial(_open_models, prepared, out, progress, shard),
         _identity(prepared),
         out,
         resume=begun or options.resume is not None,
@@ -210,16 +210,12 @@ def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case:
     return answering + (2 if case.id in fresh else 1) * calls
 
 
-def _connecting(
-    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None
-) -> Callable[[Ledger], Models]:
-    options = prepared.options
-    return lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress, shard))
-
-
-def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
+def _open_models(
+    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, ledger: Ledger
+) -> Models:
     """Open the models of the judge, of answering if a model answers, and of the quality gate if there is one."""
     options, judge = prepared.options, prepared.judge.judge
+    account = Account.of(options, ledger, out, progress, shard)
     names = judge.models(options)
     models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
     if options.answer_model:

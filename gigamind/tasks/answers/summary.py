@@ -15,7 +15,7 @@ from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.metrics.grounding import INSEPARABLE, correlation
-from gigamind.records.judged import CoverageReport, LlmReport
+from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.stats.components import variance_components
@@ -179,18 +179,14 @@ def _llm(
         for key, result in model_run.results.items()
         if key.part not in {GATE_ROLE, SYSTEM_ROLE} and key.item_id in judged
     }
-    return llm_report(
-        replace(model_run, results=results),
-        len(judged),
-        flip_report((item.flipped, item.question_id) for item in items),
-        checks=_checks(model_run, _answered(items)) if prepared.gate else None,
-    )
-
-
-def _checks(model_run: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
-    results = (result for key, result in model_run.results.items() if key.part == GATE_ROLE)
-    flips = ((item.quality.flipped, item.question_id) for item in items if item.quality)
-    return coverage_report(results, len(items), flip_report(flips))
+    flips = flip_report((item.flipped, item.question_id) for item in items)
+    checks = None
+    if prepared.gate:
+        answers = _answered(items)
+        checked = (result for key, result in model_run.results.items() if key.part == GATE_ROLE)
+        again = ((item.quality.flipped, item.question_id) for item in answers if item.quality)
+        checks = coverage_report(checked, len(answers), flip_report(again))
+    return llm_report(replace(model_run, results=results), len(judged), flips, checks=checks)
 
 
 def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> AnswerCounts:

@@ -355,42 +355,6 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
     }
 
 
-def _item(
-    note: Note,
-    rows: Sequence[CheckedLink],
-    suggestions: Sequence[_Suggestion],
-    measured: links.LinkedNote,
-    topk: int,
-    **more: object,
-) -> schema.LinkItemReport:
-    units = Utf16(note.text)
-    return schema.LinkItemReport.like(
-        measured,
-        text=note.text,
-        expected=tuple(
-            schema.ExpectedLinkReport.like(
-                row.item,
-                targets=tuple(sorted(row.targets)),
-                passage=None if row.span is None else _passage(note, units, row.span),
-            )
-            for row in rows
-        ),
-        suggestions=tuple(
-            schema.SuggestionReport.like(
-                suggestion,
-                anchor=_passage(note, units, suggestion.span) if suggestion.span else None,
-                hit=links.is_hit(seen, measured),
-                span_exact=seen.is_exact,
-                novel=seen.is_novel,
-            )
-            for suggestion, seen in zip(suggestions, measured.suggestions, strict=True)
-        ),
-        terms=links.terms(measured, topk),
-        metrics=links.note_values(measured, topk),
-        **more,
-    )
-
-
 def _ranked(ranked: _Ranked | None) -> schema.RankedReport | None:
     if ranked is None:
         return None
@@ -503,8 +467,34 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> _EvaluatedNote:
     missed = [r for r in rows if r.item.label != "reject" and targets.isdisjoint(r.targets)]
     places = list(enumerate(ranked, start=1))
     misses = tuple(_miss(row, shown, places, excluded, evaluation) for row in missed)
-    more = {"misses": misses, "oddities": dict(oddities)}
-    return _EvaluatedNote(_item(note, rows, shown, measured, options.topk, **more), measured)
+    units = Utf16(note.text)
+    item = schema.LinkItemReport.like(
+        measured,
+        text=note.text,
+        expected=tuple(
+            schema.ExpectedLinkReport.like(
+                row.item,
+                targets=tuple(sorted(row.targets)),
+                passage=None if row.span is None else _passage(note, units, row.span),
+            )
+            for row in rows
+        ),
+        suggestions=tuple(
+            schema.SuggestionReport.like(
+                suggestion,
+                anchor=_passage(note, units, suggestion.span) if suggestion.span else None,
+                hit=links.is_hit(seen, measured),
+                span_exact=seen.is_exact,
+                novel=seen.is_novel,
+            )
+            for suggestion, seen in zip(shown, measured.suggestions, strict=True)
+        ),
+        terms=links.terms(measured, options.topk),
+        metrics=links.note_values(measured, options.topk),
+        misses=misses,
+        oddities=dict(oddities),
+    )
+    return _EvaluatedNote(item, measured)
 
 
 def _shown(ranked: Sequence[_Suggestion], options: LinkEvalOptions) -> tuple[_Suggestion, ...]:

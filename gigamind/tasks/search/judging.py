@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,32 +74,14 @@ def _quote(
 ROLE = "unanswerable"
 
 
-@dataclass(frozen=True, slots=True)
-class _Asker:
-    prepared: Prepared
-    judge: ModelJudge
-    fence_key: bytes
-    fresh: frozenset[str]  # queries that are judged a second time
+def _case(prepared: Prepared, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
+    context = _context_of_item(prepared, item)
+    return _question(item.query, item.language, context), context
 
-    def needs(self, key: ItemKey, item: ItemReport) -> int:
-        case, _context = self._case(item)
-        return (2 if key.item_id in self.fresh else 1) * self.judge.calls(case)
 
-    def _case(self, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
-        context = _context_of_item(self.prepared, item)
-        language = (item.language or question_language(item.query)).lower()[:2]
-        return QuestionCase(item.query, [note.source for note in context], language), context
-
-    async def ask(self, models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
-        case, context = self._case(item)
-        asking = Asking(models[ROLE], item.id, self.fence_key, shorter=SHORTER_CONTEXT)
-        verdict = await self.judge.judge(case, asking)
-        report = judgement(self.prepared, verdict.detail, context, asking.unread)
-        flipped = None
-        if key.item_id in self.fresh:
-            again = await unless_final(self.judge.judge(case, asking.afresh()))
-            flipped = again.scores != verdict.scores if again else None
-        return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
+def _question(query: str, language: str | None, context: Sequence[ContextNote]) -> QuestionCase:
+    own = (language or question_language(query)).lower()[:2]
+    return QuestionCase(query, [note.source for note in context], own)
 
 
 def ask_model(
@@ -114,8 +96,18 @@ def ask_model(
     judge = prepared.judge.judge if prepared.judge else None
     if report is None or not isinstance(judge, ModelJudge):
         raise TypeError("the judge of this run asks no model")
-    key = fence_key(options.replies, options.store_mode)
-    asker = _Asker(prepared, judge, key, judged_twice(prepared))
+    fence, fresh = fence_key(options.replies, options.store_mode), judged_twice(prepared)
+
+    async def ask(models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
+        case, context = _case(prepared, item)
+        asking = Asking(models[ROLE], item.id, fence, shorter=SHORTER_CONTEXT)
+        verdict = await judge.judge(case, asking)
+        report = judgement(prepared, verdict.detail, context, asking.unread)
+        flipped = None
+        if key.item_id in fresh:
+            again = await unless_final(judge.judge(case, asking.afresh()))
+            flipped = again.scores != verdict.scores if again else None
+        return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
     def connect(ledger: Ledger) -> Models:
         account = Account.of(options, ledger, out, progress, shard)
@@ -123,14 +115,16 @@ def ask_model(
 
     return ask_all(
         {ItemKey(name): item for name, item in items.items()},
-        asker.ask,
+        ask,
         connect,
         _identity(prepared, report),
         out,
         resume=options.resume is not None,
         allow_none=options.allow_partial,
         progress=progress,
-        needs=asker.needs,
+        needs=lambda key, item: (
+            (2 if key.item_id in fresh else 1) * judge.calls(_case(prepared, item)[0])
+        ),
         shard=shard,
     )
 
@@ -234,5 +228,4 @@ def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
         for query in prepared.queries:
             hits = retriever.search(query.item.query)
             context = context_of_hits(prepared.vault, hits, options)
-            language = (query.item.language or question_language(query.item.query)).lower()[:2]
-            yield QuestionCase(query.item.query, [note.source for note in context], language)
+            yield _question(query.item.query, query.item.language, context)

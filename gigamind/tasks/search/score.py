@@ -309,7 +309,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         if self.engine and judge and not run.interrupted:
             searched, wanted = prepared.options.retrieval, _wants_forecast(prepared)
             made = forecast(prepared.vault, searched, judge, self.progress, only_cached=not wanted)
-        return record_run(prepared, self.judges, run, started, self._speed(run), forecast=made)
+        passes = self._speed(run)
+        return record_run(prepared, self.judges, run, started, passes=passes, forecast=made)
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
         options = self.prepared.options

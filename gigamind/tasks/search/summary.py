@@ -75,9 +75,9 @@ def summarise(
     judges: FreeJudges,
     run: Run[schema.ItemResult],
     results: Sequence[schema.ItemResult],
-    passes: SpeedReport | None = None,
     *,
-    forecast: schema.ForecastReport | None = None,
+    passes: SpeedReport | None,
+    forecast: schema.ForecastReport | None,
 ) -> schema.SummaryReport:
     """Return the figures of a run, from results with verdicts. Except for times, equal runs give equal summaries."""
     items = [result for result in results if isinstance(result, schema.ItemReport)]
@@ -140,9 +140,9 @@ def record_run(
     judges: FreeJudges,
     run: Run[schema.ItemResult],
     started: datetime,
-    passes: SpeedReport | None = None,
     *,
-    forecast: schema.ForecastReport | None = None,
+    passes: SpeedReport | None,
+    forecast: schema.ForecastReport | None,
 ) -> schema.RunRecord:
     """Return the content of a run's out folder."""
     results = run.results
@@ -158,7 +158,7 @@ def record_run(
             for x in results
         ]
         items = [result for result in results if isinstance(result, schema.ItemReport)]
-    summary = summarise(prepared, judges, run, results, passes, forecast=forecast)
+    summary = summarise(prepared, judges, run, results, passes=passes, forecast=forecast)
     more = _quality_warnings(prepared, summary, results) if summary.system else ()
     advised = filter(None, [advice(summary.judges, forecast)])
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
@@ -179,9 +179,7 @@ def slices_of(items: Sequence[schema.ItemReport], seed: int) -> dict[str, Any]:
     ordered = sorted(items, key=lambda item: item.id)
     names = sorted({name for item in ordered for name in item.metrics})
 
-    def by(
-        keys: Callable[[schema.ItemReport], Iterable[str | None]],
-    ) -> dict[str, schema.SliceReport]:
+    def by(keys: Callable[[schema.ItemReport], Iterable[str | None]]) -> dict[str, Any]:
         return {key: _slice(own, names, seed) for key, own in sliced(ordered, keys).items()}
 
     across = [item for item in ordered if item.cross_lingual]

@@ -253,7 +253,10 @@ def tune(
             chosen = chosen.model_copy(update={"min_score": min_score})
         best = evaluate(chosen.model_copy(update={"out": out / BEST_FOLDER}))
         comparison = _compared(options, current, best, out / HTML_FILE)
-        tuning = tuning.model_copy(update={"min_score": min_score, "worse": _worse(comparison)})
+        losses = [change for change in comparison.metrics if change.is_better is False]
+        losses.sort(key=lambda change: -(change.drop or 0.0))
+        worse = tuple(map(WorseMetric.like, losses))
+        tuning = tuning.model_copy(update={"min_score": min_score, "worse": worse})
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
     fit = usable(known, (best or current).summary.forecast)
     advised = _recommended(fit, judge)
@@ -291,12 +294,6 @@ def _compared(
     document = experiment_document(experiment, runs, say, paths=places, items="#list")
     write_page(page, render_html(document, say))
     return experiment.comparisons[0]
-
-
-def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
-    worse = [change for change in comparison.metrics if change.is_better is False]
-    worse.sort(key=lambda change: -(change.drop or 0.0))
-    return tuple(map(WorseMetric.like, worse))
 
 
 def _recommended(fit: Sequence[JudgeRates], current: JudgeRates | None) -> JudgeRates | None:

@@ -5,8 +5,10 @@ templates/report.js unpacks the arrays in the order in which this module builds 
 the note's file.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from itertools import count
 
 from gigamind.evaluation.options import eval_command, given_options
 from gigamind.formats import percent, share
@@ -58,17 +60,14 @@ def items_json(
     )
 
 
-class _Index(dict[str, int]):
-    """Maps texts to their index, in order of first use."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = len(self)
-        return self[text]
+def _index() -> defaultdict[str, int]:
+    """Return a map of texts to their index, in order of first use."""
+    return defaultdict(count().__next__)
 
 
 class _Tables:
     def __init__(self) -> None:
-        self.notes, self.texts, self.tags = _Index(), _Index(), _Index()
+        self.notes, self.texts, self.tags = _index(), _index(), _index()
         self.titles: dict[str, str] = {}
 
 
@@ -327,9 +326,13 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
             )
 
     def examples(self, record: schema.RunRecord) -> doc.Examples:
-        failed = failed_items(record.items)
-        shown = tuple(map(_example, failed[: doc.EXAMPLES]))
-        return doc.Examples(_("Worst failures"), shown, len(failed))
+        failed, shown = failed_items(record.items), list[doc.Example]()
+        for item in failed[: doc.EXAMPLES]:
+            lines = ranking_lines(item.ranking, set(item.expected_notes))
+            side = doc.Side(_("first results"), lines)
+            what = failure_text(item)
+            shown.append(doc.Example(item.id, item.query, what, item.expected_notes, (side,)))
+        return doc.Examples(_("Worst failures"), tuple(shown), len(failed))
 
     def sections(self, record: schema.RunRecord, say: Translator) -> Iterator[doc.Section]:
         del say
@@ -381,11 +384,6 @@ def _errors(part: schema.SliceReport, name: str, count: int) -> tuple[int, int, 
     rate, interval = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
     judged = interval.n if interval else count
     return round((rate or 0.0) * judged), judged, percent(rate)
-
-
-def _example(item: schema.ItemReport) -> doc.Example:
-    first = doc.Side(_("first results"), ranking_lines(item.ranking, set(item.expected_notes)))
-    return doc.Example(item.id, item.query, failure_text(item), item.expected_notes, (first,))
 
 
 def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
