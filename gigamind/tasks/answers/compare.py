@@ -12,11 +12,7 @@ from gigamind.metrics.table import label_text, use_of
 from gigamind.records.judged import Finite, Share
 from gigamind.release import model
 from gigamind.stats.intervals import averaged, sliced
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerRunRecord,
-    AnswerSummaryReport,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 
 _CORRECTNESS = "correctness"
 _LEADING = (_CORRECTNESS, "completeness", "utility")

@@ -37,7 +37,7 @@ from gigamind.stats.intervals import Estimate
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase
-from gigamind.tasks.answers.schema import QualityReport
+from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
 from gigamind.vault.language import text_language
 
 _MIN_CHARS = 8  # letters and digits of a fact, as for a quote
@@ -69,7 +69,7 @@ def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
 
 def _fact(
     fact: LabelledFact,
-    evaluation: schema.SearchQAEvaluation | None,
+    evaluation: SearchQAEvaluation | None,
     notes: Sequence[str],
     references: Sequence[str] | None,
 ) -> schema.LabelledFactReport:
@@ -103,7 +103,7 @@ def _states(claim: schema.EvaluatedClaim, fact: str, place: Aligned) -> bool:
 
 def _labels_report(
     labels: AnswerLabels | None,
-    evaluation: schema.SearchQAEvaluation | None,
+    evaluation: SearchQAEvaluation | None,
     notes: Sequence[str] = (),
     references: Sequence[str] | None = None,
 ) -> schema.LabelsReport | None:
@@ -124,7 +124,7 @@ def _labels_report(
 
 
 def _grounding_of(
-    evaluation: schema.SearchQAEvaluation,
+    evaluation: SearchQAEvaluation,
     notes: int,
     labels: AnswerLabels | None,
     facts: Sequence[schema.LabelledFactReport],
@@ -188,7 +188,7 @@ def _distances(pairs: Iterable[tuple[float | None, float | None]]) -> list[float
     return [abs(a - b) for a, b in pairs if a is not None and b is not None]
 
 
-def _same(evaluation: schema.SearchQAEvaluation, claim: schema.LabelledClaimReport) -> bool:
+def _same(evaluation: SearchQAEvaluation, claim: schema.LabelledClaimReport) -> bool:
     verdict = next(judged.verdict for judged in evaluation.claims if judged.id == claim.claim)
     return ("not_found" if verdict == "unverified" else verdict) == claim.verdict
 
@@ -206,16 +206,14 @@ _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
 Stored = TypeVar("Stored", bound=BaseModel)
 
 
-def evaluation_of(
-    judgement: Judgement, case: AnswerCase, language: str
-) -> schema.SearchQAEvaluation:
+def evaluation_of(judgement: Judgement, case: AnswerCase, language: str) -> SearchQAEvaluation:
     """Return the evaluation of a judgement, with texts in the given language."""
     answer = Utf16(case.answer)
     notes = [Utf16(note.text) for note in case.notes]
     empty = "" if judgement.sentences else translator(language)(_("The answer is empty."))
     asides = (sentence for sentence in judgement.sentences if sentence.role != "claim")
     trial = judgement.trial
-    return schema.SearchQAEvaluation.like(
+    return SearchQAEvaluation.like(
         judgement,
         source_coverage=tuple(map(schema.SourceCoverage.like, judgement.coverage)),
         grounding_issues=grounding_issues(judgement, language),
@@ -332,9 +330,7 @@ def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLoo
         yield own[0].model_copy(update=changes)
 
 
-def _without_second_check(
-    evaluation: schema.SearchQAEvaluation, language: str
-) -> schema.SearchQAEvaluation:
+def _without_second_check(evaluation: SearchQAEvaluation, language: str) -> SearchQAEvaluation:
     """Return an evaluation in which the second check confirms nothing.
 
     A note that only confirmed claims used is no longer cited.
@@ -393,7 +389,7 @@ def answer_item(
     """
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
-    evaluation = _read(schema.SearchQAEvaluation, value.get("evaluation"))
+    evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     look = evaluation.second_look if evaluation else None
     if evaluation and look and (look.model, look.language) in unbelieved:
         evaluation = _without_second_check(evaluation, case.language)

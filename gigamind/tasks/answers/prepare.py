@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
@@ -16,22 +15,21 @@ from gigamind.evaluation.inputs import context_of_hits, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import OF_ANSWERS, kind_named, load_judge
-from gigamind.judges.protocol import AnswerCase, Judge, chosen
-from gigamind.judges.spec import Chosen
+from gigamind.judges.protocol import chosen
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.checklist import choose_gate
 from gigamind.tasks.answers.items import unbacked_facts, unmatched_labels
-from gigamind.tasks.answers.prepared import ContextReader, EvalCase, PreparedAnswers
+from gigamind.tasks.answers.prepared import AnswerJudge, ContextReader, EvalCase, PreparedAnswers
 from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Vault, read_vault
 
 
-def _choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, Any]]:
+def _choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     """Return the judge of the options; InputError if its file cannot be used, or no model is given."""
     if options.judge is None and options.model is None:
         problem = _(
@@ -89,9 +87,7 @@ def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase
     return {case.id: case for case in every}
 
 
-def _from_answers(
-    options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
-) -> PreparedAnswers:
+def _from_answers(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:
     vault, identities = _read_vault(options)
     checked = check_answers(read_answers(options.dataset), vault, identities)
     chosen, fields = draw(options, checked, vault, checked.answers)
@@ -129,9 +125,7 @@ def _refuse_idle(options: AnswerEvalOptions) -> None:
         raise InputError(_("--answer-model: cannot be combined with --system. Remove one of them."))
 
 
-def _from_questions(
-    options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
-) -> PreparedAnswers:
+def _from_questions(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:
     """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
     system = describe_system(
         options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
@@ -187,7 +181,7 @@ def _of_question(row: CheckedAnswer) -> EvalCase:
 
 
 def _from_queries(
-    options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]], progress: Progress
+    options: AnswerEvalOptions, judge: AnswerJudge, progress: Progress
 ) -> PreparedAnswers:
     if options.notes is None:
         raise InputError(_("--answer-model: requires --notes, the vault to search"))

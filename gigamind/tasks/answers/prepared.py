@@ -25,6 +25,7 @@ from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note
 
+AnswerJudge = Chosen[Judge[AnswerCase, Any]]
 CONTEXT_CHARS = 6_000
 _TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))
 _TYPICAL_ANSWER = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
@@ -139,7 +140,7 @@ class PreparedAnswers(PreparedInput):
     """Valid input of one run."""
 
     options: AnswerEvalOptions
-    judge: Chosen[Judge[AnswerCase, Any]]
+    judge: AnswerJudge
     cases: Mapping[str, EvalCase]  # by id, in dataset order
     notes: int  # number of notes in the vault; 0 without a vault
     gate: Gate | None = None  # quality gate of the checklist; None without `--checklist`

@@ -85,50 +85,49 @@ def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -
     return Suggestions(every, unlinked, suggester.finder.linked(note), {})
 
 
-class RunSuggester:
-    """Suggestions of another tool, read from a file. A note that the file lacks has none."""
+def _open_tool(
+    path: Path, vault: Vault, identities: Identities, notes: Iterable[str] | None
+) -> tuple[Callable[[Note], Suggestions], Sequence[Text]]:
+    """Return the suggestions of another tool for each note, read from a file, and warnings about the file.
 
-    def __init__(
-        self, path: Path, vault: Vault, identities: Identities, notes: Iterable[str] | None
-    ) -> None:
-        """Read the file; InputError if it is unusable, or has none of the evaluated `notes`, if all are known."""
-        self._identities = identities
-        run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
-        rankings: dict[str, Ranking[RankedNote]] = {}
-        for name, found_links in run.responses.items():
-            found = identities.find(name)
-            rankings.setdefault(found.name if found else name, found_links)
-        resolved = RunFile(run.path, rankings, run.problems, run.sha256)
-        self.warnings = run_warnings(resolved, None if notes is None else frozenset(notes))
-        self._rankings = rankings
-        graph = link_graph(vault, identities)
-        self._linked = {note: frozenset(targets) for note, targets in graph.items()}
+    Raises InputError if it is unusable, or has none of the evaluated `notes`, if all are known.
+    """
+    run = read_json_run(path, _read_links, _FORM, ("note", "id", "source_note"))
+    rankings: dict[str, Ranking[RankedNote]] = {}
+    for name, found_links in run.responses.items():
+        found = identities.find(name)
+        rankings.setdefault(found.name if found else name, found_links)
+    resolved = RunFile(run.path, rankings, run.problems, run.sha256)
+    warnings = run_warnings(resolved, None if notes is None else frozenset(notes))
+    linked = link_graph(vault, identities)
+    return functools.partial(_tool_suggestions, rankings, linked, identities), warnings
 
-    def suggest(self, note: Note) -> Suggestions:
-        """Return the suggestions of the file."""
-        every, oddities = self._settle(note)
-        linked = self._linked[note.path]
-        return Suggestions(every, [x for x in every if x.target not in linked], linked, oddities)
 
-    def _settle(self, note: Note) -> tuple[list[_Suggestion], Mapping[Oddity, int]]:
-        ranking = self._rankings.get(note.path)
-        if ranking is None:
-            return [], {"not_in_run_file": 1}
-        settled = settle(ranking, sys.maxsize, self._identities.find)
-        oddities: Counter[Oddity] = Counter(settled.oddities)
-        units, suggestions = Utf16(note.text), list[_Suggestion]()
-        for link in settled.hits:
-            span = _span(note, units, link)
-            oddities["unplaced_texts"] += span is None and bool(link.place or link.text)
-            confidence = link.base_score
-            if confidence is not None and not 0 <= confidence <= 1:
-                confidence = None
-                oddities["bad_scores"] += 1
-            anchor = span.slice(note.text) if span else link.text
-            suggestions.append(_Suggestion(link.note, anchor, span, confidence, "", "", {}))
-        for name in [name for name, count in oddities.items() if not count or name in _UNMEASURED]:
-            del oddities[name]
-        return suggestions, oddities
+def _tool_suggestions(
+    rankings: Mapping[str, Ranking[RankedNote]],
+    graph: Mapping[str, Iterable[str]],
+    identities: Identities,
+    note: Note,
+) -> Suggestions:
+    linked = frozenset(graph[note.path])
+    if note.path not in rankings:
+        return Suggestions([], [], linked, {"not_in_run_file": 1})
+    settled = settle(rankings[note.path], sys.maxsize, identities.find)
+    oddities: Counter[Oddity] = Counter(settled.oddities)
+    units, every = Utf16(note.text), list[_Suggestion]()
+    for link in settled.hits:
+        span = _span(note, units, link)
+        oddities["unplaced_texts"] += span is None and bool(link.place or link.text)
+        confidence = link.base_score
+        if confidence is not None and not 0 <= confidence <= 1:
+            confidence = None
+            oddities["bad_scores"] += 1
+        anchor = span.slice(note.text) if span else link.text
+        every.append(_Suggestion(link.note, anchor, span, confidence, "", "", {}))
+    odd: dict[Oddity, int] = {
+        name: n for name, n in oddities.items() if n and name not in _UNMEASURED
+    }
+    return Suggestions(every, [x for x in every if x.target not in linked], linked, odd)
 
 
 def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
@@ -438,9 +437,9 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     if options.system is not None:
         whole = options.sample is None and not prepared.errors
         path = run_path(options.system)
-        tool = RunSuggester(path, vault, identities, prepared.rows if whole else None)
-        prepared = replace(prepared, warnings=(*prepared.warnings, *tool.warnings))
-        return LinkEvaluation(prepared, tool.suggest, lambda _notes: None, names)
+        suggest, warnings = _open_tool(path, vault, identities, prepared.rows if whole else None)
+        prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
+        return LinkEvaluation(prepared, suggest, lambda _notes: None, names)
     embedder = options.embedder if options.semantic else None
     stage = functools.partial(progress.stage, "Names")
     suggester = load_suggester(vault, identities, embedder, options.cache, stage)

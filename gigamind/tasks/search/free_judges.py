@@ -15,14 +15,12 @@ from pydantic import TypeAdapter
 from gigamind.choices import FreeJudge
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _
-from gigamind.judges.spec import Chosen
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     FreeVerdict,
     RuleJudge,
     Scored,
     ThresholdJudge,
-    UnanswerableJudge,
     judge_by_calibration,
     judge_by_threshold,
     judge_path,
@@ -42,6 +40,7 @@ from gigamind.tasks.search.schema import (
     JudgeForecast,
     JudgeRates,
     RateReport,
+    SearchJudge,
 )
 from gigamind.text import sentences
 from gigamind.vault.identity import Identities
@@ -58,7 +57,7 @@ class FreeJudges:
     engine: Engine | None
 
 
-def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) -> FreeJudges:
+def free_judges(run: SearchJudge | None, engine: Engine | None) -> FreeJudges:
     """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
 
     Another system is judged only by a threshold that was set for it. An unusable judge file raises InputError.
@@ -213,7 +212,7 @@ _Cut = tuple[int, int, str]  # where it starts and ends in the note, and the que
 def forecast(
     vault: Vault,
     settings: RetrievalSettings,
-    run: Chosen[UnanswerableJudge],
+    run: SearchJudge,
     progress: Progress,
     *,
     only_cached: bool = False,
@@ -251,10 +250,7 @@ def forecast(
 
 
 def _computed(
-    notes: Sequence[Note],
-    settings: RetrievalSettings,
-    run: Chosen[UnanswerableJudge],
-    progress: Progress,
+    notes: Sequence[Note], settings: RetrievalSettings, run: SearchJudge, progress: Progress
 ) -> ForecastReport | None:
     start = time.perf_counter()
     masked, probes = _masked(notes, _headings)
@@ -296,10 +292,7 @@ def _computed(
 
 
 def _accepted(
-    notes: Sequence[Note],
-    settings: RetrievalSettings,
-    run: Chosen[UnanswerableJudge],
-    probes: Sequence[_Probe],
+    notes: Sequence[Note], settings: RetrievalSettings, run: SearchJudge, probes: Sequence[_Probe]
 ) -> dict[FreeJudge, int]:
     """Return how many of the questions each judge accepts over these notes."""
     vault = Vault(Path(), tuple(notes), ())

@@ -29,6 +29,7 @@ from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import shown_system
 from gigamind.tasks.options import SearchEvalOptions
+from gigamind.tasks.search.schema import SearchJudge
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 
@@ -38,9 +39,7 @@ _NO_THRESHOLD = _(
 )
 
 
-def choose_judge(
-    options: SearchEvalOptions, embedder: str | None = None
-) -> Chosen[UnanswerableJudge] | None:
+def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> SearchJudge | None:
     """Return the judge of the options; None for another system without a threshold for its scores.
 
     The name of the `embedder` is None in keyword mode, or while it is unknown. Raises InputError if the judge file
@@ -135,7 +134,7 @@ class Prepared(PreparedInput):
     options: SearchEvalOptions
     vault: Vault  # empty without `--notes`
     identities: Identities
-    judge: Chosen[UnanswerableJudge] | None  # None if nothing is judged
+    judge: SearchJudge | None  # None if nothing is judged
     queries: tuple[CheckedQuery, ...]  # the queries to run, in dataset order
     # Labelled spans that no evidence can match; None without any, and until the vault is indexed.
     out_of_reach: OutOfReach | None = None

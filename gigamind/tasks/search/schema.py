@@ -13,7 +13,8 @@ from gigamind.choices import FreeJudge
 from gigamind.formats import between, share
 from gigamind.i18n import Message, Text, _, joined
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.unanswerable import FreeVerdict
+from gigamind.judges.spec import Chosen
+from gigamind.judges.unanswerable import FreeVerdict, UnanswerableJudge
 from gigamind.metrics.answerability import Confusion, confusion, measure_verdicts, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records import schema
@@ -23,6 +24,7 @@ from gigamind.release import model
 from gigamind.stats.intervals import wilson
 from gigamind.systems.dialect import SystemHealth
 
+SearchJudge = Chosen[UnanswerableJudge]
 _SHOWN = 10  # reports show this cut-off, or the largest below it
 _NDCG = "ndcg_at_"
 

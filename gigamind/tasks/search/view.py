@@ -8,6 +8,7 @@ the note's file.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from functools import partial
 from itertools import count
 
 from gigamind.evaluation.options import eval_command, given_options
@@ -266,17 +267,16 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
 
     def steps(self, record: schema.RunRecord, bad: str = "") -> Iterator[doc.Step]:
         setting = record.run.judge.setting if record.run.judge else None
-        changes = {"unanswerable_mode": "llm", "min_score": None, "judge": None}
-        options = given_options(SearchEvalOptions, record.run.options, **changes)
+        again = partial(given_options, SearchEvalOptions, record.run.options, ())
+        options = again(unanswerable_mode="llm", min_score=None, judge=None)
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
             judges, forecast = record.summary.judges, record.summary.forecast
             if advice(judges, forecast) and not usable(judges, forecast):
                 yield doc.Step(DETECT.label, by_model)
             if _may_tune(record):
-                options = given_options(SearchEvalOptions, record.run.options)
                 label = _("See whether balanced fusion finds more on these queries")
-                yield doc.Step(label, eval_command("search", options, "tune"))
+                yield doc.Step(label, eval_command("search", again(), "tune"))
         elif point := _usable_point(record):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
@@ -289,8 +289,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 missed=counts.fn,
                 unanswerable=counts.tp + counts.fn,
             )
-            options = given_options(SearchEvalOptions, record.run.options, min_score=threshold)
-            yield doc.Step(label, eval_command("search", options))
+            yield doc.Step(label, eval_command("search", again(min_score=threshold)))
         else:
             text = _(
                 "Judge with an LLM: no threshold separates these queries (this run: {now})",
