@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -52,8 +52,7 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated(Generic[Summary]):
+class Evaluated(NamedTuple, Generic[Summary]):
     """A finished evaluation."""
 
     summary: Summary
@@ -74,7 +73,7 @@ def with_page(
     bounds = bounds_of(record, options, partial(task.compared.take_snapshot, record))
     outcome = Outcome(release=finished.verdict, bounds=bounds, out=out)
     page = run_document(task.view, record, outcome, translator(options.language), items=False)
-    return replace(finished, bounds=bounds, page=page)
+    return finished._replace(bounds=bounds, page=page)
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:

@@ -58,8 +58,7 @@ def _without_times(text):
 
 def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options, lines):
     bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
-    finished = evaluate(make_options([*_rows(), bad]))
-    (summary, out, _), page = finished, finished.page
+    summary, out, _verdict, _bounds, page = evaluate(make_options([*_rows(), bad]))
     errors = lines(out, "errors.jsonl")
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
@@ -122,10 +121,9 @@ def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
 
 def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
     evaluate(make_options(out=tmp_path / "base"))
-    finished = evaluate(
+    _summary, out, verdict, _bounds, page = evaluate(
         make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
     )
-    (_, out, verdict), page = finished, finished.page
     assert verdict is not None
     assert verdict.gate.verdict == "passed"
     assert {"compare.md", "compare.json", "snapshot.json"} <= {file.name for file in out.iterdir()}
