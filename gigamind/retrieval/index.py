@@ -126,9 +126,8 @@ class IndexContent:
 
     name: str  # from embedder, chunking and the notes' bytes: equal names mean equal content
     chunks: Sequence[Chunk]
-    vectors: Callable[
-        [], Vectors
-    ]  # shape (len(chunks), dimensions); called if needed; may be overwritten
+    # Shape (len(chunks), dimensions); called only if needed, and the array may be overwritten.
+    vectors: Callable[[], Vectors]
 
 
 def payload(chunk: Chunk) -> dict[str, str | int]:
