@@ -90,7 +90,6 @@ def snapshot() -> Make:
             else item(name, value)
             for name, value in items.items()
         ]
-        hardware = changed.get("hardware", "same")
         return SearchSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
             run_id=changed.get("run_id", "20260101-000000"),
@@ -98,15 +97,13 @@ def snapshot() -> Make:
             dataset_hash=changed.get("dataset", "d"),
             notes_hash=changed.get("notes", "n"),
             notes_hash_mode="content",
-            environment=Environment(
-                app_version="0.1.0",
-                git_commit=None,
-                python_version="3.11",
-                embedding_model=model,
-                rag_schema_version=changed.get("schema", "1.1"),
-                packages={},
+            environment=UNSEARCHED.model_copy(
+                update={
+                    "embedding_model": model,
+                    "rag_schema_version": changed.get("schema", "1.1"),
+                }
             ),
-            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash=hardware),
+            hardware=HARDWARE.model_copy(update={"hash": changed.get("hardware", "same")}),
             judge_fingerprint=changed.get("judge", "j"),
             config={
                 "mode": changed.get("mode", "hybrid"),

@@ -5,13 +5,15 @@ from gate_policy import POLICY, policy_of
 from judge_cards import JUDGE, judge_card
 
 from gigamind.errors import InputError
-from gigamind.records.card import CardRequirements
+from gigamind.records.card import CardRequirements, CheckedCard
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, Release, read_policy, rule_label
-from gigamind.release.shortfall import required_scales
+from gigamind.release.shortfall import card_rule, required_scales
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
+
+POOR = judge_card(kappa=(0.0, -0.1, 0.12))
 
 
 def policy(cards="require", phase=None, **card):
@@ -40,27 +42,39 @@ def gate(snapshot):
     ("cards", "verdict"), [("require", "failed"), ("warn", "warned"), ("ignore", "passed")]
 )
 @pytest.mark.parametrize(
-    "held",
+    ("held", "judge", "why"),
     [
-        None,
-        judge_card(kappa=(0.0, -0.1, 0.12)),
-        judge_card(kappa=(None, None, None)),
-        judge_card(labels=29),
+        (None, {}, ()),
+        (judge_card(), {"fingerprint": "f2"}, ("f1", "f2")),
+        (judge_card(), {"model": "openai/y"}, ("openai/x", "openai/y")),
+        (POOR, {}, ("0.000 (95% CI −0.100 – 0.120)", "100", "0.400")),
+        (judge_card(kappa=(None, None, None)), {}, ()),
+        (judge_card(labels=29), {}, ("29", "30")),
     ],
-    ids=["none", "supports everything", "one label", "few"],
+    ids=["none", "another judge", "another model", "supports everything", "one label", "few"],
 )
 def test_a_model_judge_without_a_card_that_shows_enough_is_what_the_policy_makes_of_it(
-    gate, cards, verdict, held
+    gate, cards, verdict, held, judge, why
 ):
-    found, _ = gate(held, policy(cards))
-    assert found.verdict == verdict
-    assert [rule.metric for rule in found.rules][-1] == "judge_card"
+    found, _ = gate(held, policy(cards), judge=JUDGE.model_copy(update=judge))
+    rule = found.rules[-1]
+    assert (found.verdict, rule.metric) == (verdict, "judge_card")
+    assert all(part in rule.explanation for part in why)
+    assert ("gigamind judge certify" in rule.explanation) is (cards != "ignore")
 
 
 @pytest.mark.parametrize("cards", ["require", "warn", "ignore"])
 def test_a_card_that_shows_enough_passes(gate, cards):
     found, _ = gate(judge_card(), policy(cards))
-    assert (found.verdict, found.rules[-1].status) == ("passed", "passed")
+    rule = found.rules[-1]
+    assert (found.verdict, rule.status, rule.scale) == ("passed", "passed", "unanswerable")
+    assert (rule.current, rule.low, rule.high, rule.n, rule.limit) == (0.6, 0.5, 0.7, 100, 0.4)
+
+
+def test_a_judge_that_no_gated_metric_rests_on_is_not_called_certified():
+    rule = card_rule(CheckedCard(POOR, CardRequirements(), (), ("en",)), JUDGE, "require")
+    assert rule.status == "passed"
+    assert "certified" not in rule.explanation
 
 
 def test_a_language_of_the_run_without_labels_stops_a_release(gate):
@@ -77,7 +91,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
     [
         (judge_card(), (Proportion(0.6), "≥ 0.400", Result("passed"))),
         (
-            judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
+            POOR,
             (Proportion(0.0), "≥ 0.400", Result("failed")),
         ),
         (judge_card(kappa=(None, None, None)), None),  # without a value the condition says why
@@ -99,9 +113,7 @@ def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
 
 
 def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gate):
-    rules, compared = gate(
-        judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
-    )
+    rules, compared = gate(POOR, policy("warn"), languages=("en", "ko"))
     document = release_document(Release(comparison=compared, gate=rules)).only()
     assert document.verdict.state == "warning"
     (conditions,) = (block for block in document.blocks if isinstance(block, Conditions))

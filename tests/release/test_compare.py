@@ -110,38 +110,6 @@ def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdic
     assert (changed.change, values_of(changed.what)) == (change, what)
 
 
-def test_p_values_are_adjusted_over_all_metrics(snapshot):
-    baseline = snapshot({f"q{i}": 1 for i in range(10)})
-    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
-    hit = compare(baseline, current).metric("search.hit_at_1")
-    assert hit.test == "mcnemar"
-    assert hit.p_value == pytest.approx(2 * 0.5**8)  # eight discordant pairs, all one way
-    assert hit.p_value < hit.p_adjusted <= 1
-
-
-def test_a_metric_under_two_names_is_counted_once(snapshot):
-    baseline = snapshot({f"q{i}": 1 for i in range(10)})
-    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
-    comparison = compare(baseline, current)
-
-    def doubled(run):
-        items = tuple(
-            item.model_copy(update={"metrics": {**item.metrics, "same": item.metrics["hit_at_1"]}})
-            for item in run.items
-        )
-        return run.model_copy(update={"items": items})
-
-    twice = compare(doubled(baseline), doubled(current))
-    hit, same = twice.metric("search.hit_at_1"), twice.metric("search.same")
-    assert same.same_as == "search.hit_at_1"
-    assert hit.same_as is None
-    assert same.p_adjusted == hit.p_adjusted == comparison.metric("search.hit_at_1").p_adjusted
-    lone = doubled(current)
-    other = lone.items[-1].model_copy(update={"metrics": {**lone.items[-1].metrics, "same": 0.5}})
-    apart = lone.model_copy(update={"items": (*lone.items[:-1], other)})
-    assert compare(doubled(baseline), apart).metric("search.same").same_as is None
-
-
 def with_metrics(run, metrics):
     """The run with these metrics besides on its items, in their order."""
     items = tuple(
@@ -151,10 +119,29 @@ def with_metrics(run, metrics):
     return run.model_copy(update={"items": items})
 
 
-def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on(snapshot):
-    """One answer that abstains has no correctness, but an answered share: that is no reason for another p-value."""
+@pytest.fixture
+def ten(snapshot):
+    """Two runs of ten items, of which eight lost their first place."""
     baseline = snapshot({f"q{i}": 1 for i in range(10)})
-    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+    return baseline, snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+
+
+def test_a_metric_under_two_names_is_counted_once(ten):
+    def named_twice(run):
+        return with_metrics(run, [{"same": item.metrics["hit_at_1"]} for item in run.items])
+
+    baseline, current = map(named_twice, ten)
+    found = compare(baseline, current)
+    hit, same = found.metric("search.hit_at_1"), found.metric("search.same")
+    assert (hit.same_as, same.same_as) == (None, "search.hit_at_1")
+    alone = compare(*ten).metric("search.hit_at_1").p_adjusted
+    assert same.p_adjusted == hit.p_adjusted == alone
+    apart = with_metrics(current, [{}] * 9 + [{"same": 0.5}])
+    assert compare(baseline, apart).metric("search.same").same_as is None
+
+
+def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on(ten):
+    """One answer that abstains has no correctness, but an answered share: that is no reason for another p-value."""
 
     def both(run, *, lacks):
         values = [item.metrics["hit_at_1"] for item in run.items]
@@ -164,7 +151,7 @@ def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_o
         return with_metrics(run, metrics)
 
     def same_as(lacks):
-        changes = compare(both(baseline, lacks=lacks), both(current, lacks=lacks))
+        changes = compare(*(both(run, lacks=lacks) for run in ten))
         return {name: changes.metric(f"search.{name}").same_as for name in "xyz"}
 
     assert same_as((9, 9)) == {"x": None, "y": None, "z": "search.x"}
@@ -182,33 +169,24 @@ def test_metrics_that_differ_alike_from_other_levels_are_one_test(snapshot):
     assert x.p_adjusted == y.p_adjusted
 
 
-def test_no_p_is_told_beside_an_interval_that_is_withheld(snapshot):
-    baseline = snapshot({f"q{i}": 1 for i in range(15)})
-    current = snapshot({f"q{i}": 2 if i < 5 else 1 for i in range(15)})
-    hit = compare(baseline, current).metric("search.hit_at_1")
-    assert (hit.worse, hit.interval) == (5, None)
-    assert hit.p_adjusted is not None
-    sixth = snapshot({f"q{i}": 2 if i < 6 else 1 for i in range(15)})
-    hit = compare(baseline, sixth).metric("search.hit_at_1")
-    assert hit.interval is not None
-
-
-def test_a_run_compared_with_itself_shows_nothing(snapshot):
-    run = snapshot({"a": 1, "b": None, "u": "right", "v": "wrong"})
-    comparison = compare(run, run)
-    assert comparison.mismatches == ()
-    assert comparison.changes == ()
-    assert {change.difference for change in comparison.metrics} == {0.0}
-
-
-def test_different_embedding_models_are_compared_and_refused_by_gates(snapshot):
-    runs = snapshot({"a": 1}), snapshot({"a": 1}, model="use@2")
-    (mismatch,) = compare(*runs).mismatches
-    assert (mismatch.what, mismatch.severity, mismatch.detail) == (
-        *("embedding model", "refuse"),
-        "use@1 -> use@2",
-    )
-    with pytest.raises(InputError, match="use@1 -> use@2"):
+@pytest.mark.parametrize(
+    ("modes", "models", "detail"),
+    [
+        (("hybrid", "hybrid"), ("use@1", "use@2"), "use@1 -> use@2"),
+        (("hybrid", "semantic"), ("use@1", "use@2"), "use@1 -> use@2"),
+        (("hybrid", "hybrid"), ("use@1", None), "use@1 -> none"),  # no setting does away with it
+    ],
+)
+def test_different_embedding_models_are_compared_and_refused_by_gates(
+    snapshot, modes, models, detail
+):
+    runs = [
+        snapshot({"a": 1}, model=model, mode=mode)
+        for mode, model in zip(modes, models, strict=True)
+    ]
+    mismatch = next(one for one in compare(*runs).mismatches if one.what == "embedding model")
+    assert (mismatch.severity, mismatch.detail) == ("refuse", detail)
+    with pytest.raises(InputError, match=detail):
         check_models(*runs)
 
 
@@ -251,23 +229,6 @@ def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snap
     assert (mismatch.severity, mismatch.relaxed_by) == ("no-verdict", "settings")
     assert mismatch.detail == ("mode keyword -> hybrid" if back else "mode hybrid -> keyword")
     check_models(*runs)
-
-
-def test_a_model_that_no_setting_does_away_with_is_refused(snapshot):
-    runs = snapshot({"a": 1}), snapshot({"a": 1}, model=None)
-    (mismatch,) = compare(*runs).mismatches
-    assert (mismatch.what, mismatch.detail) == ("embedding model", "use@1 -> none")
-    with pytest.raises(InputError, match="use@1 -> none"):
-        check_models(*runs)
-
-
-def test_two_models_are_refused_in_other_modes_too(snapshot):
-    hybrid, semantic = (
-        snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
-        for mode, model in (("hybrid", "use@1"), ("semantic", "use@2"))
-    )
-    with pytest.raises(InputError, match="use@1 -> use@2"):
-        check_models(hybrid, semantic)
 
 
 @pytest.mark.parametrize(
@@ -316,9 +277,11 @@ def test_a_change_is_sure_where_neither_interval_nor_adjusted_p_allow_chance(
     assert moved(snapshot, worse, better).is_better is is_better
 
 
-def test_fewer_than_six_changed_items_have_no_interval_to_show(snapshot):
-    assert moved(snapshot, 5).interval is None
-    six = moved(snapshot, 6)
+def test_fewer_than_six_changed_items_have_a_p_and_no_interval_to_show(snapshot):
+    five, six = moved(snapshot, 5), moved(snapshot, 6)
+    assert (five.worse, five.interval, five.test) == (5, None, "mcnemar")
+    assert five.p_value == pytest.approx(2 * 0.5**5)  # five discordant pairs, all one way
+    assert five.p_value < five.p_adjusted <= 1
     assert six.interval == (six.low, six.high)
 
 

@@ -2,7 +2,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from gate_policy import POLICY, policy_of
+from gate_policy import POLICY, policy_of, rule_of
 
 from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport, WeakJudge
@@ -90,8 +90,7 @@ def test_on_other_hardware_quality_is_judged_and_speed_is_not_where_the_policy_r
         "search_p95": "skipped",
         "cold_start": "skipped",
     }
-    p95 = next(rule for rule in gate.rules if rule.metric == "search_p95")
-    assert p95.why == "other_hardware"
+    assert rule_of(gate, "search_p95").why == "other_hardware"
 
 
 def relaxing(*keys):
@@ -137,9 +136,8 @@ def test_a_gated_metric_that_is_gone_fails_before_all_else(snapshot, policy):
     first = next(rule for rule in gate.rules if rule.explanation == gate.reasons[0])
     assert (first.metric, first.why) == ("search.ndcg_at_10", "gone")
     assert compare(both, one).metric("search.ndcg_at_10").baseline == 1.0  # shown, not left out
-    new = {rule.metric: rule for rule in verdict(one, both, policy(NDCG)).rules}
-    assert new["search.ndcg_at_10"].status == "skipped"
-    assert new["search.ndcg_at_10"].why == "new"
+    new = rule_of(verdict(one, both, policy(NDCG)), "search.ndcg_at_10")
+    assert (new.status, new.why) == ("skipped", "new")
 
 
 def test_gates_that_hold_none_of_the_figures_do_not_pass(snapshot, policy):
@@ -175,9 +173,7 @@ def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(sn
     assert verdict(run, run, policy(text), "beta").verdict == "not-comparable"
     assert "--unanswerable-mode" in gate.reasons[0]
     assert "phase mvp" in gate.reasons[0].lower()
-    never_found = snapshot(
-        {"a": None, "u": "wrong"}
-    )  # of a search that finds nothing there is none
+    never_found = snapshot({"a": None, "u": "wrong"})  # a search that finds nothing has none
     assert verdict(never_found, never_found, policy(text)).verdict == "not-comparable"
 
 
@@ -204,11 +200,7 @@ def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers
     assert ends(refusing) == ("failed", ["answers.answered"])
     comparison = compare(baseline, refusing)
     assert (comparison.unchanged, len(comparison.changes)) == (8, 12)
-    rule = next(
-        rule
-        for rule in verdict(baseline, refusing, shipped).rules
-        if rule.metric == "answers.correctness"
-    )
+    rule = rule_of(verdict(baseline, refusing, shipped), "answers.correctness")
     assert "apart" in rule.remarks
     assert (rule.values["before_n"], rule.values["after_n"]) == ("20", "8")
 
@@ -301,28 +293,23 @@ JUDGED = POLICY.replace(
 )
 
 
-def test_a_judged_metric_fails_on_a_drop_that_chance_does_not_explain(snapshot, policy):
-    baseline, current = drop(snapshot, 30, 200)
-    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
-    assert status["search.hit_at_1"] == "failed"
-
-
 def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(snapshot, policy):
     """Ten verdicts flip each way: no drop at all, and an interval of about +-0.044 around it."""
     baseline = snapshot({f"q{i}": 2 if i < 10 else 1 for i in range(200)})
     current = snapshot({f"q{i}": 2 if 10 <= i < 20 else 1 for i in range(200)})
     gate = verdict(baseline, current, policy(JUDGED))
     assert gate.verdict == "inconclusive"
-    assert "needs" in gate.rules[0].remarks
+    assert gate.rules[0].remarks == ("wide", "needs")
 
 
 def test_a_judged_far_that_falls_is_no_failure(snapshot, policy):
     baseline = snapshot({f"u{i}": "wrong" for i in range(50)})
     current = snapshot({f"u{i}": "right" for i in range(50)})
-    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
-    assert status["unanswerable.far"] == "passed"
-    back = {r.metric: r.status for r in verdict(current, baseline, policy(JUDGED)).rules}
-    assert back["unanswerable.far"] == "failed"
+    fell, rose = (
+        verdict(*runs, policy(JUDGED)) for runs in ((baseline, current), (current, baseline))
+    )
+    assert rule_of(fell, "unanswerable.far").status == "passed"
+    assert rule_of(rose, "unanswerable.far").status == "failed"
 
 
 MODEL_JUDGE = JudgeReport(kind="llm", file="judges/j.toml", fingerprint="j", model="openai/x")
@@ -331,42 +318,35 @@ FAR = POLICY.replace(
 )
 
 
-def statuses(baseline, current, policy, judge=MODEL_JUDGE):
-    gate = judge_release(compare(baseline, current), policy, "mvp", judge=judge)
-    return {rule.metric: rule.status for rule in gate.rules}
+BY_RULE = MODEL_JUDGE.model_copy(update={"kind": "threshold", "model": None})
 
 
-def flipped(snapshot):
-    """Of 100 unanswerable items five are taken for answerable, then another nine: FAR rises by 0.04."""
-    before = snapshot({f"u{i}": "wrong" if i < 5 else "right" for i in range(100)})
-    after = snapshot({f"u{i}": "wrong" if 5 <= i < 14 else "right" for i in range(100)})
-    return before, after
-
-
-def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(snapshot, policy):
-    found = statuses(*flipped(snapshot), policy(FAR))
-    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("inconclusive", "inconclusive")
-    by_rule = MODEL_JUDGE.model_copy(update={"kind": "threshold", "model": None})
-    found = statuses(*flipped(snapshot), policy(FAR), by_rule)
-    assert found["unanswerable.far"] == "failed"
+@pytest.mark.parametrize(
+    ("judge", "before", "after", "far", "f1"),
+    [
+        # FAR rises by 0.04, and chance explains it: other items are wrong.
+        (MODEL_JUDGE, range(5), range(5, 14), "inconclusive", "inconclusive"),
+        (BY_RULE, range(5), range(5, 14), "failed", "passed"),
+        (MODEL_JUDGE, range(5), range(5), "passed", "passed"),
+        (MODEL_JUDGE, (), range(30), "failed", "failed"),
+    ],
+)
+def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(
+    snapshot, policy, judge, before, after, far, f1
+):
+    runs = (
+        snapshot({f"u{i}": "wrong" if i in wrong else "right" for i in range(100)})
+        for wrong in (before, after)
+    )
+    gate = judge_release(compare(*runs), policy(FAR), "mvp", judge=judge)
+    assert rule_of(gate, "unanswerable.far").status == far
+    assert rule_of(gate, "unanswerable.f1").status == f1
 
 
 def test_rankings_are_held_to_the_raw_drop_whoever_judges(snapshot, policy):
-    found = statuses(*drop(snapshot, 5, 200), policy(FAR))
-    assert found["search.hit_at_1"] == "failed"
-
-
-def test_a_run_by_a_model_is_no_worse_than_itself(snapshot, policy):
-    run, _ = flipped(snapshot)
-    found = statuses(run, run, policy(FAR))
-    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("passed", "passed")
-
-
-def test_a_fall_of_f1_that_chance_does_not_explain_fails(snapshot, policy):
-    right = snapshot({f"u{i}": "right" for i in range(100)})
-    worse = snapshot({f"u{i}": "wrong" if i < 30 else "right" for i in range(100)})
-    found = statuses(right, worse, policy(FAR))
-    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("failed", "failed")
+    found = compare(*drop(snapshot, 5, 200))
+    gate = judge_release(found, policy(FAR), "mvp", judge=MODEL_JUDGE)
+    assert rule_of(gate, "search.hit_at_1").status == "failed"
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(0.0, "failed"), (0.5, "passed")])
@@ -378,7 +358,7 @@ def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
     current = run.model_copy(update={"items": (run.items[0], *silent)})
     told = policy(FAR.replace("max_lost = 0.0", f"max_lost = {allowed}"))
     gate = judge_release(compare(run, current), told, "mvp", judge=MODEL_JUDGE)
-    (rule,) = (rule for rule in gate.rules if rule.metric == "verdicts")
+    rule = rule_of(gate, "verdicts")
     assert (rule.status, rule.current) == (expected, 0.5)
     assert (rule.values["count"], rule.values["total"]) == ("1", "2")
     assert rule.values["example"] == "u"
@@ -458,23 +438,17 @@ def test_a_floor_on_a_soft_block_warns_where_nothing_is_compared(snapshot, polic
     assert (softly.verdict, hard.verdict) == ("warned", "failed")
 
 
-def test_metrics_of_another_task_are_not_judged(snapshot):
-    run = snapshot({"a": 1})
-    rules = judge_release(compare(run, run), read_policy(None), "ga").rules
-    assert not [rule.metric for rule in rules if rule.metric.startswith("links.")]
-
-
 def test_links_are_soft_in_mvp_and_hard_afterwards():
     phases = read_policy(None).phases
     assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]
 
 
-def timed(run, costs, queries=("a", "b"), clock="cpu"):
+def timed(run, costs, queries=("a", "b"), clock="cpu", query_ms=5.0):
     """The run with passes in which each query cost so much, and a p95 that says something else."""
     passes = SpeedReport(
         clock=clock,
         queries=queries,
-        query_ms=5.0,
+        query_ms=query_ms,
         unit_ms=0.5,
         costs=tuple((cost,) * len(queries) for cost in costs),
     )
@@ -504,7 +478,7 @@ def test_speed_is_held_by_the_ratio_of_passes_whatever_the_p95_was(
     baseline = timed(snapshot({"a": 1, "b": 1}, p95=39.0), before)
     current = timed(snapshot({"a": 1, "b": 1}, p95=276.0), [factor * cost for cost in after])
     gate = verdict(baseline, current, policy())
-    (rule,) = (rule for rule in gate.rules if rule.metric == "search_p95")
+    rule = rule_of(gate, "search_p95")
     assert (rule.status, gate.verdict) == (expected, expected)
     assert (rule.limit, rule.baseline, rule.current) == (1.15, 39.0, 276.0)
     assert (rule.values["before"], rule.values["after"]) == ("39", "276")
@@ -513,11 +487,7 @@ def test_speed_is_held_by_the_ratio_of_passes_whatever_the_p95_was(
 def test_a_slow_search_fails_from_a_rise_of_200_ms_on(snapshot, policy):
     """A query of 5 ms may rise by 15 %; one of 4 000 ms by 200, which are 5 %."""
     run = snapshot({"a": 1})
-    slow = timed(run, STEADY)
-    passes = slow.metrics.performance.passes.model_copy(update={"query_ms": 4_000.0})
-    performance = slow.metrics.performance.model_copy(update={"passes": passes})
-    metrics = slow.metrics.model_copy(update={"performance": performance})
-    slow = slow.model_copy(update={"metrics": metrics})
+    slow = timed(run, STEADY, query_ms=4_000.0)
     for factor, expected in ((1.04, "passed"), (1.06, "failed")):
         current = timed(run, [factor * cost for cost in STEADY])
         assert verdict(slow, current, policy()).verdict == expected
@@ -556,12 +526,10 @@ def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     slower = of_system(snapshot({"a": 1}, p95=100.0 * factor))
     before = timed(run, STEADY)
     current = timed(slower, [factor * cost for cost in after]) if after else run
-    (rule,) = (
-        rule for rule in verdict(before, current, policy()).rules if rule.metric == "search_p95"
-    )
+    gate = verdict(before, current, policy())
+    rule = rule_of(gate, "search_p95")
     assert rule.status == told
     assert ("--gates" in rule.explanation) is (told != "passed")
-    gate = verdict(before, current, policy())
     assert gate.verdict in {"passed", "warned"}
     held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
     expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
@@ -596,7 +564,7 @@ def test_held_another_system_fails_only_where_nothing_else_explains_it(
 def test_a_run_file_is_not_asked_for_times_it_cannot_have(snapshot, policy):
     before = timed(of_system(snapshot({"a": 1})), STEADY)
     gate = verdict(before, of_system(snapshot({"a": 1}, p95=None), "run"), policy())
-    (rule,) = (rule for rule in gate.rules if rule.metric == "search_p95")
+    rule = rule_of(gate, "search_p95")
     assert rule.why == "speed_of_file"
     assert "--speed-passes" not in rule.explanation
 
@@ -655,7 +623,7 @@ def test_of_f1_nothing_is_said_of_what_one_item_weighs_for_it_is_no_mean(snapsho
     items |= {f"w{i}": "wrong" for i in range(12)}
     before, after = snapshot(items), snapshot(items | {"u0": "wrong"})
     gate = verdict(before, after, policy('[quality]\nmetrics = ["unanswerable.f1"]\n'))
-    (rule,) = (rule for rule in gate.rules if rule.metric == "unanswerable.f1")
+    rule = rule_of(gate, "unanswerable.f1")
     assert rule.baseline - rule.current == pytest.approx(2 * 8 / 28 - 2 * 7 / 27)
     assert "small" not in rule.remarks
 
@@ -708,7 +676,7 @@ def test_the_verdicts_of_a_weak_judge_do_not_gate(snapshot, policy, before, afte
     gate = judge_release(
         compare(first, second), policy(text), "mvp", judge=second.judge, before=first.judge
     )
-    far = next(rule for rule in gate.rules if rule.metric == "unanswerable.far")
+    far = rule_of(gate, "unanswerable.far")
     assert (far.status, gate.verdict) == expected
     assert ("weak_judge" in far.remarks) == (expected[0] == "warned")
     if expected[0] == "warned":

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gigamind.assets import asset
-from gigamind.release.policy import Policy, read_policy
+from gigamind.release.policy import GateResult, Policy, RuleResult, read_policy
 
 POLICY = """
 schema = 1
@@ -35,6 +35,11 @@ def shipped(*relax: str) -> str:
     """The text of the policy that comes with gigamind, with these differences of runs relaxed."""
     text = (asset("deployments") / "gates.toml").read_text(encoding="utf-8")
     return text.replace("relax = []", f"relax = {list(relax)}")
+
+
+def rule_of(gate: GateResult, metric: str) -> RuleResult:
+    """The rule on that metric."""
+    return next(rule for rule in gate.rules if rule.metric == metric)
 
 
 def policy_of(folder: Path, text: str = POLICY) -> Policy:
