@@ -1,16 +1,12 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from out_files import rows_of
 
 
 @pytest.fixture
 def lines() -> Callable[[Path, str], list[Any]]:
     """The rows of a file of an out folder."""
-
-    def read(folder: Path, name: str) -> list[Any]:
-        return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
-
-    return read
+    return rows_of

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from answer_reply import answer_reply, aside
+from out_files import items_of
 
 from gigamind.evaluation.options import validated
 from gigamind.tasks.options import AnswerEvalOptions
@@ -184,10 +185,6 @@ def replies():
 
 
 @pytest.fixture
-def by_id(lines):
+def by_id():
     """The rows of per_item.jsonl by their id."""
-
-    def read(folder):
-        return {line["id"]: line for line in lines(folder, "per_item.jsonl")}
-
-    return read
+    return items_of

@@ -5,20 +5,15 @@ import pytest
 from gigamind.errors import InputError
 from gigamind.tasks import evaluate
 
+QUERY = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+ANSWERED = {"answer_model": "openai/writer", "mode": "keyword", "context_notes": 1}
+
 
 def test_a_model_answers_queries_from_the_notes_that_search_finds(
     options, server, replies, by_id, leave, model
 ):
-    query = {
-        "id": "q1",
-        "query": "연차는 며칠을 주나요",
-        "answerable": True,
-        "expected_notes": ["휴가.md"],
-    }
     server.script.extend([{"answer": "연차는 15일입니다 [노트 1]."}, replies.good])
-    done = evaluate(
-        options(items=[query], answer_model="openai/writer", mode="keyword", context_notes=1)
-    )
+    done = evaluate(options(items=[QUERY], **ANSWERED))
     line = by_id(done.out)["q1"]
     assert line["answer"] == "연차는 15일입니다 [노트 1]."
     assert [note["path"] for note in line["notes"]] == ["휴가.md"]
@@ -33,13 +28,10 @@ def test_a_model_answers_queries_from_the_notes_that_search_finds(
 def test_an_answer_that_was_paid_for_survives_its_failed_evaluation(
     options, server, replies, reply, by_id
 ):
-    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
     other = {"id": "q2", "query": "roses", "answerable": True, "expected_notes": ["garden.md"]}
     told = {"answer": "연차는 15일입니다 [노트 1]."}
     server.script.extend([told, reply(), {"claims": []}, told, replies.good])
-    done = evaluate(
-        options(items=[query, other], answer_model="openai/writer", mode="keyword", context_notes=1)
-    )
+    done = evaluate(options(items=[QUERY, other], **ANSWERED))
     line = by_id(done.out)["q1"]
     assert (line["answer"], line["outcome"], line["evaluation"]) == (
         told["answer"],
@@ -47,6 +39,7 @@ def test_an_answer_that_was_paid_for_survives_its_failed_evaluation(
         None,
     )
     assert done.summary.llm.outcomes == {"scored": 1, "unscored": 1}
+    assert done.summary.llm.coverage == 0.5
 
 
 def test_answering_needs_a_vault(options):
@@ -55,16 +48,8 @@ def test_answering_needs_a_vault(options):
 
 
 def test_a_resumed_run_checks_the_very_answer_that_it_judged(options, server, replies, by_id):
-    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
     server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, replies.good, replies.passing])
-    how = {
-        "items": [query],
-        "answer_model": "openai/writer",
-        "mode": "keyword",
-        "context_notes": 1,
-        "checklist": True,
-        "store_mode": "off",
-    }
+    how = {"items": [QUERY], **ANSWERED, "checklist": True, "store_mode": "off"}
     stopped = options(**how, max_calls=2, allow_partial=True)
     evaluate(stopped)
     done = evaluate(options(**how, resume=stopped.out, out=None))

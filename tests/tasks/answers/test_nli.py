@@ -1,10 +1,10 @@
 """Runs of the judge of kind `nli`: no request and no cost, resumed, compared, certified and attacked as others."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
+from stopping import Stopping
 from tiny_nli import write_tiny_nli
 
 from gigamind.assurance.certify import certify
@@ -57,14 +57,6 @@ def test_each_claim_is_judged_without_a_request(by_nli, by_id, server):
     assert {"onnxruntime", "tokenizers"} <= recorded["environment"]["packages"].keys()
 
 
-class Stopping:
-    """Progress of a run that somebody stops by Ctrl-C once two answers are judged."""
-
-    def stage(self, name, done, _):
-        if (name, done) == ("Judging", 2):
-            signal.raise_signal(signal.SIGINT)
-
-
 @pytest.fixture
 def runs(monkeypatch):
     """The number of pairs of each run of the model, of judges that are loaded from here on."""
@@ -90,7 +82,7 @@ def test_a_stopped_run_is_resumed_and_the_model_does_not_run_again(by_nli, by_id
     whole = evaluate(by_nli(store_mode="off"))
     all_runs, runs[:] = len(runs), []
     stopped = by_nli(store_mode="off")
-    assert evaluate(stopped, Stopping()).summary.status == "interrupted"
+    assert evaluate(stopped, Stopping("Judging", 2)).summary.status == "interrupted"
     before = len(runs)
     resumed = evaluate(by_nli(store_mode="off", resume=stopped.out, out=None))
     assert 0 < before == all_runs == len(runs)

@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 from search_servers import search_server
 
-import gigamind
 from gigamind.errors import InputError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import unfinished_folder
@@ -231,24 +230,6 @@ def test_recorded_answers_cannot_be_repeated(options, tmp_path, answering, run):
         evaluate(options(items=questions(["q1"]), system=f"run:{file}", repeats=2))
     with answering(lambda _name: [RIGHT]) as rag, pytest.raises(InputError, match="q1@2"):
         evaluate(run(rag, 2, ["q1", "q1@2"]))
-
-
-def test_the_library_asks_again(options):
-    class Own:
-        asked = 0
-
-        def answer(self, _question):
-            self.asked += 1
-            return gigamind.Reply(RIGHT, (gigamind.RankedNote("휴가.md"),))
-
-        def close(self):
-            pass
-
-    own, given = Own(), options(items=questions(NAMES[:2]), **WORDS)
-    done = gigamind.evaluate_answers(
-        given.dataset, given.notes, out=given.out, system=own, judge="words", repeats=3
-    )
-    assert (own.asked, len(done.items)) == (6, 6)
 
 
 def test_answers_of_a_question_are_one_cluster_of_their_labels(run, answering):

@@ -23,23 +23,6 @@ def test_the_budget_stops_a_run_which_is_resumed_without_asking_twice(options, s
     assert done.summary.llm.calls == 4
 
 
-def test_a_run_of_another_dataset_is_not_resumed(options, server, replies, answers):
-    server.script.extend(replies.every)
-    stopped = options(max_calls=2, allow_partial=True)
-    evaluate(stopped)
-    with pytest.raises(InputError, match="dataset"):
-        evaluate(options(items=answers[:4], resume=stopped.out, out=None))
-
-
-def test_equal_answers_cost_nothing_the_second_time(options, server, replies):
-    server.script.extend(replies.every)
-    first = evaluate(options())
-    second = evaluate(options())
-    assert len(server.seen.bodies) == 4
-    assert second.summary.llm.cache_hits == 4
-    assert second.summary.overall == first.summary.overall
-
-
 def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(
     options, server, replies, answers, by_id
 ):
@@ -84,9 +67,15 @@ def test_a_second_check_that_the_budget_left_is_made_by_a_resumed_run(
     assert done.summary.llm.checks.flips.flipped == 1
 
 
-def test_a_run_without_the_checklist_is_not_resumed_with_it(options, server, replies, answers):
+@pytest.mark.parametrize(
+    ("items", "checklist", "named"), [(1, False, "dataset"), (2, True, "checklist")]
+)
+def test_a_run_of_another_dataset_or_without_the_checklist_is_not_resumed(
+    options, server, replies, answers, items, checklist, named
+):
     server.script.extend([replies.good])
     stopped = options(items=answers[:2], max_calls=1, allow_partial=True)
     evaluate(stopped)
-    with pytest.raises(InputError, match="checklist"):
-        evaluate(options(items=answers[:2], checklist=True, resume=stopped.out, out=None))
+    other = options(items=answers[:items], checklist=checklist, resume=stopped.out, out=None)
+    with pytest.raises(InputError, match=named):
+        evaluate(other)

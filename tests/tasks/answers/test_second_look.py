@@ -1,8 +1,7 @@
 """Second looks over real HTTP: what a run asks for them, books and writes."""
 
-import json
-
 import pytest
+from out_files import items_of, rows_of, summary_of
 from second_looks import is_second_look, looks
 
 from gigamind.tasks import evaluate
@@ -19,7 +18,7 @@ def rows(*answers):
     ]  # fmt: skip
 
 
-def run_of(options, server, items, says=lambda said: "fifteen" in said, **changes):
+def asked(options, server, items, says=lambda said: "fifteen" in said, **changes):
     """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
     claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
     whole = {
@@ -34,15 +33,12 @@ def run_of(options, server, items, says=lambda said: "fifteen" in said, **change
 
     server.respond = respond
     out = evaluate(options(items, **changes)).out
-    lines = [json.loads(line) for line in (out / "per_item.jsonl").read_text("utf-8").splitlines()]
-    attempts = (out / "attempts.jsonl").read_text("utf-8").splitlines()
-    summary = json.loads((out / "summary.json").read_text("utf-8"))
-    return summary, {line["id"]: line for line in lines}, [json.loads(row) for row in attempts]
+    return summary_of(out), items_of(out), rows_of(out, "attempts.jsonl")
 
 
 def test_a_model_is_asked_once_more_about_an_answer_that_has_doubts(options, server):
     items = rows("New hires get fifteen days.", "연차는 15일을 준다.", "They get leave each year.")
-    summary, lines, attempts = run_of(options, server, items, lambda said: "fifteen" in said)
+    summary, lines, attempts = asked(options, server, items, lambda said: "fifteen" in said)
     assert len(attempts) == server.seen.total == 5  # three answers, two looks
     assert summary["looked_at"] == 2
     assert summary["second_looks"] == [
@@ -66,7 +62,7 @@ def test_a_model_that_accepts_canaries_in_a_run_is_believed_about_no_answer(opti
     for one in items[1:]:
         one["context_notes"] = [{"title": "사원 휴가", "text": LEAVE}]
     says = lambda said: "fifteen" in said or "사원" in said  # noqa: E731
-    summary, lines, _attempts = run_of(options, server, items, says)
+    summary, lines, _attempts = asked(options, server, items, says)
     (look,) = summary["second_looks"]
     assert (look["canaries"], look["believed"]) == ([5, 4], False)
     first = lines["b0"]["evaluation"]
@@ -96,7 +92,7 @@ def test_another_model_may_look_and_is_booked_by_its_name(options, server, tmp_p
         )
     )
     items = rows("New hires get fifteen days.")
-    summary, _, attempts = run_of(options, server, items, judge=judge, prices=prices)
+    summary, _, attempts = asked(options, server, items, judge=judge, prices=prices)
     assert [row["model"] for row in attempts].count(SECOND) == 1
     assert summary["second_looks"][0]["model"] == SECOND
     assert set(summary["llm"]["by_role"]) == {"judge: openai/judge", f"judge: {SECOND}"}

@@ -2,12 +2,12 @@
 
 import json
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from stopping import Stopping
 
 from gigamind.assurance.certify import certify
 from gigamind.errors import InputError
@@ -35,14 +35,6 @@ def texts():
         return untimed.sub("", (folder / "per_item.jsonl").read_text("utf-8")), run.overall
 
     return read
-
-
-class Stopping:
-    """Progress of a run that somebody stops by Ctrl-C once two answers are judged."""
-
-    def stage(self, name, done, _):
-        if (name, done) == ("Judging", 2):
-            signal.raise_signal(signal.SIGINT)
 
 
 def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_measured(
@@ -100,7 +92,7 @@ def test_a_model_that_nobody_asks_is_said_unless_a_file_of_options_names_it(by_w
 def test_equal_runs_are_equal_and_one_that_was_stopped_ends_as_if_it_was_not(by_words, texts):
     whole = evaluate(by_words())
     stopped = by_words()
-    halted = evaluate(stopped, Stopping())
+    halted = evaluate(stopped, Stopping("Judging", 2))
     assert halted.summary.status == "interrupted"
     assert 0 < halted.summary.counts.not_run < 5
     assert is_resumable(stopped.out)
@@ -111,10 +103,10 @@ def test_equal_runs_are_equal_and_one_that_was_stopped_ends_as_if_it_was_not(by_
 
 
 def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, tmp_path):
-    asked = [item(f"a{n:02}", "-") for n in range(40)]
+    asked = [item(f"a{n:02}", "-") for n in range(12)]
 
     def system(name, right):
-        days = [15 if place < right else 20 for place in range(40)]
+        days = [15 if place < right else 20 for place in range(12)]
         rows = [
             {
                 "id": one["id"],
@@ -130,9 +122,9 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     def judged(name, right):
         return evaluate(system(name, right).model_copy(update={"compare": before.out}))
 
-    before = evaluate(system("before", 40))
-    assert judged("again", 40).verdict.gate.verdict == "passed"
-    mixed = judged("mixed", 10)
+    before = evaluate(system("before", 12))
+    assert judged("again", 12).verdict.gate.verdict == "passed"
+    mixed = judged("mixed", 3)
     assert mixed.verdict.gate.verdict == "failed"
     correctness = mixed.verdict.comparison.metric("answers.correctness")
     assert (correctness.baseline, correctness.current) == (1.0, 0.25)
@@ -157,15 +149,6 @@ def test_a_comparison_says_once_what_words_cannot_see(by_words):
     after = evaluate(by_words(compare=before.out))
     for name in ("compare.md", "report.html", "summary.md"):
         assert (after.out / name).read_text("utf-8").count(WORDS_BLIND) == 1
-
-
-def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(
-    by_words, options, server, replies
-):
-    server.script.extend(replies.every)
-    asked = evaluate(options())
-    verdict = evaluate(by_words(compare=asked.out)).verdict
-    assert verdict.gate.verdict == "not-comparable"
 
 
 def test_without_a_model_the_error_names_both_ways_out(options):

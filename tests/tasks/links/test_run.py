@@ -1,11 +1,11 @@
 import json
-import signal
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from gate_policy import POLICY
 from linked_notes import NOTES, ROWS
+from stopping import Stopping
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import DatasetError, InputError
@@ -73,13 +73,30 @@ def test_a_rejected_link_is_not_expected_and_lowers_acceptance(evaluate):
     assert links["acceptance_proxy"] == 0.5
 
 
-def test_the_original_vault_is_recognised_by_its_ranges(evaluate, tmp_path):
-    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
-    options = {"dataset": tmp_path / "l.jsonl", "out": tmp_path / "wrong"}
-    finished = evaluate(**options, notes=EXAMPLES)
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """The dataset of the examples, and their vault without its links."""
+    folder = tmp_path_factory.mktemp("examples")
+    generate_links(EXAMPLES, folder / "copy", folder / "l.jsonl")
+    return {"dataset": folder / "l.jsonl", "notes": folder / "copy"}
+
+
+def test_the_original_vault_is_recognised_by_its_ranges(evaluate, examples):
+    finished = evaluate(**examples | {"notes": EXAMPLES})
     assert finished.summary.counts.ranges_misfit == 34
-    run = json.loads((tmp_path / "wrong" / "run.json").read_text("utf-8"))
+    run = json.loads((finished.out / "run.json").read_text("utf-8"))
     assert any("not the original vault" in warning for warning in run["warnings"])
+
+
+def test_the_examples_give_exactly_these_figures(evaluate, examples, tmp_path):
+    first = evaluate(**examples).summary
+    # Of names alone: 31 suggestions, 28 of them right; 34 removed links.
+    assert first.overall.links["precision_at_5"] == pytest.approx(28 / 31)
+    assert first.overall.links["recall_at_5"] == pytest.approx(28 / 34)
+    assert first.by_language["en"].links["recall_at_5"] == pytest.approx(18 / 22)
+    assert first.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
+    again = evaluate(**examples, out=tmp_path / "again").summary
+    assert first.model_dump(exclude={"performance"}) == again.model_dump(exclude={"performance"})
 
 
 def test_the_floor_and_the_number_are_obeyed(evaluate):
@@ -114,30 +131,8 @@ def test_bad_rows_are_counted_and_listed(evaluate, tmp_path):
     assert '"line":4' in (tmp_path / "out" / "errors.jsonl").read_text("utf-8")
 
 
-def test_the_examples_give_exactly_these_figures(evaluate, tmp_path):
-    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
-    options = {"dataset": tmp_path / "l.jsonl", "notes": tmp_path / "copy", "out": tmp_path / "one"}
-    first = evaluate(**options).summary
-    # Of names alone: 31 suggestions, 28 of them right; 34 removed links.
-    assert first.overall.links["precision_at_5"] == pytest.approx(28 / 31)
-    assert first.overall.links["recall_at_5"] == pytest.approx(28 / 34)
-    assert first.by_language["en"].links["recall_at_5"] == pytest.approx(18 / 22)
-    assert first.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
-    again = evaluate(**options | {"out": tmp_path / "two"}).summary
-    assert first.model_dump(exclude={"performance"}) == again.model_dump(exclude={"performance"})
-
-
-class PressAfterOne:
-    """Presses Ctrl-C when the first note has ended."""
-
-    def stage(self, name, done, total):
-        assert (name, total) == ("Notes", 2)
-        if done == 1:
-            signal.raise_signal(signal.SIGINT)
-
-
 def test_ctrl_c_keeps_the_notes_that_had_ended(evaluate, tmp_path):
-    finished = evaluate(progress=PressAfterOne())
+    finished = evaluate(progress=Stopping("Notes", 1))
     summary = finished.summary
     assert summary.status == "interrupted"
     assert (summary.counts.source_notes, summary.counts.notes_not_run) == (1, 1)
@@ -150,7 +145,7 @@ def test_ctrl_c_keeps_the_notes_that_had_ended(evaluate, tmp_path):
 
 def test_an_interrupted_run_is_held_against_no_baseline(evaluate, tmp_path):
     evaluate(out=tmp_path / "base")
-    finished = evaluate(compare=tmp_path / "base", progress=PressAfterOne())
+    finished = evaluate(compare=tmp_path / "base", progress=Stopping("Notes", 1))
     assert finished.verdict is None
     assert not (tmp_path / "out" / "compare.md").exists()
 

@@ -2,14 +2,14 @@
 
 import json
 import re
+from datetime import UTC, datetime
 
 import pytest
+from out_files import items_of, run_of
 
-import gigamind
 from gigamind.errors import EvaluationError, InputError
-from gigamind.release.compare import compare
-from gigamind.release.snapshot import read_snapshot
-from gigamind.tasks import KINDS, TASKS
+from gigamind.tasks import TASKS
+from gigamind.tasks.options import LinkEvalOptions
 from gigamind.tasks.steps import STEPS
 
 BETA = {"target": "Beta", "anchor": "Beta", "start": 7, "end": 11, "confidence": 0.9}
@@ -37,12 +37,6 @@ def suggested(evaluate, tmp_path):
     return run
 
 
-def read(out):
-    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
-    items = {item["note"]: item for item in map(json.loads, lines)}
-    return items, json.loads((out / "run.json").read_text("utf-8"))
-
-
 def test_a_tool_is_measured_as_we_are_counted_by_hand(suggested):
     done = suggested()
     links = done.summary.overall.links
@@ -55,7 +49,7 @@ def test_a_tool_is_measured_as_we_are_counted_by_hand(suggested):
         "span_accuracy_at_5": 1.0,  # Beta at its range; 감마 stands once in c, at 0
     }
     assert {name: links[name] for name in expected} == pytest.approx(expected)
-    items, run = read(done.out)
+    items, run = items_of(done.out, "note"), run_of(done.out)
     assert [one["span_exact"] for one in items["a.md"]["suggestions"]] == [True, None]
     assert items["a.md"]["suggestions"][1]["anchor"] is None
     assert items["c.md"]["suggestions"][1]["confidence"] is None
@@ -76,10 +70,10 @@ def test_misses_have_their_causes(suggested):
         {"note": "a", "suggestions": [{"target": "d", "anchor": "Beta", "start": 7, "end": 11}]},
         {"note": "c", "suggestions": ["a", "b", low]},
     ]
-    items, _ = read(suggested(lines, topk=2).out)
+    items = items_of(suggested(lines, topk=2).out, "note")
     causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
     assert causes == {"1": "namesake", "2": "ranked_too_low", "3": "no_candidate"}
-    items, _ = read(suggested(lines, min_confidence=0.5, out=None).out)
+    items = items_of(suggested(lines, min_confidence=0.5, out=None).out, "note")
     causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
     assert causes["2"] == "below_confidence"
 
@@ -107,7 +101,7 @@ def test_what_is_odd_is_counted_by_note_and_said(suggested):
         {"note": "x", "suggestions": [{"anchor": "y"}]},
     ]
     done = suggested(lines, lang="ko")
-    items, run = read(done.out)
+    items, run = items_of(done.out, "note"), run_of(done.out)
     assert items["a.md"]["oddities"] == {
         "repeated_notes": 1,
         "unknown_notes": 1,
@@ -130,7 +124,7 @@ def test_a_run_that_lacks_more_than_a_fifth_of_the_notes_is_no_result(suggested,
     with pytest.raises(EvaluationError, match="50%") as refusal:
         suggested(LINES[:1])
     assert refusal.value.exit_code == 3
-    items, _ = read(tmp_path / "out")
+    items = items_of(tmp_path / "out", "note")
     assert items["c.md"]["oddities"] == {"not_in_run_file": 1}
     done = suggested(LINES[:1], allow_partial=True, out=tmp_path / "part")
     assert done.summary.system.failed == 1
@@ -161,28 +155,8 @@ def test_what_cannot_be_used_is_refused(suggested, lines, options, message):
         suggested(lines, **options)
 
 
-def test_two_files_are_states_of_one_tool_and_two_tools_get_no_verdict(
-    suggested, evaluate, tmp_path
-):
-    better = [LINES[0], {"note": "c", "suggestions": ["감마", "d"]}]
-    kept = {"save_snapshot": True}
-    outs = [
-        suggested(out=tmp_path / "1", **kept).out,
-        suggested(better, out=tmp_path / "2", **kept).out,
-        evaluate(out=tmp_path / "3", **kept).out,
-    ]
-    first, second, ours = (read_snapshot(out, KINDS) for out in outs)
-    same = compare(first, second)
-    assert same.mismatches == ()
-    assert same.metric("links.recall_at_5").difference == pytest.approx(1 / 3)
-    [mismatch, *_] = compare(ours, first).mismatches
-    assert (mismatch.what, mismatch.severity) == ("system", "no-verdict")
-
-
 def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
     done = suggested()
-    from gigamind.tasks.options import LinkEvalOptions
-
     options = LinkEvalOptions(
         dataset=tmp_path / "links.jsonl",
         notes=tmp_path / "notes",
@@ -190,18 +164,7 @@ def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
         out=tmp_path / "flow",
     )
     batches = [STEPS.run_batch(options, at, at + 1) for at in range(2)]
-    from datetime import UTC, datetime
-
     finished = STEPS.finish_run(options, batches, tmp_path / "flow", datetime.now(UTC))
     STEPS.close_run(options)
     assert finished["summary"]["overall"] == done.summary.model_dump(mode="json")["overall"]
     assert TASKS["links"].check(options).ready.values == {"links": 3, "notes": 2}
-
-
-def test_the_library_takes_a_file(suggested, tmp_path):
-    suggested()
-    result = gigamind.evaluate_links(
-        tmp_path / "links.jsonl", tmp_path / "notes", system=f"run:{tmp_path / 'tool.jsonl'}"
-    )
-    assert result.run.environment.system.target == "tool.jsonl"
-    assert result.summary.overall.links["recall_at_5"] == pytest.approx(2 / 3)

@@ -1,27 +1,17 @@
 """A search evaluation whose judge weighs all that search shows."""
 
-import json
-
 import pytest
+from out_files import items_of, run_of
 
 from gigamind.errors import InputError
 from gigamind.tasks import evaluate
 
 
-def items(done):
-    rows = (done.out / "per_item.jsonl").read_text("utf-8").splitlines()
-    return {row["id"]: row for row in map(json.loads, rows)}
-
-
-def run_of(done):
-    return json.loads((done.out / "run.json").read_text("utf-8"))
-
-
 def test_the_verdict_hangs_on_the_probability_and_the_setting_of_the_file(make_options):
     done = evaluate(make_options(unanswerable_mode="calibrated"))
-    judge = run_of(done)["judge"]
+    judge = run_of(done.out)["judge"]
     assert (judge["kind"], judge["file"]) == ("calibrated", "judges/unanswerable_calibrated.toml")
-    found = items(done)
+    found = items_of(done.out)
     assert found["nothing"]["answerable_score"] == 0.0
     for item in found.values():
         assert item["judged_unanswerable"] is (item["answerable_score"] < judge["setting"])
@@ -35,21 +25,20 @@ def test_verdicts_are_those_of_the_same_signals_in_hybrid_and_semantic_mode(make
         for mode in ("hybrid", "semantic")
     )
     scores = [
-        {name: item["answerable_score"] for name, item in items(done).items()}
+        {name: item["answerable_score"] for name, item in items_of(done.out).items()}
         for done in (hybrid, semantic)
     ]
     assert scores[0] == scores[1]
-    assert run_of(hybrid)["judge"] == run_of(semantic)["judge"]
-    assert not run_of(hybrid)["warnings"]  # that of --min-score is about the threshold judge
+    assert run_of(hybrid.out)["judge"] == run_of(semantic.out)["judge"]
+    assert not run_of(hybrid.out)["warnings"]  # that of --min-score is about the threshold judge
 
 
 def test_keyword_mode_has_a_setting_and_a_fingerprint_of_its_own(make_options, tmp_path):
-    judges = [
-        run_of(
-            evaluate(make_options(unanswerable_mode="calibrated", mode=mode, out=tmp_path / mode))
-        )["judge"]
+    runs = [
+        evaluate(make_options(unanswerable_mode="calibrated", mode=mode, out=tmp_path / mode))
         for mode in ("keyword", "hybrid")
     ]
+    judges = [run_of(done.out)["judge"] for done in runs]
     assert judges[0]["fingerprint"] != judges[1]["fingerprint"]
     assert judges[0]["setting"] == judges[1]["setting"] == 0.5  # probabilities have one threshold
 
@@ -73,7 +62,7 @@ def judged(make_options, tmp_path):
             for query, own in queries.items()
         ]
         done = evaluate(make_options(rows, notes=vault, unanswerable_mode="calibrated", **changes))
-        return done, items(done)
+        return done, items_of(done.out)
 
     return run
 
@@ -128,14 +117,14 @@ def test_weak_verdicts_are_counted(judged):
 def test_other_judges_say_nothing_of_weak_verdicts(make_options):
     done = evaluate(make_options())
     assert done.summary.weak_verdicts is None
-    assert {item["judged_across_languages"] for item in items(done).values()} == {None}
+    assert {item["judged_across_languages"] for item in items_of(done.out).values()} == {None}
 
 
 def test_a_judge_file_decides_the_kind_by_itself(make_options, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('kind = "threshold"\nmin_score = 0.75\n', encoding="utf-8")
     done = evaluate(make_options(judge=file))
-    assert run_of(done)["judge"] | {"fingerprint": ""} == {
+    assert run_of(done.out)["judge"] | {"fingerprint": ""} == {
         "kind": "threshold",
         "file": str(file),
         "fingerprint": "",

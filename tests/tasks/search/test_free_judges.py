@@ -1,10 +1,10 @@
 """The judges that cost nothing, side by side in every run."""
 
-import json
 import re
 
 import pytest
 from blocks import section
+from out_files import rows_of, run_of
 
 from gigamind.errors import InputError
 from gigamind.judges.unanswerable import ThresholdJudge
@@ -13,16 +13,11 @@ from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 
-def items(done):
-    rows = (done.out / "per_item.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(row) for row in rows]
-
-
 def test_each_says_something_of_every_query_and_only_hybrid_search_has_answer_scores(
     make_options, tmp_path
 ):
     kinds = {
-        mode: {tuple(row["judges"]) for row in items(evaluate(made))}
+        mode: {tuple(row["judges"]) for row in rows_of(evaluate(made).out)}
         for mode in ("hybrid", "keyword")
         if (made := make_options(mode=mode, out=tmp_path / mode))
     }
@@ -37,13 +32,13 @@ def test_the_chosen_judge_stands_among_them_with_its_own_setting(make_options):
     told = {rates.kind: (rates.chosen, rates.setting) for rates in done.summary.judges}
     assert told["threshold"] == (True, 0.9)
     assert told["calibrated"][0] is False
-    for row in items(done):
+    for row in rows_of(done.out):
         assert row["judges"]["threshold"]["unanswerable"] is row["judged_unanswerable"]
 
 
 def test_the_answer_score_decides_where_it_is_chosen(make_options):
     done = evaluate(make_options(mode="hybrid", unanswerable_mode="answer_score"))
-    for row in items(done):
+    for row in rows_of(done.out):
         own = row["judges"]["answer_score"]
         assert row["judged_unanswerable"] is own["unanswerable"]
         assert row["answerable_score"] == own["score"]
@@ -59,7 +54,7 @@ def test_the_answer_score_needs_both_legs(make_options):
 
 def test_a_run_recommends_at_most_one_judge_and_only_by_its_own_figures(make_options):
     done = evaluate(make_options(mode="keyword"))
-    messages = json.loads((done.out / "run.json").read_text("utf-8"))["warnings"]
+    messages = run_of(done.out)["warnings"]
     text = advice(done.summary.judges)
     chosen = next(rates for rates in done.summary.judges if rates.chosen)
     assert (chosen.missed == chosen.unanswerable) == bool(text)
@@ -98,7 +93,7 @@ def test_a_model_as_judge_gets_no_advice():
 def test_there_is_no_word_on_a_threshold_where_every_query_has_an_answer(make_options, tmp_path):
     rows = [{"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
     done = evaluate(make_options(rows, mode="keyword", out=tmp_path / "answerable"))
-    assert json.loads((done.out / "run.json").read_text("utf-8"))["warnings"] == []
+    assert run_of(done.out)["warnings"] == []
 
 
 def test_rates_count_both_kinds_of_error():

@@ -1,11 +1,11 @@
 """A search evaluation whose judge asks a model, over real HTTP."""
 
 import re
-import signal
 
 import pytest
 from blocks import section
 from message_values import values_of
+from stopping import Stopping
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import unfinished_folder
@@ -212,17 +212,8 @@ def test_the_prompt_is_in_the_language_of_the_query_unless_another_is_asked_for(
     assert all("당신은" in body["messages"][0]["content"] for body in list(server.seen.bodies)[5:])
 
 
-class PressAfterTwo:
-    """Presses Ctrl-C when the second query has been searched."""
-
-    def stage(self, name, done, total):
-        del total
-        if (name, done) == ("Queries", 2):
-            signal.raise_signal(signal.SIGINT)
-
-
 def test_ctrl_c_before_the_first_question_asks_none(by_model, server, lines):
-    done = evaluate(by_model(), PressAfterTwo())
+    done = evaluate(by_model(), Stopping("Queries", 2))
     assert done.summary.status == "interrupted"
     assert done.summary.llm is None
     items = lines(done.out, "per_item.jsonl")

@@ -25,11 +25,6 @@ def test_the_budget_leaves_the_rest_and_more_of_it_ends_the_run(by_model, server
     assert lines(out, "errors.jsonl") == []
 
 
-def test_a_part_may_be_taken_for_the_whole_if_that_is_said(by_model):
-    done = evaluate(by_model(max_calls=2, allow_partial=True))
-    assert done.summary.llm.coverage == 0.5
-
-
 def test_a_run_is_resumed_only_with_what_it_began_with(by_model, tmp_path):
     with pytest.raises(EvaluationError):
         evaluate(by_model(max_calls=2))
@@ -44,22 +39,6 @@ def test_a_resumed_run_must_be_there_and_stay_there(by_model, tmp_path, changes)
     places = {name: tmp_path / value for name, value in changes.items()}
     with pytest.raises(InputError):
         evaluate(by_model(**({"out": None} | places)))
-
-
-SPOILT = ";fault=401;share=0.5;sid=half-2"  # of its requests the server takes the first two, and refuses the third
-
-
-def test_a_key_that_is_refused_half_way_is_a_failure_that_can_be_continued(
-    by_model, server, tmp_path, lines
-):
-    out = tmp_path / "out"
-    with pytest.raises(EvaluationError, match=r" of 6 .*auth_failed.*--resume"):
-        evaluate(by_model(SPOILT))
-    assert {e["error"] for e in lines(out, "errors.jsonl")} == {"auth_failed"}
-    asked = server.seen.total
-    again = evaluate(by_model(SPOILT, out=None, resume=out, allow_partial=True))
-    assert server.seen.total > asked
-    assert again.summary.llm.outcomes["scored"] > 0
 
 
 def test_a_run_that_asks_no_model_overwrites_no_finished_one(by_model, make_options):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gigamind.stats import intervals
 from gigamind.stats.intervals import Estimate, Interval
 from gigamind.tasks.search.schema import ItemReport
 from gigamind.tasks.search.summary import slices_of
@@ -243,15 +244,25 @@ def _numbers(value):
     return [] if value is None else [value]
 
 
+@pytest.fixture(scope="module")
+def few_resamples():
+    """For properties that hold of any number of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_RESAMPLES", 200)
+        yield
+
+
+@pytest.mark.usefixtures("few_resamples")
 @given(runs, st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_figures_do_not_depend_on_the_order_of_the_items(items, generator):
     shuffled = generator.sample(items, len(items))
     assert repr(summarise(shuffled, seed=42)) == repr(summarise(items, seed=42))
 
 
+@pytest.mark.usefixtures("few_resamples")
 @given(runs)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_figure_is_nan_and_every_figure_has_its_interval(items):
     found = summarise(items, seed=42)
     assert not any(isnan(number) for number in _numbers(vars(found)))

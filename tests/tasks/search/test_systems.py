@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from out_files import items_of, run_of, warned
 from search_servers import plain, search_server
 
 import gigamind
@@ -36,12 +37,6 @@ DOCUMENTS = {
 }
 
 
-def warned(out):
-    """The values of each warning of a run."""
-    run = json.loads((out / "run.json").read_text("utf-8"))
-    return [message.get("values", {}) for message in run["warning_messages"]]
-
-
 @pytest.fixture
 def asked(make_options):
     """Options of a run of another system; keyword mode is of our own."""
@@ -60,16 +55,10 @@ def run_file(tmp_path):
     return f"run:{path}"
 
 
-def read(out: Path):
-    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
-    items = {item["id"]: item for item in map(json.loads, lines)}
-    return items, json.loads((out / "run.json").read_text("utf-8"))
-
-
 def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
     options = asked(run_file, notes=None)
     summary, out, *_ = evaluate(options)
-    items, run = read(out)
+    items, run = items_of(out), run_of(out)
     assert [items[name]["metrics"]["mrr"] for name in ("first", "second", "korean", "across")] == [
         1.0,
         0.5,
@@ -96,7 +85,7 @@ def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
 
 def test_with_the_vault_names_are_resolved_and_evidence_and_spans_are_measured(asked, run_file):
     summary, out, *_ = evaluate(asked(run_file))
-    items, _ = read(out)
+    items = items_of(out)
     assert items["korean"]["metrics"]["mrr"] == 1.0
     assert items["korean"]["oddities"] == {"repeated_notes": 1, "fewer_hits": 2}
     assert items["across"]["oddities"] == {"unknown_notes": 1, "fewer_hits": 1}
@@ -121,7 +110,7 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     file = tmp_path / "run.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     out = evaluate(asked(f"run:{file}")).out
-    items, _ = read(out)
+    items = items_of(out)
     assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
     assert items["second"]["ranking"][0]["evidence"] is None
     assert items["second"]["ranking"][0]["text"] == "no such words"
@@ -142,7 +131,7 @@ def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, 
     rows = [{"id": "korean", "hits": [{"note": "휴가.md", "text": joined}]}]
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     out = evaluate(asked(f"run:{file}", allow_partial=True)).out
-    item = read(out)[0]["korean"]
+    item = items_of(out)["korean"]
     assert item["ranking"][0]["text"] == joined
     assert item["oddities"]["unplaced_texts"] == 1
     assert item["metrics"]["span_recall"] == item["metrics"]["answer_in_evidence"] == 1.0
@@ -151,7 +140,7 @@ def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, 
 
 def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(asked, run_file):
     summary, out, *_ = evaluate(asked(run_file, min_score=0.45))
-    items, run = read(out)
+    items, run = items_of(out), run_of(out)
     verdicts = {name: item["judged_unanswerable"] for name, item in items.items()}
     assert verdicts == {
         "first": False,
@@ -187,7 +176,7 @@ def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_propose
     told = [score + shift for score in (17.25, 9.5, 3.0, 8.0, 2.5, 3.5)]
     options = asked(scored(tmp_path, told), min_score=7.5 + shift)
     summary, out, *_ = evaluate(options)
-    items, run = read(out)
+    items, run = items_of(out), run_of(out)
     refused = [name for name, item in items.items() if item["judged_unanswerable"]]
     assert refused == ["korean", "nothing", "trap"]
     assert summary.overall.unanswerable["far"] == 0.0
@@ -213,7 +202,7 @@ def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(aske
     _, out, *_ = evaluate(
         asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
     )
-    items, _ = read(out)
+    items = items_of(out)
     assert items["second"]["judged_unanswerable"] is None
     assert items["first"]["judged_unanswerable"] is False
     assert {"count": 1, "total": 6} in warned(out)
@@ -225,7 +214,7 @@ def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(aske
     with pytest.raises(EvaluationError, match=r"2 of 6 .*--min-score") as refusal:
         evaluate(few)
     assert refusal.value.exit_code == 3
-    kept, _ = read(tmp_path / "few")
+    kept = items_of(tmp_path / "few")
     assert {item["judged_unanswerable"] for item in kept.values()} == {None}
     summary = json.loads((tmp_path / "few" / "summary.json").read_text("utf-8"))
     assert set(summary["overall"]["unanswerable"].values()) == {None}
@@ -284,7 +273,7 @@ def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(a
         for name in ("plain", str(config)):
             out = tmp_path / Path(name).stem
             out = evaluate(asked(server.url, system_config=name, out=out)).out
-            told[out.name] = " ".join(read(out)[1]["warnings"])
+            told[out.name] = " ".join(run_of(out)["warnings"])
     assert "`score`" in told["ours"]
     assert "`score`" not in told["plain"]
 
@@ -326,7 +315,7 @@ def test_a_run_that_lacks_more_than_a_fifth_of_the_answerable_queries_is_no_resu
     with pytest.raises(EvaluationError, match="33%") as refusal:
         evaluate(asked(system))
     assert refusal.value.exit_code == 3
-    items, _ = read(tmp_path / "out")
+    items = items_of(tmp_path / "out")
     assert items["first"]["metrics"]["mrr"] == 0.0
     summary, *_ = evaluate(asked(system, out=tmp_path / "kept", allow_partial=True))
     assert (summary.system.failed, summary.system.share) == (2, pytest.approx(1 / 3))
@@ -345,7 +334,7 @@ def test_an_endpoint_is_asked_and_timed_and_no_secret_of_it_is_written(
             asked(address, system_config=str(config), save_snapshot=True, speed_passes=2)
         )
     assert {one.headers["x-auth"] for one in server.asked} == {"token-that-nobody-may-see"}
-    items, run = read(out)
+    items, run = items_of(out), run_of(out)
     assert items["first"]["metrics"]["mrr"] == 1.0
     assert items["first"]["ranking"][0]["base_score"] == 1.0
     assert items["first"]["latency_ms"] > 0
@@ -405,7 +394,7 @@ def test_a_python_function_and_a_command_find_the_same(asked, tmp_path, monkeypa
     rankings = []
     for system in ("python:team_find:find", f"command:{sys.executable} team_find.py"):
         out = evaluate(asked(system, out=tmp_path / system[:4])).out
-        items, run = read(out)
+        items, run = items_of(out), run_of(out)
         rankings.append({name: item["ranking"] for name, item in items.items()})
         assert run["environment"]["system"]["kind"] == system.partition(":")[0]
         assert items["first"]["latency_ms"] is not None
@@ -501,6 +490,4 @@ def test_a_dry_run_checks_the_system_and_asks_nothing(asked):
 def test_without_an_unanswerable_query_no_threshold_is_missed(asked, run_file):
     rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
     out = evaluate(asked(run_file, rows, notes=None)).out
-    assert not any(
-        "threshold" in told or "--min-score" in told for told in read(out)[1]["warnings"]
-    )
+    assert not any("threshold" in told or "--min-score" in told for told in run_of(out)["warnings"])

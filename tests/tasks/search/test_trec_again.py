@@ -1,8 +1,7 @@
 """What `gigamind export trec` writes is read back as the run that it was made of."""
 
-import json
-
 import pytest
+from out_files import rows_of, run_of
 
 from gigamind.interop.trec import trec_run
 from gigamind.tasks import evaluate
@@ -34,9 +33,7 @@ def options(make_options, tmp_path):
 
 
 def ranks(out):
-    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
-    items = [json.loads(line) for line in lines]
-    return {item["id"]: [hit["note"] for hit in item["ranking"]] for item in items}
+    return {item["id"]: [hit["note"] for hit in item["ranking"]] for item in rows_of(out)}
 
 
 @pytest.mark.parametrize("with_vault", [True, False])
@@ -55,6 +52,6 @@ def test_an_exported_run_gives_the_very_same_rankings_and_figures(options, tmp_p
     assert {name: again.overall.search[name] for name in of_ranks} == {
         name: first.overall.search[name] for name in of_ranks
     }
-    warnings = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
+    warnings = run_of(out)["warnings"]
     assert any("50%20off.md" in one for one in warnings)
     assert not any("the dataset lacks" in one for one in warnings)
