@@ -37,22 +37,6 @@ ANNOTATED = {"metric_input": SAMPLE, "metric_output": 1.0, "prompts": {}, "is_ac
 ANNOTATIONS = {"faithfulness": [ANNOTATED], "relevancy": [ANNOTATED]}
 
 
-@pytest.fixture
-def write(tmp_path):
-    def put(name, content):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith(".parquet"):
-            table = pytest.importorskip("pyarrow").Table.from_pylist(content)
-            pytest.importorskip("pyarrow.parquet").write_table(table, path)
-        else:
-            text = content if isinstance(content, str) else json.dumps(content)
-            path.write_text(text, encoding="utf-8")
-        return path
-
-    return put
-
-
 def answers(imported):
     return [
         (row.id, row.question, row.answer, [note.text for note in row.context_notes])

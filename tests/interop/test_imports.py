@@ -14,17 +14,6 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 
-@pytest.fixture
-def write(tmp_path):
-    def put(name, content):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return put
-
-
 def refused(read, *arguments):
     with pytest.raises(InputError) as error:
         read(*arguments)

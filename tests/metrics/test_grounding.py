@@ -20,6 +20,8 @@ CLAIMS = (
     ClaimRow("not_found", None),
 )
 
+ACCOUNTS = ("noise_sensitivity", "hallucination", "self_knowledge")
+
 
 def known(*right):
     rows = zip(CLAIMS, right, strict=True)
@@ -52,12 +54,7 @@ def test_the_figures_of_an_answer_of_four_claims():
         ((), 1, True, 0.0),
         ((), 0, True, 0.0),  # an abstention where the notes answer
         ((), 0, False, None),  # where they do not, nothing was to be given
-        (
-            (),
-            1,
-            False,
-            0.0,
-        ),  # what is proven to be left out stands in a note, whatever else is said
+        ((), 1, False, 0.0),  # what is proven to be left out stands in a note
         (CLAIMS[3:], 0, False, None),
     ],
 )
@@ -81,16 +78,14 @@ def test_labelled_facts_are_what_completeness_is_measured_by_where_there_are_any
 
 def test_without_knowing_what_is_right_or_relevant_half_of_the_figures_are_undefined():
     found = measure_claims(GroundingTable(CLAIMS, 3))
-    undefined = ("context_utilisation", "distraction", "noise_sensitivity")
-    assert [found[name] for name in (*undefined, "hallucination", "self_knowledge")] == [None] * 5
+    undefined = ("context_utilisation", "distraction", *ACCOUNTS)
+    assert [found[name] for name in undefined] == [None] * 5
     assert found["faithfulness"] == 0.5
 
 
 def test_one_claim_of_unknown_truth_leaves_the_shares_of_right_and_wrong_undefined():
     found = measure_claims(GroundingTable(known(True, False, None, True), 3))
-    assert (found["noise_sensitivity"], found["hallucination"], found["self_knowledge"]) == (
-        None,
-    ) * 3
+    assert [found[name] for name in ACCOUNTS] == [None] * 3
 
 
 def test_an_answer_without_claims_has_no_shares_of_claims():
@@ -114,11 +109,8 @@ def test_no_relevant_note_leaves_nothing_to_use():
 
 def test_an_unverified_claim_is_supported_nowhere():
     found = measure_claims(GroundingTable((ClaimRow("unverified", None, cited=(1,)),), 1))
-    assert (found["faithfulness"], found["source_coverage"], found["citation_precision"]) == (
-        0,
-        0,
-        0,
-    )
+    named = ("faithfulness", "source_coverage", "citation_precision")
+    assert [found[name] for name in named] == [0, 0, 0]
 
 
 rows = st.builds(
@@ -134,8 +126,7 @@ rows = st.builds(
 def test_supported_noise_hallucination_and_self_knowledge_account_for_every_claim(claims):
     found = measure_claims(GroundingTable(claims, 3))
     right_and_supported = sum(one.is_supported and one.correct for one in claims) / len(claims)
-    parts = (found["noise_sensitivity"], found["hallucination"], found["self_knowledge"])
-    assert sum(parts) + right_and_supported == pytest.approx(1)
+    assert sum(found[name] for name in ACCOUNTS) + right_and_supported == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

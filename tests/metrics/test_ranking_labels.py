@@ -32,7 +32,7 @@ def cranfield(seed, queries=225, documents=1400):
     return qrels, rankings
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_figure_of_graded_judgements_is_that_of_ir_measures(seed):
     qrels, rankings = cranfield(seed)
     names = {"mrr": ir_measures.RR} | {  # their parser is deprecated from Python 3.12 on
@@ -57,11 +57,11 @@ def test_every_figure_of_graded_judgements_is_that_of_ir_measures(seed):
 
 
 def test_a_query_has_the_same_figures_to_the_last_bit_whatever_it_is_measured_beside():
-    qrels, rankings = cranfield(7)
+    qrels, rankings = cranfield(7, queries=60)
     queries = [RankedQuery(rankings[name], qrels[name], is_judged=True) for name in qrels]
-    together = measure_rankings(queries * 6, 50)  # more than one table
+    together = measure_rankings(queries * 18, 50)  # more than one table, of 1 024 queries
     alone = [measure_rankings([query], 50)[0] for query in queries]
-    assert together == alone * 6
+    assert together == alone * 18
 
 
 small_qrels = st.dictionaries(st.sampled_from("abcd"), st.integers(-1, 3), min_size=1).filter(

@@ -142,35 +142,6 @@ def test_what_may_be_gated():
     assert [key for key in UNGATED.split() if use_of(key).gate] == []
 
 
-@pytest.mark.each(
-    "key, names",
-    [
-        ("search.hit_at_1", {None: "hit@1"}),
-        ("search.ndcg_at_10", {None: "nDCG@10", "en": "nDCG@10", "ko": "nDCG@10"}),
-        ("search.mrr", {None: "MRR"}),
-        ("search.span_recall", {None: "span recall"}),
-        ("search.recall_at_5", {"en": "recall@5", "ko": "재현율@5"}),
-        ("search.latency_p95_ms", {"en": "latency p95", "ko": "응답 시간 p95"}),
-        ("unanswerable.f1", {None: "F1"}),
-        ("unanswerable.far", {None: "wrongly answered (FAR)"}),
-        ("unanswerable.precision", {None: "precision"}),
-        ("links.recall_at_5", {"en": "recall@5", "ko": "재현율@5"}),
-        (
-            "links.recall_at_5_excluding_linked",
-            {"en": "recall@5, new targets", "ko": "재현율@5, 새 대상"},
-        ),
-        ("links.precision_over_3", {"en": "precision over 3", "ko": "정밀도(분모 3개)"}),
-        ("links.precision_over_5", {"en": "precision over 5", "ko": "정밀도(분모 5개)"}),
-        ("links.span_accuracy_at_1", {"en": "span accuracy@1", "ko": "위치 정확도@1"}),
-        ("links.acceptance_proxy", {"en": "acceptance proxy", "ko": "수락 비율"}),
-        ("answers.self_knowledge", {"en": "self-knowledge", "ko": "자체 지식"}),
-        ("quality.pass_rate", {"en": "checklist passed", "ko": "체크리스트 통과"}),
-    ],
-)
-def test_what_pages_call_a_metric(key, names):
-    assert {language: label(key, language) for language in names} == names
-
-
 @pytest.mark.parametrize(
     ("of", "said"),
     [

@@ -3,7 +3,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -50,8 +50,7 @@ def test_an_interval_is_scipys_on_the_same_draws(draw, confidence):
     ).confidence_interval
     found = _interval(sample, confidence=confidence)
     error = statistics.stdev(sample) / len(sample) ** 0.5
-    assert found.low == pytest.approx(oracle.low, abs=1e-9 * error)
-    assert found.high == pytest.approx(oracle.high, abs=1e-9 * error)
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=1e-9 * error)
 
 
 @pytest.mark.parametrize("values", [[0.3], [0.1] * 3, [-0.7] * 50, [1e-300] * 4, [0.0] * 5])
@@ -95,31 +94,16 @@ def test_skewed_means_are_covered_more_often_than_by_percentiles():
     assert 0.90 < covered < 0.97
 
 
-def test_a_column_has_the_same_interval_whatever_stands_beside_it():
-    table = np.random.default_rng(1).normal(size=(200, 5))
-    together = bca_intervals(table, seed=42, label="t")
-    assert together == [_interval(column) for column in table.T]
-
-
-def test_seed_and_label_both_choose_the_draws():
-    values = np.random.default_rng(2).normal(size=50)
-    assert _interval(values) == _interval(values)
-    assert _interval(values, seed=43) != _interval(values)
-    assert _interval(values, label="u") != _interval(values)
-
-
 WHOLE = st.lists(st.integers(-64, 64), min_size=1, max_size=25)
 
 
 @given(WHOLE, st.integers())
-@settings(max_examples=50)
 def test_an_interval_lies_within_the_values(values, seed):
     found = _interval(values, seed=seed, resamples=200)
     assert min(values) <= found.low <= found.high <= max(values)
 
 
 @given(WHOLE, st.integers())
-@settings(max_examples=50)
 def test_swapping_the_runs_mirrors_the_interval(values, seed):
     found = _interval(values, seed=seed, resamples=200)
     mirrored = _interval([-value for value in values], seed=seed, resamples=200)
@@ -128,7 +112,6 @@ def test_swapping_the_runs_mirrors_the_interval(values, seed):
 
 
 @given(WHOLE, st.integers(-9, 9), st.sampled_from([0.25, 2.0, 8.0]))
-@settings(max_examples=50)
 def test_shifted_and_scaled_values_have_a_shifted_and_scaled_interval(values, shift, scale):
     found = _interval(values, resamples=200)
     moved = _interval([shift + scale * value for value in values], resamples=200)

@@ -6,36 +6,35 @@ from gigamind.stats.intervals import Interval
 from gigamind.stats.paired import non_inferiority
 
 
-def _decide(n, worse, low, high, margin=0.02):
-    return non_inferiority(-worse / n, Interval(low, high), n=n, margin=margin)[0]
-
-
-def test_a_drop_past_the_margin_fails_only_when_the_interval_excludes_zero():
-    assert _decide(200, 5, -0.05, -0.005) == "fail"  # 0.025
-    assert _decide(200, 5, -0.05, 0.0) == "inconclusive"
-    assert _decide(200, 5, -0.05, 0.01) == "inconclusive"
-
-
-def test_a_drop_of_just_the_margin_does_not_pass_it():
-    assert _decide(200, 4, -0.04, -0.005) == "inconclusive"  # 0.02
-    assert _decide(200, 4, -0.02, -0.005) == "pass"
-
-
-def test_a_certain_but_small_drop_passes():
-    assert _decide(1000, 10, -0.018, -0.004) == "pass"
-
-
-def test_the_lower_end_decides_between_pass_and_inconclusive():
-    assert _decide(200, 0, -0.02, 0.03) == "pass"
-    assert _decide(200, 0, -0.0201, 0.03) == "inconclusive"
-    assert _decide(200, 0, 0.0, 0.0) == "pass"
+@pytest.mark.parametrize(
+    ("worse", "low", "high", "margin", "decision"),
+    [
+        # Past the margin: only an interval without 0 fails.
+        (0.025, -0.05, -0.005, 0.02, "fail"),
+        (0.025, -0.05, 0.0, 0.02, "inconclusive"),
+        (0.025, -0.05, 0.01, 0.02, "inconclusive"),
+        # Just the margin is not past it.
+        (0.02, -0.04, -0.005, 0.02, "inconclusive"),
+        (0.02, -0.02, -0.005, 0.02, "pass"),
+        (0.01, -0.018, -0.004, 0.02, "pass"),  # certain, but small
+        # The lower end decides between pass and inconclusive.
+        (0.0, -0.02, 0.03, 0.02, "pass"),
+        (0.0, -0.0201, 0.03, 0.02, "inconclusive"),
+        (0.0, 0.0, 0.0, 0.02, "pass"),
+        # Without a margin any certain drop fails.
+        (0.03, -0.05, -0.01, 0.0, "fail"),
+        (0.0, 0.0, 0.0, 0.0, "pass"),
+    ],
+)
+def test_the_drop_its_interval_and_the_margin_decide(worse, low, high, margin, decision):
+    assert non_inferiority(-worse, Interval(low, high), n=200, margin=margin)[0] == decision
 
 
 def test_a_margin_met_on_paper_is_not_passed_by_a_rounding_error():
     difference = 0.6 - 0.8
     assert -difference > 0.2
     found = non_inferiority(difference, Interval(difference, difference), n=9, margin=0.2)
-    assert found[0] == "pass"
+    assert found == ("pass", None)
 
 
 def test_five_pairs_decide_nothing_and_six_do():
@@ -46,42 +45,22 @@ def test_five_pairs_decide_nothing_and_six_do():
     assert non_inferiority(0.0, same, n=6, margin=0.02)[0] == "pass"
 
 
-def _needed(difference, low, high, margin, n=100):
-    found = non_inferiority(difference, Interval(low, high), n=n, margin=margin)
-    assert found[0] == "inconclusive"
-    return found[1]
-
-
-def test_how_many_pairs_would_clear_a_difference_of_nothing():
-    # The lower arm, 0.2, must shrink to the margin, 0.1: half of it takes four times the pairs.
-    assert _needed(0.0, -0.2, 0.3, 0.1) == 400
-
-
-def test_how_many_pairs_would_clear_a_drop_within_the_margin():
-    # The lower arm, 0.3 - 0.1, must shrink to 0.2 - 0.1.
-    assert _needed(-0.1, -0.3, 0.1, 0.2) == 400
-
-
-def test_how_many_pairs_would_confirm_a_drop_past_the_margin():
-    # The upper arm, 0.1 + 0.05, must shrink to 0.1: 1.5**2 times the pairs.
-    assert _needed(-0.1, -0.25, 0.05, 0.05) == 225
-
-
-def test_a_drop_whose_interval_just_touches_zero_needs_one_pair_more():
-    assert _needed(-0.1, -0.2, 0.0, 0.05) == 101
-
-
-def test_no_number_of_pairs_tells_a_drop_of_just_the_margin():
-    assert _needed(-0.02, -0.04, 0.0, 0.02) is None
-
-
-def test_a_decision_needs_no_more_pairs():
-    assert non_inferiority(0.0, Interval(0.0, 0.0), n=9, margin=0.02)[1] is None
-
-
-def test_without_a_margin_any_certain_drop_fails():
-    assert _decide(200, 6, -0.05, -0.01, margin=0.0) == "fail"
-    assert _decide(200, 0, 0.0, 0.0, margin=0.0) == "pass"
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "margin", "needed"),
+    [
+        # The lower arm, 0.2, must shrink to the margin, 0.1: half of it takes four times the pairs.
+        (0.0, -0.2, 0.3, 0.1, 400),
+        # The lower arm, 0.3 - 0.1, must shrink to 0.2 - 0.1.
+        (-0.1, -0.3, 0.1, 0.2, 400),
+        # The upper arm, 0.1 + 0.05, must shrink to 0.1 to confirm the drop: 1.5**2 times the pairs.
+        (-0.1, -0.25, 0.05, 0.05, 225),
+        (-0.1, -0.2, 0.0, 0.05, 101),  # it just touches 0
+        (-0.02, -0.04, 0.0, 0.02, None),  # no number of pairs tells a drop of just the margin
+    ],
+)
+def test_how_many_of_a_hundred_pairs_more_would_decide(difference, low, high, margin, needed):
+    found = non_inferiority(difference, Interval(low, high), n=100, margin=margin)
+    assert found == ("inconclusive", needed)
 
 
 @pytest.mark.parametrize("margin", [-0.01, float("nan"), float("inf")])

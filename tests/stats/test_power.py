@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -115,7 +115,6 @@ def test_equal_graded_differences_say_nothing_about_what_could_be_detected():
 
 
 @given(st.integers(6, 5000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
-@settings(max_examples=60)
 def test_a_binary_figure_is_a_share_near_its_normal_approximation(case):
     n, changed = case
     difference = detectable_binary(n, changed)

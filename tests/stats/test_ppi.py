@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -152,7 +152,6 @@ def test_copies_of_a_label_tell_no_more_than_the_label():
     st.lists(st.floats(0, 1), max_size=20),
     st.randoms(),
 )
-@settings(max_examples=100)
 def test_clusters_of_one_item_change_nothing(pairs, unlabelled, random):
     labels, verdicts = zip(*pairs, strict=True)
     clusters = random.sample(range(100), len(pairs) + len(unlabelled))
@@ -182,7 +181,6 @@ def with_pairs(values, weight):
     st.lists(st.floats(0, 1), max_size=12),
     st.lists(st.integers(0, 6), min_size=24, max_size=24),
 )
-@settings(max_examples=100)
 def test_an_interval_holds_its_value_and_has_a_width(pairs, unlabelled, clusters):
     labels, verdicts = zip(*pairs, strict=True)
     found = corrected(labels, verdicts, unlabelled, clusters[: len(pairs) + len(unlabelled)])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -28,7 +28,6 @@ def test_mcnemar_worked_out_by_hand(improved, worse, expected):
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))
-@settings(max_examples=60)
 def test_mcnemar_is_the_binomial_test_on_the_changes(improved, worse):
     changed = improved + worse
     oracle = stats.binomtest(improved, changed).pvalue if changed else 1.0
@@ -53,7 +52,6 @@ def test_sign_flips_worked_out_by_hand(values, expected):
 
 
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=12))
-@settings(max_examples=40)
 def test_few_changes_are_enumerated_as_scipy_does(values):
     sample = np.array(values, dtype=np.float64)
     oracle = stats.permutation_test(
@@ -101,7 +99,6 @@ def test_seed_and_label_both_choose_the_signs():
 
 
 @given(st.lists(st.integers(-50, 50), max_size=30), st.integers(0, 20))
-@settings(max_examples=40)
 def test_unchanged_items_and_swapped_runs_do_not_matter(values, zeros):
     assert _p(values + [0] * zeros) == _p(values) == _p([-value for value in values])
 
