@@ -1,6 +1,7 @@
 """Waivers and repeated attempts, on real runs in a folder."""
 
 import json
+import shutil
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -19,21 +20,39 @@ TODAY = datetime.now(UTC).date()
 NOTES = {f"n{i}.md": f"# Note {i}\n\nword{i} text about topic{i}.\n" for i in range(8)}
 
 
-@pytest.fixture
-def home(tmp_path):
-    """Make a vault with 8 notes, a query for each, and a baseline run."""
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    for name, text in NOTES.items():
-        (vault / name).write_text(text, "utf-8")
+def write_notes(home: Path, empty: int = 0) -> None:
+    """Write the vault; so many of its notes say nothing."""
+    (home / "vault").mkdir(exist_ok=True)
+    for i, (name, text) in enumerate(NOTES.items()):
+        (home / "vault" / name).write_text("nothing" if i < empty else text, "utf-8")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A vault with 8 notes, a query for each, a baseline run, and a run "a" that failed for empty notes."""
+    folder = tmp_path_factory.mktemp("attempts")
+    write_notes(folder)
     rows = [
         {"query": f"topic{i}", "answerable": True, "expected_notes": [f"n{i}.md"], "id": f"q{i}"}
         for i in range(8)
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "queries.jsonl").write_text(lines, "utf-8")
-    run(tmp_path, "base", compare=None, save_snapshot=True)
-    return tmp_path
+    (folder / "queries.jsonl").write_text(lines, "utf-8")
+    run(folder, "base", compare=None, save_snapshot=True)
+    write_notes(folder, empty=4)
+    failed = run(folder, "a")
+    assert failed.verdict.exit_code(fail_on_regression=True) == 4
+    shutil.copytree(folder / "runs", folder / "kept")
+    return folder
+
+
+@pytest.fixture
+def home(runs):
+    """The same, which is afterwards as it was: other folders would be other candidates."""
+    yield runs
+    write_notes(runs, empty=4)
+    shutil.rmtree(runs / "runs")
+    shutil.copytree(runs / "kept", runs / "runs")
 
 
 def run(home: Path, name: str, **changes: object):
@@ -53,19 +72,11 @@ def run(home: Path, name: str, **changes: object):
     return evaluate(SearchEvalOptions.model_validate(values))
 
 
-def break_notes(home: Path, count: int) -> None:
-    for i in range(count):
-        (home / "vault" / f"n{i}.md").write_text("# Empty\n\nnothing\n", "utf-8")
-
-
 def waive(home: Path, name: str, until: date = TODAY):
     return waive_run(home / "runs" / name, reason="new FAQ", until=until, by="kim")
 
 
 def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
-    break_notes(home, 4)
-    failed = run(home, "a")
-    assert failed.verdict.exit_code(fail_on_regression=True) == 4
     waive(home, "a")
     verdict = read_verdict(home / "runs" / "a")
     assert verdict.gate.verdict == "failed"
@@ -79,16 +90,15 @@ def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
 
 
 def test_a_waived_run_keeps_the_language_of_its_messages(home):
-    break_notes(home, 4)
-    failed = run(home, "a", lang="ko")
-    waive(home, "a")
+    failed = run(home, "ko", lang="ko")
+    waive(home, "ko")
     say, changes = translator("ko"), failed.verdict.comparison.changes
-    text = (home / "runs" / "a" / "summary.md").read_text("utf-8")
+    text = (home / "runs" / "ko" / "summary.md").read_text("utf-8")
     english, korean = (str(x).partition("->")[0] for x in (changes[0].what, say(changes[0].what)))
     assert english not in text
     assert korean in text
     assert "Allowed difference" not in text
-    restored = read_verdict(home / "runs" / "a")
+    restored = read_verdict(home / "runs" / "ko")
     assert [say(change.what) for change in restored.comparison.changes] == [
         say(change.what) for change in changes
     ]
@@ -97,8 +107,6 @@ def test_a_waived_run_keeps_the_language_of_its_messages(home):
 def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypatch):
     events = []
     monkeypatch.setattr("prefect.events.emit_event", lambda event, **_about: events.append(event))
-    break_notes(home, 4)
-    run(home, "a")
     waive(home, "a")
     verdict = read_verdict(home / "runs" / "a")
     state = end_of_gate(verdict, {"out": home / "runs" / "a"})
@@ -107,8 +115,6 @@ def test_a_waived_failure_ends_completed_and_pauses_no_promotion(home, monkeypat
 
 
 def test_later_runs_of_the_same_candidate_are_waived_and_other_failures_are_not(home):
-    break_notes(home, 4)
-    run(home, "a")
     waive(home, "a")
     again = run(home, "b", junit=home / "j.xml")
     assert again.verdict.waiver.by == "kim"
@@ -120,8 +126,6 @@ def test_later_runs_of_the_same_candidate_are_waived_and_other_failures_are_not(
 
 
 def test_a_comparison_of_finished_runs_honours_the_waiver(home):
-    break_notes(home, 4)
-    run(home, "a")
     waive(home, "a")
     paths = [home / "runs" / "base", home / "runs" / "a"]
     options = ReleaseOptions(changed=("notes",))
@@ -129,8 +133,6 @@ def test_a_comparison_of_finished_runs_honours_the_waiver(home):
 
 
 def test_an_expired_waiver_does_not_apply(home):
-    break_notes(home, 4)
-    run(home, "a")
     waive(home, "a")
     file = home / "runs" / "a" / "waiver.json"
     content = json.loads(file.read_text("utf-8"))
@@ -139,18 +141,16 @@ def test_an_expired_waiver_does_not_apply(home):
     assert run(home, "b").verdict.exit_code(fail_on_regression=True) == 4
 
 
-@pytest.mark.parametrize(("broken", "until"), [(0, TODAY), (4, TODAY - timedelta(days=1))])
-def test_a_run_without_a_failed_gate_or_a_past_date_is_refused(home, broken, until):
-    break_notes(home, broken)
-    run(home, "a")
-    with pytest.raises(InputError):
-        waive(home, "a", until)
-    assert not (home / "runs" / "a" / "waiver.json").exists()
+def test_a_run_without_a_failed_gate_or_a_past_date_is_refused(home):
+    write_notes(home)
+    run(home, "fine")
+    for name, until in (("fine", TODAY), ("a", TODAY - timedelta(days=1))):
+        with pytest.raises(InputError):
+            waive(home, name, until)
+        assert not (home / "runs" / name / "waiver.json").exists()
 
 
 def test_a_waiver_that_cannot_be_read_is_an_error_with_its_place_and_loses_nothing(home):
-    break_notes(home, 4)
-    run(home, "a")
     file = home / "runs" / "a" / "waiver.json"
     file.write_text("{", "utf-8")
     with pytest.raises(InputError) as error:

@@ -15,11 +15,6 @@ def test_percentiles_interpolate_between_the_two_nearest_times():
     assert found == {"p50_ms": 50.0, "p95_ms": 95.0, "p99_ms": 99.0}
 
 
-def test_two_times_are_interpolated():
-    found = latency([0.0, 100.0])
-    assert list(found.values()) == pytest.approx([50.0, 95.0, 99.0])
-
-
 def test_one_time_is_every_percentile():
     assert list(latency([3.25]).values()) == [3.25] * 3
 

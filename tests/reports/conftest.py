@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+from search_summaries import search_summary
 
 from gigamind.records.schema import (
     Environment,
@@ -13,12 +14,10 @@ from gigamind.records.schema import (
 from gigamind.tasks.search.schema import (
     HitReport,
     ItemReport,
-    Performance,
     RunCounts,
     RunRecord,
     SliceCounts,
     SliceReport,
-    SummaryReport,
 )
 
 SEARCH = {
@@ -104,21 +103,12 @@ def make_record(
         "queries_not_run": 0,
         "notes": 5,
     } | (counts or {})
-    answerable, unanswerable = told["queries_answerable"], told["queries_unanswerable"]
+    overall = make_slice(told["queries_answerable"], told["queries_unanswerable"])
+    made = search_summary(overall, told["notes"])
+    times = {"indexing_ms": 2500.4, "eval_runtime_ms": 10.0}
     figures: dict[str, object] = {
-        "status": "complete",
         "counts": RunCounts.model_validate(told),
-        "overall": make_slice(answerable, unanswerable),
-        "by_language": {},
-        "cross_lingual": None,
-        "by_tag": {},
-        "by_difficulty": {},
-        "performance": Performance(
-            cold_start_ms=None,
-            indexing_ms=2500.4,
-            eval_runtime_ms=10.0,
-            latency_method="Latency: wall time.",
-        ),
+        "performance": made.performance.model_copy(update=times),
     }
     about: dict[str, object] = {
         "run_id": "20260131-120000",
@@ -149,7 +139,7 @@ def make_record(
     }
     return RunRecord(
         RunReport.model_validate(about | (run or {})),
-        SummaryReport.model_validate(figures | (summary or {})),
+        made.model_copy(update=figures | (summary or {})),
         items,
         errors,
     )

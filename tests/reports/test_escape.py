@@ -63,13 +63,13 @@ def test_text_is_escaped_for_a_line(text, escaped):
 
 
 @given(texts)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_text_is_shown_as_it_is_on_one_line(text):
     assert on_one_line(visible(f"| a |\n|---|\n| {inline(text)} |\n")) == on_one_line(f"a {text}")
 
 
 @given(texts.filter(str.strip))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_no_text_changes_the_shape_of_a_page(text):
     page = "- {0}\n\n| a | b |\n|---|---|\n| {0} | c |\n\n1. **{0}** ({1}): d\n    - {1}\n\nend\n"
     hostile = page.format(inline(text), code(text))
@@ -88,6 +88,6 @@ def test_a_code_span_keeps_its_text(text, span):
 
 
 @given(texts.filter(str.strip))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_code_span_shows_any_text(text):
     assert visible(code(text)).strip() == on_one_line(text)

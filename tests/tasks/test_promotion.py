@@ -1,6 +1,7 @@
 """Which run becomes the baseline, and which one must not."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,20 +14,21 @@ from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two runs, as a deployment leaves them; the second was held against the first and is like it."""
-    vault = tmp_path / "vault"
+    folder = tmp_path_factory.mktemp("promotion")
+    vault = folder / "vault"
     vault.mkdir()
     (vault / "leave.md").write_text("annual leave is 15 days\n", "utf-8")
     (vault / "misc.md").write_text("lunch menu\n", "utf-8")
     (vault / "travel.md").write_text("trains and hotels\n", "utf-8")
     row = {"id": "q", "query": "annual leave", "answerable": True, "expected_notes": ["leave.md"]}
-    (tmp_path / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
-    home = tmp_path / "home"
+    (folder / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    home = folder / "home"
     for name, compare in (("20260101-000000", None), ("20260101-000000-2", "20260101-000000")):
         given = {
-            "dataset": tmp_path / "queries.jsonl",
+            "dataset": folder / "queries.jsonl",
             "notes": vault,
             "mode": "keyword",
             "speed_passes": 0,
@@ -35,6 +37,12 @@ def home(tmp_path: Path) -> Path:
         }
         evaluate(SearchEvalOptions.model_validate(given))
     return home
+
+
+@pytest.fixture
+def home(runs: Path, tmp_path: Path) -> Path:
+    """A copy of them."""
+    return shutil.copytree(runs, tmp_path / "home")
 
 
 def fail_the_gate(run: Path) -> None:

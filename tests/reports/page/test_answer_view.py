@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from answer_summaries import answer_summary
 
 from gigamind.i18n import translator
 from gigamind.records.judged import JudgeReport, MetricReport, VerdictReport
@@ -25,11 +26,8 @@ from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
     AnswerItemReport,
-    AnswerPerformance,
     AnswerRunRecord,
     AnswerSliceReport,
-    AnswerSummaryReport,
-    CorrelationReport,
     EvaluatedClaim,
     LabelledFactReport,
     LabelsReport,
@@ -100,22 +98,12 @@ def make_answers(make_record):
         run = make_record(run={"task": "answers", "judge": judge, "options": {"seed": 42}}).run
         overall = part(len(items), correctness=0.5, utility=None)
         values = {
-            "status": "complete",
             "counts": numbers | (counts or {}),
             "overall": overall,
             "by_language": {"en": overall},
-            "by_tag": {},
-            "confidence": {},
             "verdicts": {name: verdicts.count(name) for name in dict.fromkeys(verdicts)},
-            "doubts": {},
-            "quotes": None,
-            "correlation": CorrelationReport(r=None, n=0, separate=None),
-            "agreement": None,
-            "flagged": 0,
-            "performance": AnswerPerformance(preparing_ms=1, eval_runtime_ms=1),
         }
-        report = AnswerSummaryReport.model_validate(values | summary)
-        return AnswerRunRecord(run, report, items, ())
+        return AnswerRunRecord(run, answer_summary(**values | summary), items, ())
 
     return make
 

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -77,28 +78,40 @@ def notes(tmp_path: Path) -> Path:
     return _write_vault(tmp_path / "vault", NOTES)
 
 
+def _options_in(
+    folder: Path, rows: list[dict[str, object] | str] | None = None, **changes: object
+) -> SearchEvalOptions:
+    vault = folder / "vault"
+    if not vault.exists():
+        _write_vault(vault, NOTES)
+    dataset = folder / "queries.jsonl"
+    lines = (
+        row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
+        for row in (QUERIES if rows is None else rows)
+    )
+    dataset.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    settings: dict[str, object] = {
+        "dataset": dataset,
+        "notes": vault,
+        "out": folder / "out",
+        "mode": "keyword",
+        "speed_passes": 0,
+        "cache_dir": folder / "cache",
+    }
+    return SearchEvalOptions.model_validate(settings | changes)
+
+
+@pytest.fixture(scope="session")
+def options_in() -> MakeOptions:
+    """Options of a keyword run in a folder, of `QUERIES` (or other rows, dicts or raw lines) over the vault."""
+    return _options_in
+
+
 @pytest.fixture
 def make_options(tmp_path: Path, notes: Path) -> MakeOptions:
-    """Options of a keyword run of `QUERIES` (or other rows, dicts or raw lines) over the vault."""
-
-    def make(rows: list[dict[str, object] | str] | None = None, **changes: object):
-        dataset = tmp_path / "queries.jsonl"
-        lines = (
-            row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
-            for row in (QUERIES if rows is None else rows)
-        )
-        dataset.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        settings: dict[str, object] = {
-            "dataset": dataset,
-            "notes": notes,
-            "out": tmp_path / "out",
-            "mode": "keyword",
-            "speed_passes": 0,
-            "cache_dir": tmp_path / "cache",
-        }
-        return SearchEvalOptions.model_validate(settings | changes)
-
-    return make
+    """The same in the folder of the test."""
+    del notes  # written
+    return partial(_options_in, tmp_path)
 
 
 @pytest.fixture

@@ -4,15 +4,16 @@ import json
 import math
 
 import pytest
+from out_files import items_of
 
 from gigamind.tasks import evaluate
 
 
-@pytest.fixture
-def keyword_run(make_options, lines):
+@pytest.fixture(scope="module")
+def keyword_run(options_in, tmp_path_factory):
     """Summary and lines by id of the keyword run of all queries."""
-    summary, out, *_ = evaluate(make_options())
-    return summary, {line["id"]: line for line in lines(out, "per_item.jsonl")}
+    summary, out, *_ = evaluate(options_in(tmp_path_factory.mktemp("keyword")))
+    return summary, items_of(out)
 
 
 def test_keyword_rankings_are_those_worked_out_by_hand(keyword_run):
@@ -88,28 +89,31 @@ def test_a_query_in_a_language_that_its_notes_are_not_in_is_cross_lingual(keywor
     assert summary.cross_lingual.search["mrr"] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("changes", "cross"),
-    [
-        ({"language": "ko"}, True),
-        ({"language": "en"}, False),
-        ({"language": "en-GB"}, False),
-        ({"language": "EN"}, False),
-        ({}, False),
-        ({"tags": ["cross-lingual"]}, True),
-        ({"language": "en", "expected_notes": ["deploy.md", "회의.md"]}, False),
-        # Where nothing is declared, the text tells Korean from other languages.
-        ({"language": "ko", "expected_notes": ["plain.md"]}, True),
-        ({"query": "언제 배포하나요?", "expected_notes": ["plain.md"]}, True),
-        ({"query": "언제 배포하나요?", "expected_notes": ["회의.md"]}, False),
-        ({"language": "de", "expected_notes": ["plain.md"]}, False),
-    ],
-)
-def test_what_counts_as_cross_lingual(make_options, notes, changes, cross):
+CROSS_LINGUAL = [
+    ({"language": "ko"}, True),
+    ({"language": "en"}, False),
+    ({"language": "en-GB"}, False),
+    ({"language": "EN"}, False),
+    ({}, False),
+    ({"tags": ["cross-lingual"]}, True),
+    ({"language": "en", "expected_notes": ["deploy.md", "회의.md"]}, False),
+    # Where nothing is declared, the text tells Korean from other languages.
+    ({"language": "ko", "expected_notes": ["plain.md"]}, True),
+    ({"query": "언제 배포하나요?", "expected_notes": ["plain.md"]}, True),
+    ({"query": "언제 배포하나요?", "expected_notes": ["회의.md"]}, False),
+    ({"language": "de", "expected_notes": ["plain.md"]}, False),
+]
+
+
+def test_what_counts_as_cross_lingual(make_options, notes):
     (notes / "plain.md").write_text("No language is told.\n", encoding="utf-8")
-    row = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
-    summary, *_ = evaluate(make_options([row | changes]))
-    assert (summary.cross_lingual is not None) == cross
+    row = {"query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+    rows = [row | {"id": str(at)} | changes for at, (changes, _) in enumerate(CROSS_LINGUAL)]
+    found = items_of(evaluate(make_options(rows)).out)
+    told = [
+        (changes, found[str(at)]["cross_lingual"]) for at, (changes, _) in enumerate(CROSS_LINGUAL)
+    ]
+    assert told == CROSS_LINGUAL
 
 
 def test_spans_are_counted_in_utf16_units_and_only_where_expected(keyword_run):
