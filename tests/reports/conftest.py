@@ -145,25 +145,25 @@ def make_record(
     )
 
 
-@pytest.fixture(name="make_item")
+@pytest.fixture(name="make_item", scope="session")
 def _make_item() -> Callable[..., ItemReport]:
     """One line of per_item.jsonl; by default an answerable query whose note came first."""
     return make_item
 
 
-@pytest.fixture(name="make_hit")
+@pytest.fixture(name="make_hit", scope="session")
 def _make_hit() -> Callable[..., HitReport]:
     """One note of a ranking."""
     return make_hit
 
 
-@pytest.fixture(name="make_slice")
+@pytest.fixture(name="make_slice", scope="session")
 def _make_slice() -> Callable[..., SliceReport]:
     """The figures of some queries."""
     return make_slice
 
 
-@pytest.fixture(name="make_record")
+@pytest.fixture(name="make_record", scope="session")
 def _make_record() -> Callable[..., RunRecord]:
     """A whole run of four queries over five notes, without slices, errors and warnings unless told."""
     return make_record

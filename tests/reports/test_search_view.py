@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pyromark
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.i18n import translator
@@ -324,8 +324,7 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(
     assert "<script>" not in pyromark.html(render_markdown(page, say))
 
 
-@given(st.text(min_size=1).filter(str.strip))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(min_size=1).filter(str.strip))
 def test_no_query_changes_the_shape_of_the_markdown(make_record, make_item, text):
     def shape(query):
         page = document(make_record((make_item(query=query, metrics={"mrr": 0.0}),)))

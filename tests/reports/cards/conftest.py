@@ -1,4 +1,5 @@
 import pytest
+from judge_cards import judge_card
 
 from gigamind.records.card import (
     CardAttacks,
@@ -6,10 +7,8 @@ from gigamind.records.card import (
     CardFigure,
     CardGroup,
     CardHeadline,
-    CardLabels,
     CardMiss,
     CardScale,
-    JudgeCard,
 )
 from gigamind.records.judged import JudgeReport
 
@@ -61,12 +60,6 @@ def make_scale(**changes):
 
 def make_card(*scales, **changes):
     values = {
-        "created_at": "2026-11-22T01:00:00+00:00",
-        "app_version": "0.1.0",
-        "seed": 42,
-        "task": "search",
-        "dataset": "queries.jsonl",
-        "dataset_hash": "d" * 64,
         "judge": JudgeReport(
             kind="llm",
             file="judges/unanswerable_llm.toml",
@@ -74,16 +67,13 @@ def make_card(*scales, **changes):
             model="openai/gpt-x",
             languages=("ko", "en"),
         ),
-        "labels": CardLabels(
-            source="file", name="labels.jsonl", sha256="a" * 64, count=100, unscored=0
-        ),
         "runs": ("run-1", "run-2"),
         "scales": scales or (make_scale(),),
         "attacks": CardAttacks(
             succeeded=3, attempted=40, rate=make_figure(0.075, 0.026, 0.199, 40)
         ),
     }
-    return JudgeCard(**values | changes)
+    return judge_card().model_copy(update=values | changes)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def make_note(**changes: object) -> LinkItemReport:
     return LinkItemReport.model_validate(values | changes)
 
 
-@pytest.fixture(name="make_note")
+@pytest.fixture(name="make_note", scope="session")
 def _make_note() -> Callable[..., LinkItemReport]:
     """A line of per_item.jsonl: Beta found, Gamma new, Delta linked already, Omega missed."""
     return make_note

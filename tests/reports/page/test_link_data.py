@@ -73,8 +73,8 @@ def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length
     assert left == len(text)
 
 
-@given(st.data())
-def test_pieces_put_together_are_the_text(data):
+@given(data=st.data())
+def test_pieces_put_together_are_the_text(make_note, data):
     text = data.draw(st.text(alphabet="ab👋휴\n", min_size=1, max_size=60))
     units = len(text.encode("utf-16-le")) // 2
     edges = [0]
@@ -83,7 +83,7 @@ def test_pieces_put_together_are_the_text(data):
     pairs = data.draw(
         st.lists(st.tuples(st.sampled_from(edges), st.sampled_from(edges)), max_size=4)
     )
-    base = _note(text)
+    base = make_note(text=text, expected=())
     suggestions = tuple(
         base.suggestions[0].model_copy(
             update={
@@ -98,33 +98,6 @@ def test_pieces_put_together_are_the_text(data):
     assert units == edges[-1]
     found = pieces(base.model_copy(update={"suggestions": suggestions}))
     assert "".join(text for text, _, _ in found) == text
-
-
-def _note(text):
-    from gigamind.tasks.links.schema import LinkItemReport, SuggestionReport
-
-    anchor = PassageReport(note="a.md", utf16_start=0, utf16_end=1, text="x")
-    one = SuggestionReport(
-        anchor=anchor,
-        target="t.md",
-        confidence=0.5,
-        reason="",
-        context="",
-        features={},
-        hit=True,
-        span_exact=True,
-        novel=True,
-    )
-    return LinkItemReport(
-        note="a.md",
-        language="en",
-        text=text,
-        expected=(),
-        suggestions=(one,),
-        misses=(),
-        terms={},
-        metrics={},
-    )
 
 
 def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
