@@ -140,11 +140,9 @@ def test_swapping_the_runs_turns_everything_round(pairs, seed):
     assert back.difference == pytest.approx(-there.difference, abs=1e-12)
     assert (back.low, back.high) == pytest.approx((-there.high, -there.low), abs=1e-9)
     assert (back.p_value, back.test) == (there.p_value, there.test)
-    assert (back.improved, back.worse, back.unchanged) == (
-        there.worse,
-        there.improved,
-        there.unchanged,
-    )
+    assert back.improved == there.worse
+    assert back.worse == there.improved
+    assert back.unchanged == there.unchanged
     assert there.improved + there.worse + there.unchanged == there.n == len(pairs)
 
 

@@ -50,10 +50,8 @@ def test_binomial_probabilities_worked_out_by_hand():
 def test_quantiles_of_beta_distributions_are_those_of_scipy():
     for a, b, share in itertools.product((1, 2, 6, 40, 20_000), (1, 3, 1_000, 50_000), SHARES):
         assert beta_quantile(share, a, b) == approx(special.betaincinv(a, b, share), 1e-9)
-    assert (beta_quantile(0.0, 2, 3), beta_quantile(1.0, 2, 3)) == (
-        pytest.approx(0, abs=1e-15),
-        1.0,
-    )
+    assert beta_quantile(0.0, 2, 3) == pytest.approx(0, abs=1e-15)
+    assert beta_quantile(1.0, 2, 3) == 1.0
 
 
 @pytest.mark.parametrize(

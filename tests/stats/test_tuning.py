@@ -16,7 +16,7 @@ from gigamind.stats.tuning import (
 
 KO, EN = 1, 0
 CURRENT = {EN: 0.5, KO: 0.5}
-DRAWS = 200
+DRAWS = 100
 
 
 def drawn(seed, *, answers=60, claims=2, best=CURRENT, noise=0.15, current=CURRENT):
