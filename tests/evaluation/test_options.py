@@ -123,10 +123,8 @@ def test_what_workers_are_told_holds_in_any_folder(tmp_path, monkeypatch):
     assert placed.system == f"run:{tmp_path / 'a.run'}"
     assert placed.system_config == str(tmp_path / "ours.toml")
     named = validated(SearchEvalOptions, {**given, "system": "http://h", "system_config": "plain"})
-    assert (named.in_any_folder().system, named.in_any_folder().system_config) == (
-        "http://h",
-        "plain",
-    )
+    assert named.in_any_folder().system == "http://h"
+    assert named.in_any_folder().system_config == "plain"
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ import pytest
 from stopping import Stopping
 from tiny_nli import write_tiny_nli
 
-from gigamind.assurance.certify import certify
 from gigamind.cli.main import main
 from gigamind.i18n import translator
 from gigamind.judges.search_qa import by_nli as judge_module
 from gigamind.release.shortfall import METRIC
 from gigamind.reports.labels import LABELS
-from gigamind.tasks import evaluate, judged_kinds
+from gigamind.tasks import evaluate
 
 ROOT = Path(__file__).parents[3]
 
@@ -98,13 +97,6 @@ def test_another_run_takes_what_is_stored(by_nli, by_id, runs):
     refreshed = by_nli(store_mode="refresh")
     evaluate(refreshed)
     assert len(runs) == 2 * computed
-
-
-def test_a_run_is_certified(by_nli):
-    run = evaluate(by_nli())
-    card = certify([run.out], judged_kinds(), created_at="2026-11-24T00:00:00+00:00")
-    supported = next(one for one in card.scales if one.name == "supported").overall
-    assert (card.judge.kind, card.judge.model, supported.items) == ("nli", None, 2)
 
 
 def test_the_judge_is_attacked_and_tested_without_a_model(tiny, tmp_path, capsys):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -78,11 +79,7 @@ def test_one_answer_leaves_no_trace_of_repeats(run, answering):
         done = evaluate(run(rag, 1, NAMES[:2]))
     for name in ("run.json", "summary.json", "snapshot.json", "per_item.jsonl"):
         text = (done.out / name).read_text("utf-8")
-        assert not {'"repeats"', '"repeat"', '"variance"', '"answered_share"'} & set(
-            text.split(":")
-        )
-        assert '"repeats"' not in text
-        assert '"variance"' not in text
+        assert not re.search('"(repeats?|variance|answered_share)"', text)
 
 
 def test_equal_answers_do_not_narrow_the_interval_and_show_that_only_questions_differ(
@@ -119,9 +116,11 @@ def test_answers_that_vary_within_each_question_are_the_variance_of_the_system(r
 
 
 def test_runs_are_compared_by_question_whatever_their_repeats(run, answering):
+    """The first is always right, the second refuses once, and each other is wrong half of the time."""
+    often = {"q1": [RIGHT], "q2": [RIGHT, RIGHT, RIGHT, "노트에는 관련 정보가 없습니다."]}
     with answering(lambda _name: [RIGHT]) as rag:
         before = evaluate(run(rag, 1, system_name="rag"))
-    with answering(lambda name: [RIGHT, WRONG] if name != "q1" else [RIGHT]) as rag:
+    with answering(lambda name: often.get(name, [RIGHT, WRONG])) as rag:
         after = evaluate(run(rag, 4, max_concurrency=1, system_name="rag"))
     snapshots = [read_snapshot(one.out, KINDS) for one in (before, after)]
     assert [len(one.items) for one in snapshots] == [8, 8]
@@ -129,23 +128,13 @@ def test_runs_are_compared_by_question_whatever_their_repeats(run, answering):
     assert found.mismatches == ()
     assert (found.shared, found.only_current, found.lost) == (8, 0, ())
     change = found.metric("answers.correctness")
-    assert (change.n, change.baseline, change.worse) == (8, 1.0, 7)
-    assert change.current == pytest.approx(1 - 7 / 16)
+    assert (change.n, change.baseline, change.worse) == (8, 1.0, 6)
+    assert change.current == pytest.approx(1 - 6 / 16)
     assert change.test == "sign-flip"
     assert found.figures["answers.correctness"] == after.summary.overall.answers["correctness"]
-    assert {item.id for item in found.changes} == {*NAMES[1:]}
-
-
-def test_a_question_that_is_refused_at_times_counts_by_its_share(run, answering):
-    silent = "노트에는 관련 정보가 없습니다."
-    with answering(lambda _name: [RIGHT, RIGHT, RIGHT, silent]) as rag:
-        before = evaluate(run(rag, 1, system_name="rag"))
-    with answering(lambda _name: [RIGHT, RIGHT, RIGHT, silent]) as rag:
-        after = evaluate(run(rag, 4, max_concurrency=1, system_name="rag"))
-    found = compare(*(read_snapshot(one.out, KINDS) for one in (before, after)))
-    change = found.metric("answers.answered")
-    assert (change.baseline, change.current) == (1.0, 0.75)
-    assert found.metric("answers.correctness").current == 1.0
+    assert {item.id for item in found.changes} >= {*NAMES[2:]}
+    answered = found.metric("answers.answered")
+    assert (answered.baseline, answered.current) == (1.0, 1 - 1 / 32)
 
 
 def test_a_stopped_run_asks_only_what_was_not_answered(run, answering):
@@ -250,7 +239,5 @@ def test_checks_of_one_question_are_one_cluster(run, answering, server, replies)
     assert item.check.passed == 0.5
     quality = done.summary.quality.overall
     assert quality.pass_rate == 0.5
-    assert (quality.low, quality.high) == (
-        pytest.approx(0.055, abs=0.01),
-        pytest.approx(0.945, abs=0.01),
-    )
+    assert quality.low == pytest.approx(0.055, abs=0.01)
+    assert quality.high == pytest.approx(0.945, abs=0.01)

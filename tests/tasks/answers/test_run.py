@@ -84,11 +84,9 @@ def test_a_failed_evaluation_leaves_the_answer_and_the_others(
     server.script.extend([replies.good, bad, {"claims": []}, replies.forged, replies.silent])
     done = evaluate(options())
     mixed = by_id(done.out)["mixed"]
-    assert (mixed["outcome"], mixed["code"], mixed["evaluation"]) == (
-        "unscored",
-        "invalid_output",
-        None,
-    )
+    assert mixed["outcome"] == "unscored"
+    assert mixed["code"] == "invalid_output"
+    assert mixed["evaluation"] is None
     assert mixed["answer"] == "연차는 15일이다. 장미는 없다."
     (error,) = lines(done.out, "errors.jsonl")
     assert (error["kind"], error["id"]) == ("verdict", "mixed")

@@ -68,11 +68,9 @@ def test_a_model_that_accepts_canaries_in_a_run_is_believed_about_no_answer(opti
     first = lines["b0"]["evaluation"]
     assert (first["second_look"]["canaries"], first["second_look"]["believed"]) == ([1, 0], True)
     (claim,) = first["claims"]
-    assert (claim["verdict"], claim["note"], claim["doubt"]) == (
-        "unverified",
-        None,
-        "not_looked_at",
-    )
+    assert claim["verdict"] == "unverified"
+    assert claim["note"] is None
+    assert claim["doubt"] == "not_looked_at"
     assert (first["correctness"], first["utility"], first["confidence"]) == (0.0, 0.4, "low")
     assert (first["completeness"], lines["b0"]["metrics"]["correctness"]) == (0.0, 0.0)
     assert len(first["grounding_issues"]) == 1

@@ -76,10 +76,8 @@ def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options
         f"gigamind baseline promote {tuned.best.out}",
     ]
     lines = tomllib.loads(steps[2].command)["search"]
-    assert (lines["dataset"], lines["mode"]) == (
-        str(options.dataset),
-        tuning.settings[tuning.chosen].setting.mode,
-    )
+    assert lines["dataset"] == str(options.dataset)
+    assert lines["mode"] == tuning.settings[tuning.chosen].setting.mode
     assert tuned.document.verdict.state == "measured"
     examples = find(tuned.document.blocks, Examples)
     assert (len(examples.items), len(examples.items[0].sides)) == (3, 2)
