@@ -12,37 +12,35 @@ GIVEN: dict[str, object] = {"dataset": "q.jsonl", "notes": "vault"}
 
 
 @pytest.mark.each(
-    "name, allowed, refused, message",
+    "name, allowed, refused",
     [
-        ("topk", 1, 0, "--topk 0: must be 1 or more"),
-        ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),
-        ("min_score", -12.5, float("nan"), "--min-score nan: must be a finite number"),
-        ("alpha", 0, -0.01, "--alpha -0.01: must be 0 or more"),
-        ("alpha", 1, 1.01, "--alpha 1.01: must be 1 or less"),
-        ("seed", 0, -1, "--seed -1: must be 0 or more"),
-        ("warmup", 0, -1, "--warmup -1: must be 0 or more"),
-        ("timeout_ms", 1, 0, "--timeout-ms 0: must be 1 or more"),
-        ("timeout_ms", 86_400_000, 86_400_001, "--timeout-ms 86400001: must be 86,400,000 or less"),
-        ("max_concurrency", 1, 0, "--max-concurrency 0: must be 1 or more"),
-        ("max_concurrency", 256, 257, "--max-concurrency 257: must be 256 or less"),
-        (
-            "mode",
-            "keyword",
-            "fuzzy",
-            "--mode fuzzy: must be one of 'semantic', 'hybrid', 'keyword'",
-        ),
-        ("sample", "1", "0", "--sample 0: "),
-        ("sample", "1.0", "1.01", "--sample 1.01: "),
-        ("foo", None, 1, "--foo: there is no such option"),
+        ("topk", 1, 0),
+        ("topk", 1000, 1001),
+        ("min_score", -12.5, float("nan")),
+        ("alpha", 0, -0.01),
+        ("alpha", 1, 1.01),
+        ("seed", 0, -1),
+        ("warmup", 0, -1),
+        ("timeout_ms", 1, 0),
+        ("timeout_ms", 86_400_000, 86_400_001),
+        ("max_concurrency", 1, 0),
+        ("max_concurrency", 256, 257),
+        ("mode", "keyword", "fuzzy"),
+        ("sample", "1", "0"),
+        ("sample", "1.0", "1.01"),
     ],
 )
-def test_a_value_out_of_range_is_named_with_its_mend(name, allowed, refused, message):
-    if allowed is not None:
-        assert getattr(validated(SearchEvalOptions, {**GIVEN, name: allowed}), name) == allowed
+def test_a_value_out_of_range_is_named(name, allowed, refused):
+    assert getattr(validated(SearchEvalOptions, {**GIVEN, name: allowed}), name) == allowed
     with pytest.raises(InputError) as refusal:
         validated(SearchEvalOptions, {**GIVEN, name: refused})
-    assert str(refusal.value).startswith(message)
+    assert str(refusal.value).startswith(f"--{name.replace('_', '-')} {refused}: ")
     assert refusal.value.exit_code == 1
+
+
+def test_an_option_that_there_is_not_is_named():
+    with pytest.raises(InputError, match=r"^--foo: "):
+        validated(SearchEvalOptions, {**GIVEN, "foo": 1})
 
 
 def test_all_problems_are_told_at_once_a_line_each():
@@ -53,36 +51,20 @@ def test_all_problems_are_told_at_once_a_line_each():
 
 
 def test_retrieval_is_told_its_part(tmp_path):
-    options = validated(
-        SearchEvalOptions,
-        {
-            **GIVEN,
-            "mode": "semantic",
-            "alpha": 0.4,
-            "title_weight": 0.2,
-            "chunk_chars": 400,
-            "topk": 3,
-            "graph_rerank": True,
-            "cold_start": True,
-            "embedder": "fastembed:x",
-            "embedding_api_base": "http://a",
-            "qdrant_url": "http://b",
-            "cache_dir": tmp_path,
-        },
-    )
-    assert options.retrieval == RetrievalSettings(
-        mode="semantic",
-        alpha=0.4,
-        title_weight=0.2,
-        chunk_chars=400,
-        topk=3,
-        graph_rerank=True,
-        embedder="fastembed:x",
-        embedding_api_base="http://a",
-        qdrant_url="http://b",
-        cache=tmp_path,
-        cold_start=True,
-    )
+    told = {
+        "mode": "semantic",
+        "alpha": 0.4,
+        "title_weight": 0.2,
+        "chunk_chars": 400,
+        "topk": 3,
+        "graph_rerank": True,
+        "cold_start": True,
+        "embedder": "fastembed:x",
+        "embedding_api_base": "http://a",
+        "qdrant_url": "http://b",
+    }
+    options = validated(SearchEvalOptions, {**GIVEN, **told, "cache_dir": tmp_path})
+    assert options.retrieval == RetrievalSettings(**told, cache=tmp_path)
 
 
 def test_the_cache_folder_is_the_environments_without_an_option(tmp_path, monkeypatch):

@@ -71,7 +71,6 @@ def test_a_point_counts_what_the_judge_would_have_said(items, min_score):
 def test_the_best_setting_lies_midway_between_the_scores_around_it():
     best = best_f1(ITEMS, seed=1)
     # Above 0.3 and up to 0.6 both unanswerable items are caught for one false alarm: F1 = 4 / 5.
-    assert best is not None
     assert best.point.counts.f1 == pytest.approx(0.8)
     assert best.min_score == pytest.approx(0.45)
 
@@ -80,7 +79,6 @@ def test_the_lowest_of_equally_good_settings_is_taken():
     # F1 is 2/3 above 0.1 (1 of 2 caught, no false alarm) and again above 0.4 (2 of 2, two false alarms).
     items = [(UNANSWERABLE, 0.1), (ANSWERABLE, 0.2), (ANSWERABLE, 0.3), (UNANSWERABLE, 0.4)]
     best = best_f1([*items, (ANSWERABLE, 0.9)], seed=1)
-    assert best is not None
     assert (best.point.above, best.point.min_score) == (0.1, 0.2)
 
 
@@ -88,7 +86,6 @@ def test_the_middle_of_two_neighbouring_floats_still_separates_them():
     low = 0.5
     high = float(np.nextafter(low, 1))
     best = best_f1([(UNANSWERABLE, low), (ANSWERABLE, high)], seed=1)
-    assert best is not None
     assert low < best.min_score <= high
 
 
@@ -107,7 +104,6 @@ def test_no_setting_beats_the_best():
     generator = np.random.default_rng(3)
     items = [(bool(u < 0.4), float(score)) for u, score in generator.random((60, 2))]
     best = best_f1(items, seed=1)
-    assert best is not None
     assert best.point.counts.f1 == max(point.counts.f1 for point in sweep(items))
 
 
@@ -115,8 +111,6 @@ def test_the_interval_is_the_same_again_and_narrows_with_more_items():
     few, many = _overlapping(50), _overlapping(2_000)
     assert best_f1(few, seed=7) == best_f1(few, seed=7)
     wide, narrow = best_f1(few, seed=7), best_f1(many, seed=7)
-    assert wide is not None
-    assert narrow is not None
     assert wide.interval.low <= wide.min_score <= wide.interval.high
     assert narrow.interval.high - narrow.interval.low < wide.interval.high - wide.interval.low
 

@@ -146,15 +146,14 @@ def test_swapping_the_runs_turns_everything_round(pairs, seed):
     assert there.improved + there.worse + there.unchanged == there.n == len(pairs)
 
 
-def ratio(*items):
-    """Items as (over, under) in the baseline and (over, under) in the current run."""
-    return {"m": np.array(items, dtype=np.float64)}
+def ratio(*items, seed=1):
+    """Compare items given as (over, under) in the baseline and (over, under) in the current run."""
+    pairs = {"m": np.array(items, dtype=np.float64)}
+    return compare_ratios(pairs, seed=seed, label="x").get("m")
 
 
 def test_quotients_of_sums_are_compared_by_hand():
-    found = compare_ratios(
-        ratio([[1, 2], [2, 2]], [[0, 3], [0, 1]], [[1, 1], [1, 1]]), seed=1, label="x"
-    )["m"]
+    found = ratio([[1, 2], [2, 2]], [[0, 3], [0, 1]], [[1, 1], [1, 1]])
     assert found.n == 3
     assert found.baseline == pytest.approx(2 / 6)
     assert found.current == pytest.approx(3 / 4)
@@ -164,31 +163,23 @@ def test_quotients_of_sums_are_compared_by_hand():
 
 def test_an_item_of_a_quotient_is_improved_by_its_own_quotient_not_by_its_weight():
     # The second item adds the same to both runs, though the denominators of the others moved its weight.
-    found = compare_ratios(
-        ratio([[1, 2], [2, 2]], [[1, 4], [1, 4]], [[1, 1], [1, 3]]), seed=1, label="x"
-    )["m"]
+    found = ratio([[1, 2], [2, 2]], [[1, 4], [1, 4]], [[1, 1], [1, 3]])
     assert (found.improved, found.worse, found.unchanged) == (1, 1, 1)
 
 
 def test_items_without_a_denominator_count_for_nothing():
     with_empty = ratio([[1, 2], [2, 2]], [[0, 0], [0, 0]], [[1, 1], [0, 1]])
-    without = ratio([[1, 2], [2, 2]], [[1, 1], [0, 1]])
-    assert compare_ratios(with_empty, seed=1, label="x") == compare_ratios(
-        without, seed=1, label="x"
-    )
+    assert with_empty == ratio([[1, 2], [2, 2]], [[1, 1], [0, 1]])
 
 
 def test_a_quotient_that_one_run_does_not_have_is_not_compared():
-    assert compare_ratios(ratio([[1, 2], [0, 0]]), seed=1, label="x") == {}
+    assert ratio([[1, 2], [0, 0]]) is None
 
 
 def test_quotients_over_ones_are_the_means_that_they_are():
     before, after = [0, 1, 1, 0, 1, 1, 0, 1], [1, 1, 0, 1, 1, 1, 1, 1]
     items = [[[a, 1], [b, 1]] for a, b in zip(before, after, strict=True)]
-    means = {"m": (np.array(before, float), np.array(after, float))}
-    assert compare_ratios(ratio(*items), seed=3, label="x") == compare_metrics(
-        means, seed=3, label="x"
-    )
+    assert ratio(*items, seed=3) == _compare(before, after, seed=3, label="x")
 
 
 @given(
@@ -200,24 +191,22 @@ def test_quotients_over_ones_are_the_means_that_they_are():
 )
 def test_the_means_of_quotients_are_the_quotients(rows):
     items = [[[min(a, b), b], [min(c, d), d]] for a, b, c, d in rows]
-    found = compare_ratios(ratio(*items), seed=1, label="x")
+    found = ratio(*items)
     over, under = np.array(items, float).sum(axis=0).T
     if (under > 0).all():
-        assert found["m"].baseline == pytest.approx(over[0] / under[0])
-        assert found["m"].current == pytest.approx(over[1] / under[1])
+        assert found.baseline == pytest.approx(over[0] / under[0])
+        assert found.current == pytest.approx(over[1] / under[1])
     else:
-        assert found == {}
+        assert found is None
 
 
 def test_the_difference_of_two_quotients_stays_within_what_is_possible():
-    found = compare_ratios(
-        ratio([[0, 9], [1, 1]], [[0, 1], [1, 1]], [[0, 1], [1, 1]]), seed=1, label="x"
-    )["m"]
+    found = ratio([[0, 9], [1, 1]], [[0, 1], [1, 1]], [[0, 1], [1, 1]])
     assert found.difference == 1.0
     assert -1.0 <= found.low <= found.high <= 1.0
 
 
 def test_an_item_that_leaves_a_quotient_changed_it_though_its_own_is_no_better():
     """A false alarm that is gone: it adds 0 of 1, then nothing."""
-    found = compare_ratios(ratio([[0, 1], [0, 0]], [[1, 1], [1, 1]]), seed=1, label="x")["m"]
+    found = ratio([[0, 1], [0, 0]], [[1, 1], [1, 1]])
     assert (found.improved, found.worse, found.unchanged) == (0, 0, 1)
