@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from vaults import write_vault
 
 from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
@@ -22,9 +23,7 @@ NOTES = {f"n{i}.md": f"# Note {i}\n\nword{i} text about topic{i}.\n" for i in ra
 
 def write_notes(home: Path, empty: int = 0) -> None:
     """Write the vault; so many of its notes say nothing."""
-    (home / "vault").mkdir(exist_ok=True)
-    for i, (name, text) in enumerate(NOTES.items()):
-        (home / "vault" / name).write_text("nothing" if i < empty else text, "utf-8")
+    write_vault(home / "vault", NOTES | dict.fromkeys(list(NOTES)[:empty], "nothing"))
 
 
 @pytest.fixture(scope="module")

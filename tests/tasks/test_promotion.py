@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from vaults import write_vault
 
 from gigamind.errors import InputError
 from gigamind.release.snapshot import read_baseline
@@ -18,11 +19,12 @@ from gigamind.tasks.promotion import PromoteOptions, promote_run
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two runs, as a deployment leaves them; the second was held against the first and is like it."""
     folder = tmp_path_factory.mktemp("promotion")
-    vault = folder / "vault"
-    vault.mkdir()
-    (vault / "leave.md").write_text("annual leave is 15 days\n", "utf-8")
-    (vault / "misc.md").write_text("lunch menu\n", "utf-8")
-    (vault / "travel.md").write_text("trains and hotels\n", "utf-8")
+    notes = {
+        "leave.md": "annual leave is 15 days\n",
+        "misc.md": "lunch menu\n",
+        "travel.md": "trains and hotels\n",
+    }
+    vault = write_vault(folder / "vault", notes)
     row = {"id": "q", "query": "annual leave", "answerable": True, "expected_notes": ["leave.md"]}
     (folder / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
     home = folder / "home"

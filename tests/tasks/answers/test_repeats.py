@@ -61,6 +61,17 @@ def run(options):
     return make
 
 
+@pytest.fixture
+def evaluated(run, answering):
+    """A finished run over a system that gives these answers to a question."""
+
+    def done(answers, repeats, names=NAMES, **changes):
+        with answering(answers) as rag:
+            return evaluate(run(rag, repeats, names, max_concurrency=1, **changes))
+
+    return done
+
+
 def test_each_question_has_its_answers_with_ids_of_their_own(run, answering, lines):
     with answering(lambda _name: [RIGHT, WRONG, RIGHT]) as rag:
         done = evaluate(run(rag, 3, NAMES[:2], max_concurrency=1))
@@ -74,9 +85,8 @@ def test_each_question_has_its_answers_with_ids_of_their_own(run, answering, lin
     assert done.summary.overall.intervals["answers.correctness"].n == 2
 
 
-def test_one_answer_leaves_no_trace_of_repeats(run, answering):
-    with answering(lambda _name: [RIGHT]) as rag:
-        done = evaluate(run(rag, 1, NAMES[:2]))
+def test_one_answer_leaves_no_trace_of_repeats(evaluated):
+    done = evaluated(lambda _name: [RIGHT], 1, NAMES[:2])
     for name in ("run.json", "summary.json", "snapshot.json", "per_item.jsonl"):
         text = (done.out / name).read_text("utf-8")
         assert not re.search('"(repeats?|variance|answered_share)"', text)
@@ -99,9 +109,8 @@ def test_equal_answers_do_not_narrow_the_interval_and_show_that_only_questions_d
     assert found.more_repeats == 0.0
 
 
-def test_answers_that_vary_within_each_question_are_the_variance_of_the_system(run, answering):
-    with answering(lambda _name: [RIGHT, WRONG]) as rag:
-        done = evaluate(run(rag, 2, max_concurrency=1))
+def test_answers_that_vary_within_each_question_are_the_variance_of_the_system(evaluated):
+    done = evaluated(lambda _name: [RIGHT, WRONG], 2)
     found = done.summary.variance["correctness"]
     assert (found.item, found.system, found.judge) == (0.0, 0.5, None)
     assert found.more_repeats == pytest.approx(1 - 0.5**0.5)
@@ -115,13 +124,11 @@ def test_answers_that_vary_within_each_question_are_the_variance_of_the_system(r
     assert "29.3%" in shown.getvalue()
 
 
-def test_runs_are_compared_by_question_whatever_their_repeats(run, answering):
+def test_runs_are_compared_by_question_whatever_their_repeats(evaluated):
     """The first is always right, the second refuses once, and each other is wrong half of the time."""
     often = {"q1": [RIGHT], "q2": [RIGHT, RIGHT, RIGHT, "노트에는 관련 정보가 없습니다."]}
-    with answering(lambda _name: [RIGHT]) as rag:
-        before = evaluate(run(rag, 1, system_name="rag"))
-    with answering(lambda name: often.get(name, [RIGHT, WRONG])) as rag:
-        after = evaluate(run(rag, 4, max_concurrency=1, system_name="rag"))
+    before = evaluated(lambda _name: [RIGHT], 1, system_name="rag")
+    after = evaluated(lambda name: often.get(name, [RIGHT, WRONG]), 4, system_name="rag")
     snapshots = [read_snapshot(one.out, KINDS) for one in (before, after)]
     assert [len(one.items) for one in snapshots] == [8, 8]
     found = compare(*snapshots)
@@ -171,12 +178,11 @@ def test_equal_answers_are_judged_each_and_then_kept(run, answering, server, rep
 
 
 def test_the_judge_has_a_component_if_its_verdicts_on_equal_answers_differ(
-    run, answering, server, replies
+    evaluated, server, replies
 ):
     server.script.extend([replies.good, replies.forged] * 2)
     judged = {"judge": None, "model": "openai/judge"}
-    with answering(lambda _name: ["연차는 15일이다 [노트 1]."]) as rag:
-        done = evaluate(run(rag, 2, NAMES[:2], **judged, max_concurrency=1))
+    done = evaluated(lambda _name: ["연차는 15일이다 [노트 1]."], 2, NAMES[:2], **judged)
     found = done.summary.variance["correctness"]
     assert (found.item, found.system, found.judge) == (0.0, 0.0, 0.5)
     assert "gigamind judge certify" in (done.out / "summary.md").read_text("utf-8")
@@ -221,20 +227,18 @@ def test_recorded_answers_cannot_be_repeated(options, tmp_path, answering, run):
         evaluate(run(rag, 2, ["q1", "q1@2"]))
 
 
-def test_answers_of_a_question_are_one_cluster_of_their_labels(run, answering):
-    with answering(lambda _name: [RIGHT, WRONG]) as rag:
-        done = evaluate(run(rag, 2, NAMES[:2], max_concurrency=1))
+def test_answers_of_a_question_are_one_cluster_of_their_labels(evaluated):
+    done = evaluated(lambda _name: [RIGHT, WRONG], 2, NAMES[:2])
     kind = TASKS["answers"].judged
     items = [item for line in read_run(done.out, KINDS).items for item in kind.items(line)]
     assert len({item.id for item in items}) == len(items)
     assert Counter(item.cluster for item in items) == {"q1": 4, "q2": 4}
 
 
-def test_checks_of_one_question_are_one_cluster(run, answering, server, replies):
+def test_checks_of_one_question_are_one_cluster(evaluated, server, replies):
     server.script.extend([replies.good, replies.good, replies.passing, replies.failing] * 1)
     judged = {"judge": None, "model": "openai/judge", "checklist": True}
-    with answering(lambda _name: ["연차는 15일이다 [노트 1]."]) as rag:
-        done = evaluate(run(rag, 2, NAMES[:1], **judged, max_concurrency=1))
+    done = evaluated(lambda _name: ["연차는 15일이다 [노트 1]."], 2, NAMES[:1], **judged)
     [item] = read_snapshot(done.out, KINDS).items
     assert item.check.passed == 0.5
     quality = done.summary.quality.overall

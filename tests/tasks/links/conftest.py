@@ -4,6 +4,7 @@ import json
 
 import pytest
 from linked_notes import NOTES, ROWS
+from vaults import write_vault
 
 from gigamind import tasks
 from gigamind.evaluation.options import validated
@@ -12,9 +13,7 @@ from gigamind.tasks.options import LinkEvalOptions
 
 @pytest.fixture
 def evaluate(tmp_path):
-    for path, text in NOTES.items():
-        (tmp_path / "notes").mkdir(exist_ok=True)
-        (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
+    write_vault(tmp_path / "notes", NOTES)
 
     def run(rows=ROWS, progress=None, **options):
         lines = (json.dumps(row) for row in rows)

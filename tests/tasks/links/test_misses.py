@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from time_limit import check_linear
+from vaults import write_vault
 
 from gigamind import tasks
 from gigamind.release.snapshot import read_run
@@ -23,9 +24,7 @@ NOTES = {
 @pytest.fixture
 def evaluate(tmp_path):
     """What became of links from a.md: anchor -> target, in the vault of NOTES; the item and the summary."""
-    for path, text in NOTES.items():
-        (tmp_path / "notes" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
+    write_vault(tmp_path / "notes", NOTES)
 
     def run(expected, label=None, **options):
         rows = []

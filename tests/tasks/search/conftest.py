@@ -1,10 +1,11 @@
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from faulty_model import FakeServer
+from vaults import write_vault
 
 from gigamind.tasks.options import SearchEvalOptions
 
@@ -75,7 +76,7 @@ MakeOptions = Callable[..., SearchEvalOptions]
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     """The vault of `NOTES`."""
-    return _write_vault(tmp_path / "vault", NOTES)
+    return write_vault(tmp_path / "vault", NOTES)
 
 
 def _options_in(
@@ -83,7 +84,7 @@ def _options_in(
 ) -> SearchEvalOptions:
     vault = folder / "vault"
     if not vault.exists():
-        _write_vault(vault, NOTES)
+        write_vault(vault, NOTES)
     dataset = folder / "queries.jsonl"
     lines = (
         row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
@@ -147,11 +148,3 @@ def by_model(by_models: MakeOptions) -> MakeOptions:
         return by_models(model, **({"unanswerable_mode": "llm", "model": model} | changes))
 
     return options
-
-
-def _write_vault(root: Path, files: Mapping[str, str]) -> Path:
-    for path, text in files.items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="")
-    return root

@@ -2,6 +2,7 @@
 
 import pytest
 from out_files import items_of, run_of
+from vaults import write_vault
 
 from gigamind.errors import InputError
 from gigamind.tasks import evaluate
@@ -53,10 +54,8 @@ def judged(make_options, tmp_path):
     """Runs queries over a few notes with the calibrated judge: the summary, and the lines by query."""
 
     def run(queries, *notes, **changes):
-        vault = tmp_path / "small"
-        vault.mkdir()
-        for place, text in enumerate(notes):
-            (vault / f"{place}.md").write_text(text, "utf-8")
+        texts = {f"{place}.md": text for place, text in enumerate(notes)}
+        vault = write_vault(tmp_path / "small", texts)
         rows = [
             {"id": query, "query": query, "answerable": bool(own), "expected_notes": own}
             for query, own in queries.items()

@@ -6,6 +6,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from vaults import write_vault
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.answerability import Confusion
@@ -37,6 +38,7 @@ def words(place: int) -> str:
 def write(root: Path, *, headings: int = 2) -> Path:
     """Write four notes in each of five folders; those of the last share the words of their headings."""
     place, orders = 0, list(permutations(("crane", "berth", "ship", "crew")))
+    notes: dict[str, str] = {}
     for folder in FOLDERS:
         for note in "abcd":
             parts: list[str] = []
@@ -44,10 +46,8 @@ def write(root: Path, *, headings: int = 2) -> Path:
                 own = " ".join(orders[place % 8]) if folder == "harbour" else words(place)
                 parts.append(f"## {own}\n\n## {own.split()[0]}\n\nText on {own}.\n")
                 place += 1
-            path = root / folder / f"{note}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(parts), encoding="utf-8")
-    return root
+            notes[f"{folder}/{note}.md"] = "\n".join(parts)
+    return write_vault(root, notes)
 
 
 def options(root: Path, **changes: object) -> SearchEvalOptions:
@@ -80,12 +80,8 @@ def test_near_misses_strangers_and_refusals_are_counted_apart(tmp_path):
 
 
 def test_a_heading_itself_is_in_no_index(tmp_path):
-    root = tmp_path / "vault"
-    for place in range(40):
-        (root / f"f{place % 4}").mkdir(parents=True, exist_ok=True)
-        note = root / f"f{place % 4}" / f"{place}.md"
-        note.write_text(f"## {words(place)}\n\nNothing else.\n", encoding="utf-8")
-    found = made(options(root))
+    notes = {f"f{n % 4}/{n}.md": f"## {words(n)}\n\nNothing else.\n" for n in range(40)}
+    found = made(options(write_vault(tmp_path / "vault", notes)))
     assert found
     assert [judge.refused for judge in found.judges if judge.kind == "threshold"] == [
         RateReport.of(40, 40)
@@ -93,12 +89,10 @@ def test_a_heading_itself_is_in_no_index(tmp_path):
 
 
 def test_sentences_say_nothing_of_refusals_and_one_folder_nothing_of_strangers(tmp_path):
-    root = tmp_path / "vault"
-    root.mkdir()
-    for place in range(40):
-        text = f"The first sentence has {words(place)}. The second {words(place)}.\n"
-        (root / f"{place}.md").write_text(text, encoding="utf-8")
-    found = made(options(root))
+    notes = {
+        f"{n}.md": f"The first sentence has {words(n)}. The second {words(n)}.\n" for n in range(40)
+    }
+    found = made(options(write_vault(tmp_path / "vault", notes)))
     assert found
     assert found.probes == "sentences"
     assert all(judge.strangers is None and judge.refused is None for judge in found.judges)
@@ -171,13 +165,12 @@ def test_a_judge_whose_forecast_is_beyond_a_bound_is_not_recommended():
 
 def run_of(make_options, tmp_path, **changes: object):
     """Evaluate two queries, one of them unanswerable, on a vault of equal notes and headings of the same words."""
-    root, orders = tmp_path / "alike", list(permutations(("crane", "berth", "ship", "crew", "the")))
+    notes, orders = {}, list(permutations(("crane", "berth", "ship", "crew", "the")))
     for place in range(20):
-        path = root / f"f{place % 5}" / f"{place}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
         heads = "\n\n".join(f"## {' '.join(orders.pop())}" for _heading in range(2))
         text = f"{heads}\n\nThe crane has a berth, a crew and a ship.\n"
-        path.write_text(text, encoding="utf-8")
+        notes[f"f{place % 5}/{place}.md"] = text
+    root = write_vault(tmp_path / "alike", notes)
     rows = [
         {"id": "a", "query": "crane berth", "answerable": True, "expected_notes": ["f0/0.md"]},
         {"id": "b", "query": "berth price", "answerable": False, "expected_notes": []},

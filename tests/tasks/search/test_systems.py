@@ -51,6 +51,18 @@ def asked(make_options):
 
 
 @pytest.fixture
+def written(tmp_path):
+    """Writes a run of these hits by query; how `--system` names it."""
+
+    def write(hits, name="run.jsonl"):
+        rows = [json.dumps({"id": query, "hits": own}) for query, own in hits.items()]
+        (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
+        return f"run:{tmp_path / name}"
+
+    return write
+
+
+@pytest.fixture
 def run_file(tmp_path):
     path = tmp_path / "a.run"
     path.write_text(RUN, encoding="utf-8")
@@ -101,17 +113,16 @@ def test_with_the_vault_names_are_resolved_and_evidence_and_spans_are_measured(a
     assert summary.counts.notes == 5
 
 
-def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
-    rows = [
-        {"id": "first", "hits": [{"note": "deploy", "text": "The deploy runs every Friday."}]},
-        {"id": "second", "hits": [{"note": "garden", "text": "no such words"}]},
-        {"id": "korean", "hits": [{"note": "휴가.md", "start": 20, "end": 25}]},
-        {"id": "across", "hits": [{"note": "deploy", "start": 20, "end": 2_500}]},
-        *({"id": name, "hits": []} for name in ("nothing", "trap")),
-    ]
-    file = tmp_path / "run.jsonl"
-    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    out = evaluate(asked(f"run:{file}")).out
+def test_a_passage_that_the_system_shows_is_the_evidence(asked, written):
+    hits = {
+        "first": [{"note": "deploy", "text": "The deploy runs every Friday."}],
+        "second": [{"note": "garden", "text": "no such words"}],
+        "korean": [{"note": "휴가.md", "start": 20, "end": 25}],
+        "across": [{"note": "deploy", "start": 20, "end": 2_500}],
+        "nothing": [],
+        "trap": [],
+    }
+    out = evaluate(asked(written(hits))).out
     items = items_of(out)
     assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
     assert items["second"]["ranking"][0]["evidence"] is None
@@ -127,12 +138,10 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     assert items["across"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
 
 
-def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, tmp_path):
-    file = tmp_path / "run.jsonl"
+def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, written):
     joined = "The garden has roses. ... 🌴 휴가는 팀장에게 신청한다 ... and more of another page."
-    rows = [{"id": "korean", "hits": [{"note": "휴가.md", "text": joined}]}]
-    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    out = evaluate(asked(f"run:{file}", allow_partial=True)).out
+    system = written({"korean": [{"note": "휴가.md", "text": joined}]})
+    out = evaluate(asked(system, allow_partial=True)).out
     item = items_of(out)["korean"]
     assert item["ranking"][0]["text"] == joined
     assert item["oddities"]["unplaced_texts"] == 1
@@ -153,23 +162,23 @@ def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(as
 SCORES = ["first", "second", "korean", "across", "nothing", "trap"]
 
 
-def scored(tmp_path, scores, note="deploy.md"):
+@pytest.fixture
+def scored(written):
     """A run in which the first hit of each query has such a score; None for none."""
-    file = tmp_path / "scored.jsonl"
-    rows = [
-        {"id": name, "hits": [{"note": note, "score": score}]}
-        for name, score in zip(SCORES, scores, strict=True)
-    ]
-    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return f"run:{file}"
+
+    def write(scores, note="deploy.md"):
+        pairs = zip(SCORES, scores, strict=True)
+        return written({name: [{"note": note, "score": score}] for name, score in pairs})
+
+    return write
 
 
 @pytest.mark.parametrize("shift", [0.0, -30.0])
 def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_proposed(
-    asked, tmp_path, shift
+    asked, shift, scored
 ):
     told = [score + shift for score in (17.25, 9.5, 3.0, 8.0, 2.5, 3.5)]
-    options = asked(scored(tmp_path, told), min_score=7.5 + shift)
+    options = asked(scored(told), min_score=7.5 + shift)
     summary, out, *_ = evaluate(options)
     items, run = items_of(out), run_of(out)
     refused = [name for name, item in items.items() if item["judged_unanswerable"]]
@@ -182,8 +191,8 @@ def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_propose
     assert f"{(3.5 + 8.0) / 2 + shift:.3f}".replace("-", "−") in page
 
 
-def test_a_threshold_beyond_every_score_refuses_all(asked, tmp_path):
-    summary, out, *_ = evaluate(asked(scored(tmp_path, [1.5] * 6), min_score=40))
+def test_a_threshold_beyond_every_score_refuses_all(asked, scored):
+    summary, out, *_ = evaluate(asked(scored([1.5] * 6), min_score=40))
     assert summary.overall.unanswerable["false_refusals"] == 1.0
     assert "40.000" in (out / "report.html").read_text("utf-8")
 
@@ -193,19 +202,17 @@ def test_gigaminds_own_search_has_scores_from_0_to_1(asked):
         evaluate(asked("builtin", min_score=1.5))
 
 
-def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(asked, tmp_path):
-    _, out, *_ = evaluate(
-        asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
-    )
+def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(
+    asked, tmp_path, scored
+):
+    _, out, *_ = evaluate(asked(scored([9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko"))
     items = items_of(out)
     assert items["second"]["judged_unanswerable"] is None
     assert items["first"]["judged_unanswerable"] is False
     assert {"count": 1, "total": 6} in warned(out)
     assert "질의 6건 중 1건" in (out / "report.html").read_text("utf-8")
 
-    few = asked(
-        scored(tmp_path, [9.5, None, None, 8.0, 2.5, 3.5]), min_score=7.5, out=tmp_path / "few"
-    )
+    few = asked(scored([9.5, None, None, 8.0, 2.5, 3.5]), min_score=7.5, out=tmp_path / "few")
     with pytest.raises(EvaluationError, match=r"2 of 6 .*--min-score") as refusal:
         evaluate(few)
     assert refusal.value.exit_code == 3
@@ -217,9 +224,9 @@ def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(aske
 
 @pytest.mark.parametrize("changes", [{"notes": None}, {}])
 def test_names_that_match_no_label_end_with_code_3_and_an_example_of_each_side(
-    asked, tmp_path, changes
+    asked, tmp_path, changes, scored
 ):
-    system = scored(tmp_path, [1.0] * 6, note="docs/deploy.md")
+    system = scored([1.0] * 6, note="docs/deploy.md")
     with pytest.raises(EvaluationError, match=r" docs/deploy\.md,.* deploy\.md") as refusal:
         evaluate(asked(system, **changes))
     assert refusal.value.exit_code == 3
@@ -236,11 +243,11 @@ def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_a
     assert not any("ranked" in values for values in warned(out))
 
 
-def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_texts(asked, tmp_path):
-    file = tmp_path / "run.jsonl"
+def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_texts(
+    asked, written, tmp_path
+):
     hit = {"note": "deploy.md", "score": 3.5, "text": "Every Friday, says the handbook."}
-    file.write_text("\n".join(json.dumps({"id": i, "hits": [hit]}) for i in SCORES), "utf-8")
-    system = f"run:{file}"
+    system = written({name: [hit] for name in SCORES})
     pages = {}
     for name, changes in {"unjudged": {}, "judged": {"min_score": 2.0}}.items():
         out = evaluate(asked(system, notes=None, out=tmp_path / name, **changes)).out
@@ -252,10 +259,8 @@ def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_tex
     assert columns["unjudged"] == 0 < columns["judged"]
 
 
-def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):
-    file = tmp_path / "empty.jsonl"
-    file.write_text("\n".join(json.dumps({"id": name, "hits": []}) for name in SCORES), "utf-8")
-    out = evaluate(asked(f"run:{file}", notes=None)).out
+def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, written):
+    out = evaluate(asked(written({name: [] for name in SCORES}), notes=None)).out
     assert {"total": 6} in warned(out)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from out_files import rows_of, run_of
+from vaults import write_vault
 
 from gigamind.interop.trec import trec_run
 from gigamind.tasks import evaluate
@@ -13,12 +14,8 @@ NAMES = ["50 off.md", "50%20off.md", "휴가 계획 100%.md", "팀/주간 회의
 def options(make_options, tmp_path):
     """Of a vault whose names have spaces, % and Hangul, and of queries with such ids."""
 
-    vault = tmp_path / "spaced"
-    for name, text in zip(
-        NAMES, ["apple", "apple pear", "배 사과", "회의 apple", "pear"], strict=True
-    ):
-        (vault / name).parent.mkdir(parents=True, exist_ok=True)
-        (vault / name).write_text(text, encoding="utf-8")
+    texts = ["apple", "apple pear", "배 사과", "회의 apple", "pear"]
+    vault = write_vault(tmp_path / "spaced", dict(zip(NAMES, texts, strict=True)))
     asked = ["apple", "pear", "사과", "회의", "apple pear 회의"]
     rows = [
         {"id": f"q {at}%", "query": query, "answerable": True, "expected_notes": [note]}

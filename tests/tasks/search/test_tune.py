@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from blocks import find
 from click.testing import CliRunner
+from vaults import write_vault
 
 from gigamind.cli.main import cli
 from gigamind.errors import InputError
@@ -39,13 +40,17 @@ SMALL = GridOptions(alphas=(0.3,), graph_reranks=("off",))
 def options(tmp_path, monkeypatch):
     """A note about each thing in English, and a question about it in Korean, which shares no word with it."""
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
-    rows = []
-    for english, korean in THINGS.items():
-        note = tmp_path / "vault" / f"{english}.md"
-        note.parent.mkdir(exist_ok=True)
-        note.write_text(f"The {english} is close to us.", encoding="utf-8")
-        row = {"id": english, "query": f"{korean} 이야기", "answerable": True}
-        rows.append({**row, "expected_notes": [note.name]})
+    notes = {f"{english}.md": f"The {english} is close to us." for english in THINGS}
+    write_vault(tmp_path / "vault", notes)
+    rows: list[dict[str, object]] = [
+        {
+            "id": english,
+            "query": f"{korean} 이야기",
+            "answerable": True,
+            "expected_notes": [f"{english}.md"],
+        }
+        for english, korean in THINGS.items()
+    ]
     rows.append({"id": "none", "query": "zebra", "answerable": False, "expected_notes": []})
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return SearchEvalOptions(
