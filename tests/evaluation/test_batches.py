@@ -20,16 +20,16 @@ STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> Iterator[SearchEvalOptions]:
-    """Keyword search of 40 queries of the examples; what it opened is closed at the end."""
+def options(tmp_path: Path, examples_cache: Path) -> Iterator[SearchEvalOptions]:
+    """Keyword search of 120 queries of the examples; what it opened is closed at the end."""
     chosen = SearchEvalOptions(
         dataset=EXAMPLES / "queries.jsonl",
         notes=EXAMPLES / "vault",
-        sample="40",
+        sample="120",  # of which enough are unanswerable: else a forecast of the judges is computed
         out=tmp_path / "out",
         mode="keyword",
         speed_passes=0,
-        cache_dir=tmp_path / "cache",
+        cache_dir=examples_cache,
     )
     yield chosen
     STEPS.close_run(chosen)
@@ -77,7 +77,7 @@ def test_a_batch_holds_650_ms_of_work_and_64_batches_hold_all(
 
 def test_batches_cover_every_query_once_and_in_order(options: SearchEvalOptions):
     pieces = prepare(options)
-    assert [query for first, end in pieces for query in range(first, end)] == list(range(40))
+    assert [query for first, end in pieces for query in range(first, end)] == list(range(120))
 
 
 def test_a_batch_is_plain_json(options: SearchEvalOptions):
@@ -89,8 +89,8 @@ def test_a_batch_is_plain_json(options: SearchEvalOptions):
 
 def test_batches_of_any_size_are_the_same_run(options: SearchEvalOptions, tmp_path: Path):
     prepare(options)
-    whole = [STEPS.run_batch(options, 0, 40)]
-    pieces = [STEPS.run_batch(options, first, end) for first, end in ((0, 1), (1, 17), (17, 40))]
+    whole = [STEPS.run_batch(options, 0, 120)]
+    pieces = [STEPS.run_batch(options, first, end) for first, end in ((0, 1), (1, 77), (77, 120))]
     assert [result for piece in pieces for result in without_times(piece)] == without_times(
         whole[0]
     )
@@ -136,7 +136,7 @@ def test_a_full_out_folder_is_refused_before_any_work(options: SearchEvalOptions
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "summary.json").write_text("{}")
     with pytest.raises(InputError, match="exists already"):
-        prepare(options)
+        prepare(options.model_copy(update={"cache_dir": tmp_path / "cache"}))
     assert not (tmp_path / "cache").exists()
 
 
@@ -155,12 +155,12 @@ def test_an_interrupted_run_says_how_many_queries_it_did_not_come_to(
     options: SearchEvalOptions, tmp_path: Path
 ):
     prepare(options)
-    found = [STEPS.run_batch(options, 0, 10)]
+    found = [STEPS.run_batch(options, 0, 30)]
     STEPS.finish_run(options, found, tmp_path / "out", STARTED, interrupted=True)
     written = summary_of(tmp_path / "out")
     assert written["status"] == "interrupted"
-    assert written["counts"]["queries_total"] == 10
-    assert written["counts"]["queries_not_run"] == 30
+    assert written["counts"]["queries_total"] == 30
+    assert written["counts"]["queries_not_run"] == 90
 
 
 def test_the_input_is_checked_in_a_line(options: SearchEvalOptions, tmp_path: Path):
@@ -168,4 +168,4 @@ def test_the_input_is_checked_in_a_line(options: SearchEvalOptions, tmp_path: Pa
     dataset.write_text(options.dataset.read_text("utf-8") + "{broken\n", "utf-8")
     found = STEPS.check_input(options.model_copy(update={"dataset": dataset}))
     assert found.values["rows"] == 1
-    assert "40" in found.values["ready"]
+    assert "120" in found.values["ready"]
