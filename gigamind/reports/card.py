@@ -122,7 +122,6 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     checked = check_alone(card)
     missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
     scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
-    others = [doc.Condition(_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:]]
     subject = (
         _("judge {judge}", judge=card.judge.file),
         card.judge.model or NO_MODEL,
@@ -140,7 +139,9 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
         steps=_steps(card, missing, out),
         table=_requirements(checked, scales, missing),
         examples=_examples(misses[: doc.EXAMPLES], missed),
-        conditions=doc.Conditions(tuple(others)),
+        conditions=doc.Conditions(
+            tuple((_state([one]), _("{reason}.", reason=one.text)) for one in missing[1:])
+        ),
         sections=(_means(scales), *sections, _details(card)),
         version=card.app_version,
     )

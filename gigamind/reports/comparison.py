@@ -162,7 +162,7 @@ def gate_conditions(release: Release) -> doc.Conditions:
     if gate.is_refused:  # the verdict names the differences, and the steps what allows them
         open_to = {mismatch.meaning for mismatch in comparison.mismatches if mismatch.relaxed_by}
         return doc.Conditions(
-            tuple(doc.Condition("not-comparable", x) for x in gate.reasons if x not in open_to)
+            tuple(("not-comparable", text) for text in gate.reasons if text not in open_to)
         )
 
     def found(rule: RuleResult) -> Text:
@@ -172,11 +172,13 @@ def gate_conditions(release: Release) -> doc.Conditions:
 
     quiet = {"passed", "skipped"}
     shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
-    decided = dict.fromkeys(doc.Condition(shown_state(x.status), found(x)) for x in shown)
+    decided: dict[tuple[doc.State, Text], None] = dict.fromkeys(
+        (shown_state(x.status), found(x)) for x in shown
+    )
     explained = {rule.explanation for rule in gate.rules}
     weak = dict.fromkeys(remark_text(WEAK, rule) for rule in shown if WEAK in rule.remarks)
     others = (*weak, *(text for text in gate.reasons if text not in explained))
-    return doc.Conditions((*decided, *(doc.Condition("informational", text) for text in others)))
+    return doc.Conditions((*decided, *(("informational", text) for text in others)))
 
 
 def metric_table(release: Release, *, every: bool = False) -> doc.Table:

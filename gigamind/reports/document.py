@@ -210,18 +210,10 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition of the policy: whether it decided, and what it found."""
-
-    state: State
-    text: Text
-
-
-@dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions of the policy, those that decided first."""
+    """The conditions of the policy, each with its state and what it found, those that decided first."""
 
-    items: tuple[Condition, ...]
+    items: tuple[tuple[State, Text], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _CODE = re.compile("`([^`\n]+)`")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _MARKS = {
-    "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "not-comparable": "?", "waived": "~",
+    "passed": "✓ ", "failed": "✗ ", "warning": "! ", "inconclusive": "? ", "not-comparable": "? ", "waived": "~ ",
 }  # fmt: skip
 """Plain signs beside the words of states; they need no emoji font."""
 
@@ -80,12 +80,11 @@ class _Page:
         return f"**{inline(self.say(title))}**\n\n{content}"
 
     def conditions(self, block: doc.Conditions) -> str:
-        lines = (f"- {self._state(item.state)}: {self.text(item.text)}" for item in block.items)
+        lines = (
+            f"- {_MARKS.get(state, '')}{self.say(doc.STATES[state])}: {self.text(text)}"
+            for state, text in block.items
+        )
         return self._titled(_("Conditions"), "\n".join(lines))
-
-    def _state(self, state: str) -> str:
-        mark = _MARKS.get(state, "")
-        return f"{mark} {self.say(doc.STATES[state])}".strip()  # pyright: ignore[reportArgumentType]
 
     def steps(self, block: doc.Steps) -> str:
         lines: list[str] = []

@@ -39,9 +39,7 @@ def _lines(block: doc.Block, say: Translator) -> Iterator[str]:
         case doc.Bullets(items, warning):
             yield from (f"{_INDENT}{'! ' if warning else ''}{say(item)}" for item in items)
         case doc.Conditions(items):
-            yield from (
-                f"{_INDENT}{say(doc.STATES[item.state])}: {say(item.text)}" for item in items
-            )
+            yield from (f"{_INDENT}{say(doc.STATES[state])}: {say(text)}" for state, text in items)
         case doc.Steps(items):
             for step in items:
                 if not step.is_file:  # lines of a file are on the page

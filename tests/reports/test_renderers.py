@@ -19,7 +19,6 @@ from gigamind.reports.document import (
     Block,
     Bullets,
     Code,
-    Condition,
     Conditions,
     Count,
     Difference,
@@ -58,7 +57,7 @@ SAMPLES = {
     Banner: Banner(BAD),
     Prose: Prose(BAD),
     Bullets: Bullets((BAD,), warning=True),
-    Conditions: Conditions((Condition("failed", BAD),)),
+    Conditions: Conditions((("failed", BAD),)),
     Steps: Steps((Step(BAD, BAD),)),
     type(table((), ())): table(
         (BAD, "v", "d"),
