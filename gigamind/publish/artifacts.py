@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -40,22 +40,17 @@ CARD_KEY = "judge-card"
 _MAX_REASONS = 20
 
 
-class Keys(NamedTuple):
-    """Keys of the artifacts of a deployment, or of a task and vault for runs without a deployment."""
+def artifact_key(options: EvalOptions) -> str:
+    """Return the key of the page of a deployment, or of a task and vault for runs without one.
 
-    page: str
-    figures: str
-    progress: str
-    report: str
-
-
-def artifact_keys(options: EvalOptions) -> Keys:
-    """Return the keys of a run; a name with other characters than a-z and digits gets a hash."""
+    Other artifacts have the same key with `-figures`, `-progress` or `-report`. A name with other characters than a-z
+    and digits gets a hash.
+    """
     history = deployment_name() or "-".join(tags_of(options))
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
         plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
-    return Keys(plain, *(f"{plain}-{part}" for part in ("figures", "progress", "report")))
+    return plain
 
 
 def tags_of(options: EvalOptions) -> tuple[str, ...]:
@@ -120,33 +115,33 @@ def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
         through_restart(apply)
 
 
-def publish_run(finished: FlowResult, keys: Keys) -> None:
+def publish_run(finished: FlowResult, key: str) -> None:
     """Publish the page and the metrics table of a finished run, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
     task = finished["task"]
     table = metric_table(task, TASKS[task].compared.summary.model_validate(finished["summary"]))
     page = in_form_words(finished["page"])
-    _publish(create_markdown_artifact, keys.page, finished["headline"], markdown=page)
-    _publish(create_table_artifact, keys.figures, finished["headline"], table=table)
+    _publish(create_markdown_artifact, key, finished["headline"], markdown=page)
+    _publish(create_table_artifact, f"{key}-figures", finished["headline"], table=table)
 
 
-def publish_link(out: Path, about: Text, keys: Keys) -> None:
+def publish_link(out: Path, about: Text, key: str) -> None:
     """Publish the address of report.html, if the folder of runs is served."""
     from prefect.artifacts import create_link_artifact
 
     if address := served_at(out):
-        _publish(create_link_artifact, keys.report, about, link=f"{address}report.html")
+        _publish(create_link_artifact, f"{key}-report", about, link=f"{address}report.html")
 
 
-def publish_error(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:
+def publish_error(error: GigamindError, options: EvalOptions, subject: str, key: str) -> None:
     """Publish the page of a run that failed before it had a result."""
     from prefect.artifacts import create_markdown_artifact
 
     say = translator(options.language)
     page = failed_document(options.task, error.message, error.exit_code, subject)
     text = in_form_words(render_markdown(page, say))
-    _publish(create_markdown_artifact, keys.page, say(page.headline), markdown=text)
+    _publish(create_markdown_artifact, key, say(page.headline), markdown=text)
 
 
 def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State

@@ -39,7 +39,7 @@ from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_
 from gigamind.i18n import Text, _, joined
 from gigamind.publish.allowed import check_allowed, load_secrets
 from gigamind.publish.artifacts import (
-    artifact_keys,
+    artifact_key,
     completed_name,
     deployment_name,
     end_of_gate,
@@ -115,7 +115,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
     """Run and publish an evaluation; return its end state and the word for its verdict, "" without one."""
     from prefect.states import Completed
 
-    started, keys = datetime.now(UTC), artifact_keys(options)
+    started, key = datetime.now(UTC), artifact_key(options)
     try:
         with announcing_failure(options):
             options = _adjusted(options)
@@ -132,10 +132,10 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
                 with shared_state(options, home):
                     out, finished = _evaluated_in(home, options, started, pool)
     except GigamindError as error:
-        publish_error(error, options, run_name(), keys)
+        publish_error(error, options, run_name(), key)
         return failed(error), ""
-    publish_run(finished, keys)
-    publish_link(out, finished["headline"], keys)
+    publish_run(finished, key)
+    publish_link(out, finished["headline"], key)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     refused, ended, verdict = finished["refused"], None, finished["verdict"]
     if finished["release"]:
@@ -245,7 +245,7 @@ def _judged(
 
     # The provider computes batch files, so waiting for them needs no workers.
     uses_files = isinstance(options, ModelRunOptions) and options.batch
-    with RunProgress(artifact_keys(options).progress) as progress:
+    with RunProgress(f"{artifact_key(options)}-progress") as progress:
         if pool and not uses_files:
             return judge_shards(pool, options, batches, out, run=run, progress=progress)
 
