@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,10 +37,9 @@ class Decision(BaseModel, extra="forbid", frozen=True):
 
 
 def create_label_app(session: Labelling, annotator: str, language: Language) -> FastAPI:
-    """Return the app of a session.  Requests are handled one after another."""
+    """Return the app of a session.  Requests are handled one after another, in the event loop."""
     app = FastAPI(title="gigamind label", version=__version__, docs_url=None, redoc_url=None)
     guard(app, "127.0.0.1")
-    lock = threading.Lock()
 
     def next_unit(name: str) -> dict[str, Any]:
         found = session.next(name)
@@ -49,42 +47,39 @@ def create_label_app(session: Labelling, annotator: str, language: Language) -> 
         return {"unit": unit, "progress": session.progress(name)}
 
     @app.get("/api/label")
-    def state(annotator: Annotated[str, Query(min_length=1, max_length=100)]) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]  a route
+    async def state(
+        annotator: Annotated[str, Query(min_length=1, max_length=100)],
+    ) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]  a route
         """Return the next unit of an annotator (null at the end) and the progress."""
-        with lock:
-            return next_unit(annotator)
+        return next_unit(annotator)
 
     @app.post("/api/label")
-    def decide(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def decide(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Save a label; return the judge's verdict, the figure before and after, and the progress."""
-        with lock:
-            more = decision.model_dump(include={"reason", "seconds", "again", "settled"})
-            decided = decision.key, decision.content
-            return session.label(decision.annotator, decided, decision.choice, **more)
+        more = decision.model_dump(include={"reason", "seconds", "again", "settled"})
+        decided = decision.key, decision.content
+        return session.label(decision.annotator, decided, decision.choice, **more)
 
     @app.post("/api/label/skip")
-    def skip(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def skip(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Leave the task's unit out for this annotator, and return the next."""
-        with lock:
-            session.skip(decision.annotator, (decision.key, decision.content))
-            return next_unit(decision.annotator)
+        session.skip(decision.annotator, (decision.key, decision.content))
+        return next_unit(decision.annotator)
 
     @app.post("/api/label/undo")
-    def undo(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def undo(decision: Decision) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """Take back the annotator's last label, and return its unit."""
-        with lock:
-            undone = session.undo(decision.annotator)
-            if undone is None:
-                return next_unit(decision.annotator)
-            unit = session.unit(session.drawable_of(undone), decision.annotator)
-            progress = session.progress(decision.annotator)
-            return {"unit": unit, "undone": undone[0], "progress": progress}
+        undone = session.undo(decision.annotator)
+        if undone is None:
+            return next_unit(decision.annotator)
+        unit = session.unit(session.drawable_of(undone), decision.annotator)
+        progress = session.progress(decision.annotator)
+        return {"unit": unit, "undone": undone[0], "progress": progress}
 
     @app.get("/api/label/disputed")
-    def disputed() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]
+    async def disputed() -> list[dict[str, Any]]:  # pyright: ignore[reportUnusedFunction]
         """Return the tasks on which annotators disagree."""
-        with lock:
-            return session.disputed()
+        return session.disputed()
 
     @app.get("/", response_class=HTMLResponse)
     def page() -> str:  # pyright: ignore[reportUnusedFunction]
