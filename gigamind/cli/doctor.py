@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 import click
 from pydantic import BaseModel
 
+from gigamind.assets import asset
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.output import print_line, prints_json, show_result, translated
@@ -322,8 +323,6 @@ def _check_prefect(checkup: _Checkup) -> None:
 
 
 def _check_keys(checkup: _Checkup) -> dict[str, bool]:
-    from gigamind.assets import asset
-
     wanted = checkup.configured("key_variable")
     texts = (path.read_text(encoding="utf-8") for path in sorted(asset("systems").rglob("*.toml")))
     of_systems = (name for text in texts for name in _VARIABLE.findall(text))

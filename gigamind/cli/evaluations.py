@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -138,8 +139,6 @@ def tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked 
     The options of eval search set the current setting. The options that end in s, such as --modes, set the values to
     try.
     """
-    from datetime import UTC, datetime
-
     from gigamind.cli.show import show_document
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate

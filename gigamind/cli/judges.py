@@ -17,11 +17,13 @@ from gigamind.cli.command import command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import call_translator, print_line, prints_json, show_result, show_written
 from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
-from gigamind.evaluation.options import validated
+from gigamind.evaluation.options import ModelRunOptions, validated
 from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
+from gigamind.llm.ledger import Ledger
 from gigamind.llm.settings import ModelOptions, StoreMode
+from gigamind.prompting.fences import fence_key
 from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
@@ -89,8 +91,6 @@ def _observed(
 ) -> "list[tuple[OnTrial, Observations]]":
     """Return the verdicts of judges with the same models on cases; raises as `_try_judge`."""
     from gigamind.assurance.trials import OnTrial, observe
-    from gigamind.llm.ledger import Ledger
-    from gigamind.prompting.fences import fence_key
 
     first, _cases = trials[0]
     store = default_cache_folder() / "trials"
@@ -421,7 +421,6 @@ def _expected_work(
     trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: _TuneOptions
 ) -> "list[Estimate]":
     from gigamind.evaluation.estimate import asking
-    from gigamind.evaluation.options import ModelRunOptions
     from gigamind.judges.protocol import AnswerCase
     from gigamind.vault.language import question_language
 
