@@ -326,7 +326,6 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
         )
         rows = tuple((name, *_cells(figure)) for name, figure in named)
         groups.append(doc.Group(rows, scale_name(scale.name)))
-    columns = tuple(map(doc.Column, (_("mean"), *_HEADS)))
     text = _(
         "The corrected mean estimates the result if people had labelled every item. It is valid for labels of"
         " `gigamind label`, because it accounts for how items are drawn, and for a random sample of items or of whole"
@@ -336,7 +335,7 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
             for scale, mean in known
         ],
     )
-    table = doc.filled(doc.Table(columns, tuple(groups)))
+    table = doc.filled(doc.Table((_("mean"), *_HEADS), tuple(groups)))
     return doc.folded("means", _("Corrected mean"), table, doc.Prose(text, faint=True))
 
 
@@ -369,8 +368,7 @@ def _metrics(scale: CardScale) -> Iterator[doc.Block]:
             known = ((x, figure) for x, figure in group.figures.items() if figure.value is not None)
             rows = tuple((FIGURES[name], *_cells(figure)) for name, figure in known)
             groups.append(doc.Group(rows, LANGUAGES.get(language, language)))
-        columns = tuple(map(doc.Column, heads))
-        yield doc.filled(doc.Table(columns, tuple(groups), _("Metrics by language")))
+        yield doc.filled(doc.Table(heads, tuple(groups), _("Metrics by language")))
 
 
 def _details(card: JudgeCard) -> doc.Section:

@@ -196,18 +196,18 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     heads = (_("metric"), _("baseline"), _("current"), _("difference (95% CI)"))
-    columns = (*map(doc.Column, heads), doc.Column(_("limit"), minor=True), doc.Column(_("result")))
     changes = tuple(
         (rule_label(key), *_cells(change, usual, failed=None), None, doc.Result("informational"))
         for key in shown
         if (change := comparison.metric(key))
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
-        return doc.Table(columns[:4], (doc.Group(tuple(row[:4] for row in changes)),))
+        return doc.table(heads, (row[:4] for row in changes))
     rows = [(WEAK in rule.remarks, _rule_row(rule, release, usual)) for rule in rules]
     gates, weak = (tuple(row for is_weak, row in rows if is_weak is kind) for kind in (False, True))
     groups = doc.Group(gates, _("Gated")), doc.Group((*weak, *changes), _("Informational"))
-    return doc.Table(columns, groups, "" if every else _limit_text(release))
+    caption = "" if every else _limit_text(release)
+    return doc.Table((*heads, _("limit"), _("result")), groups, caption, minor=(4,))
 
 
 def _limit_text(release: Release) -> Text:

@@ -243,14 +243,6 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column; `minor` ones are left out of narrow media (the terminal)."""
-
-    label: Text
-    minor: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Rows under a heading of their own; "" if the table has one group."""
 
@@ -260,11 +252,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of typed cells; the first cell of a row names it. Differences share one axis."""
+    """Rows of typed cells; the first cell of a row names it. Differences share one axis.
 
-    columns: tuple[Column, ...]
+    `minor` has the places of columns that narrow media (the terminal) leave out.
+    """
+
+    columns: tuple[Text, ...]
     groups: tuple[Group, ...]
     caption: Text = ""
+    minor: tuple[int, ...] = ()
 
     @property
     def rows(self) -> Iterator[tuple[Cell, ...]]:
@@ -275,7 +271,7 @@ class Table:
 def table(columns: Iterable[Text], rows: Iterable[Iterable[Cell]], caption: Text = "") -> Table:
     """Return a table with one group."""
     group = Group(tuple(map(tuple, rows)))
-    return Table(tuple(map(Column, columns)), (group,), caption)
+    return Table(tuple(columns), (group,), caption)
 
 
 @dataclass(frozen=True, slots=True)

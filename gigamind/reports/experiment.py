@@ -220,10 +220,9 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
 
 def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
     """Return metrics by run; values are over the items that all runs measured, or a cell has its own values and N."""
-    columns = [doc.Column(_("metric")), doc.Column(experiment.reference.label)]
+    columns: list[Text] = [_("metric"), experiment.reference.label]
     for run in experiment.runs[1:]:
-        difference = _minus_reference(experiment, run.label)
-        columns += [doc.Column(run.label, minor=True), doc.Column(difference)]
+        columns += [run.label, _minus_reference(experiment, run.label)]
     rows: list[tuple[doc.Cell, ...]] = []
     sizes = Counter(change.n for c in experiment.comparisons for change in c.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
@@ -255,7 +254,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
         " (Bonferroni).",
         runs=len(experiment.comparisons),
     )
-    return doc.Table(tuple(columns), (doc.Group(tuple(rows)),), caption)
+    return replace(doc.table(columns, rows, caption), minor=tuple(range(2, len(columns), 2)))
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:

@@ -185,7 +185,7 @@ def history_document(histories: Histories) -> doc.Document:
         verdict=_verdict(histories, shifts),
         warnings=_warnings(histories, several=several),
         steps=_steps(histories, shifts),
-        table=doc.Table(tuple(map(doc.Column, columns)), groups),
+        table=doc.Table(columns, groups),
         sections=[
             section
             for place, history in enumerate(histories.histories, 1)

@@ -102,7 +102,7 @@ class _Page:
     def table(self, block: doc.Table) -> str:
         first = next(block.rows, ())
         right = [isinstance(cell, doc.NUMBERS) for cell in first]
-        heads = " | ".join(inline(self.say(column.label)) for column in block.columns)
+        heads = " | ".join(inline(self.say(label)) for label in block.columns)
         lines = [f"| {heads} |", "|" + "".join("---:|" if r else "---|" for r in right)]
         for group in block.groups:
             if group.title and group.rows:

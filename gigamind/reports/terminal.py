@@ -52,12 +52,12 @@ def _lines(block: doc.Block, say: Translator) -> Iterator[str]:
 
 
 def _table(block: doc.Table, say: Translator) -> RichTable:
-    shown = [place for place, column in enumerate(block.columns) if not column.minor]
+    shown = [place for place in range(len(block.columns)) if place not in block.minor]
     grid = RichTable(box=None, pad_edge=False)
     first = next(block.rows, ())
     for place in shown:
         right = place < len(first) and isinstance(first[place], doc.NUMBERS)
-        label = printable(say(block.columns[place].label))
+        label = printable(say(block.columns[place]))
         if right:  # numbers do not break, but their headings do
             label = fill(label, _HEADING, break_long_words=False)
         grid.add_column(

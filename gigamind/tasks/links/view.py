@@ -275,7 +275,7 @@ def _misses(record: schema.LinkRunRecord) -> doc.Section | None:
     lead = _(
         "Removed links that were not suggested. The list of notes below can show all links with one cause."
     )
-    shown = doc.filled(doc.Table(tuple(map(doc.Column, names)), tuple(groups)))
+    shown = doc.filled(doc.Table(names, tuple(groups)))
     return doc.folded("misses", _("Missed links by cause"), doc.Prose(lead, faint=True), shown)
 
 
