@@ -32,9 +32,9 @@ from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa import support as judge_module
 from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
-from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.segments import comparable
 from gigamind.prompting.fences import Source
+from gigamind.records.judged import SearchQAEvaluation
 from gigamind.stats.agreement import binary_agreement
 
 _judge = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS)
@@ -44,7 +44,7 @@ CLAIMS = Path(__file__).with_name("claims.jsonl")
 Found = Sequence[tuple[bool, bool]]  # by people, by the judge
 
 
-def judged(question: str, answer: str, *notes: Source) -> Judgement:
+def judged(question: str, answer: str, *notes: Source) -> SearchQAEvaluation:
     return judged_by_words(AnswerCase(question, answer, notes), FILE)
 
 
@@ -67,7 +67,7 @@ def examples() -> Iterator[tuple[str, bool, bool]]:
             for one in row["context_notes"]
         )
         found = judged(row["question"], row["answer"], *context)
-        verdicts = {comparable(one.claim.text): one.verdict for one in found.claims}
+        verdicts = {comparable(one.text): one.verdict for one in found.claims}
         group = "another language" if "cross-lingual" in row["tags"] else row["language"]
         for label in row["labels"]["claims"]:
             verdict = verdicts.get(comparable(label["text"]))

@@ -21,7 +21,6 @@ from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.i18n import _
 from gigamind.judges.protocol import KEY, AnswerCase, Asking
 from gigamind.judges.search_qa.judge import SearchQA
-from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -36,6 +35,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.prompting.fences import Source
+from gigamind.records.judged import SearchQAEvaluation
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
@@ -380,10 +380,10 @@ async def _tried(
     both = list(zip(answers, await judged_by(judge, scripted, answers), strict=True))
     scored = [(answer, judgement) for answer, judgement in both if judgement]
     claims = [
-        (answer.claim_labels[sentence.claim.id], sentence)
+        (answer.claim_labels[claim.id], claim)
         for answer, judgement in scored
-        for sentence in judgement.sentences
-        if sentence.claim.id in answer.claim_labels
+        for claim in judgement.claims
+        if claim.id in answer.claim_labels
     ]
     return Result(
         name=scripted.name,
@@ -391,10 +391,13 @@ async def _tried(
             [judgement.correctness for answer, judgement in scored if answer.claim_labels]
         ),
         passed_off=sum(
-            label.verdict != "supported" and claim.role == "claim" and claim.verdict == "supported"
-            for label, claim in claims
+            label.verdict != "supported" and claim.verdict == "supported" for label, claim in claims
         ),
-        hidden=sum(claim.role != "claim" for _label, claim in claims),
+        hidden=sum(
+            aside.id in answer.claim_labels
+            for answer, judgement in scored
+            for aside in judgement.asides
+        ),
         utility=_mean(
             [judgement.utility for answer, judgement in scored if answer.labels.utility is not None]
         ),
@@ -404,7 +407,7 @@ async def _tried(
 
 async def judged_by(
     judge: SearchQA, scripted: ScriptedJudge, answers: Sequence[LabelledAnswer]
-) -> list[Judgement | None]:
+) -> list[SearchQAEvaluation | None]:
     """Judge each answer by the replies of a scripted judge; None for an answer without a verdict."""
     client = ScriptedClient(scripted, answers[0])
     models = {
@@ -413,7 +416,7 @@ async def judged_by(
         )
         for name in judge.models(ModelOptions.model_validate({"model": scripted.name}))
     }
-    judgements: list[Judgement | None] = []
+    judgements: list[SearchQAEvaluation | None] = []
     for answer in answers:
         client.answer = answer
         try:

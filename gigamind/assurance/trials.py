@@ -18,12 +18,11 @@ from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.i18n import Language, Text, _
 from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
 from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, Judge, QuestionCase, Verdict
-from gigamind.judges.search_qa.judgement import Judgement, correctness
-from gigamind.judges.search_qa.verify import JudgedClaim
+from gigamind.judges.search_qa.judgement import correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.loading import numbered_lines, parsed
 from gigamind.prompting.fences import Source
-from gigamind.records.judged import Report
+from gigamind.records.judged import EvaluatedClaim, Report, SearchQAEvaluation
 from gigamind.stats.intervals import Estimate
 from gigamind.vault.language import question_language
 
@@ -63,7 +62,7 @@ class Observed:
     proven: frozenset[int] = frozenset()  # numbers (from 1) of the notes with a verified quote
     text: str = ""  # all text of the model that a user can read
     flagged: bool = False  # whether the judge marked any of the input as suspicious
-    claims: Mapping[int, JudgedClaim] = field(default_factory=dict[int, JudgedClaim])  # by id
+    claims: Mapping[int, EvaluatedClaim] = field(default_factory=dict[int, EvaluatedClaim])  # by id
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +186,9 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Observations) -> 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
     scores, reported_scores = verdict.scores, verdict.told
-    claims = verdict.detail.claims if isinstance(verdict.detail, Judgement) else ()
+    claims = verdict.detail.claims if isinstance(verdict.detail, SearchQAEvaluation) else ()
     if claims and counted_chars is not None:
-        counted = [claim for claim in claims if claim.claim.span.end <= counted_chars]
+        counted = [claim for claim in claims if claim.end <= counted_chars]
         supported = [claim.reported_verdict == "supported" for claim in counted]
         share = sum(supported) / len(supported) if supported else None
         scores = {**scores, "correctness": correctness(counted)}
@@ -200,7 +199,7 @@ def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
         proven=frozenset(proof.note for proof in verdict.proof if proof.proven),
         text=verdict.text,
         flagged=bool(verdict.flags),
-        claims={claim.claim.id: claim for claim in claims},
+        claims={claim.id: claim for claim in claims},
     )
 
 

@@ -24,7 +24,6 @@ from gigamind.judges.load import NLI, judge_file
 from gigamind.judges.search_qa.by_nli import NliJudgeFile, Thresholds
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.search_qa.judge import LabelledExample, SearchQAJudgeFile
-from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, Tuned, kind_of, read_judge_file, wrong_kind
 from gigamind.judges.unanswerable import (
@@ -34,7 +33,7 @@ from gigamind.judges.unanswerable import (
     load_calibrated_judge,
 )
 from gigamind.prompting.fences import Source, flags
-from gigamind.records.judged import Report
+from gigamind.records.judged import EvaluatedClaim, Report
 from gigamind.stats.intervals import Booleans, Matrix, clusters_of
 from gigamind.stats.tuning import (
     FOLDS,
@@ -208,9 +207,9 @@ class Tuning:
             return self._by_variants(claims)
         (own,) = claims
         is_words = isinstance(self.file, WordsJudgeFile)
-        texts = ((claim.stated if is_words else claim.claim.text) if claim else "" for claim in own)
+        texts = (claim.text if claim and (claim.source or not is_words) else "" for claim in own)
         korean = np.array([Reading(text).is_korean for text in texts], dtype=np.intp)
-        scores = [_score(claim) if _is_supported(claim) and claim else None for claim in own]
+        scores = [claim.strength if _is_supported(claim) and claim else None for claim in own]
         field = "min_score" if is_words else "thresholds"
         return self._by_scores(scores, korean, (f"{field}.en", f"{field}.ko"))
 
@@ -287,7 +286,7 @@ class Tuning:
         )
 
     def _by_variants(
-        self, claims: Sequence[Sequence[JudgedClaim | None]]
+        self, claims: Sequence[Sequence[EvaluatedClaim | None]]
     ) -> tuple[JudgeFile, TuneReport]:
         current, *others = ([_is_supported(claim) for claim in own] for own in claims)
         base = np.array([bool(verdict) for verdict in current])
@@ -357,7 +356,7 @@ def _reasons(labels: Path | None) -> dict[str, tuple[str, str]]:
     return {row.id: (row.choice, row.reason) for row in read_rows(labels) if not row.note}
 
 
-def _claim(seen: Observations, key: str) -> JudgedClaim | None:
+def _claim(seen: Observations, key: str) -> EvaluatedClaim | None:
     answer, _mark, number = key.rpartition("#")
     observed = seen.get(answer)
     if observed is None or isinstance(observed, LlmError):
@@ -365,14 +364,8 @@ def _claim(seen: Observations, key: str) -> JudgedClaim | None:
     return observed.claims.get(int(number))
 
 
-def _is_supported(claim: JudgedClaim | None) -> bool | None:
+def _is_supported(claim: EvaluatedClaim | None) -> bool | None:
     return None if claim is None else claim.verdict == "supported"
-
-
-def _score(claim: JudgedClaim) -> float | None:
-    if claim.score is not None:
-        return claim.score
-    return claim.support.share if claim.support else None
 
 
 def _field(file: JudgeFile, name: str) -> Any:  # noqa: ANN401  any field of a judge file

@@ -93,13 +93,13 @@ class FailedRecord(QuoteRecord):
 def records(result: AlignResult, sources: Sequence[str]) -> list[AlignedRecord | FailedRecord]:
     """Return every outcome of `align_all`, in order; `sources` are its sources."""
     units = [*map(Utf16, sources)]
-    places = (outcome.quote.source_index for outcome in result.outcomes)
-    known = (units[place] if 0 <= place < len(units) else Utf16("") for place in places)
-    return list(map(record, result.outcomes, known))
+    return [record(outcome, units) for outcome in result.outcomes]
 
 
-def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
-    """Return one outcome; `utf16` converts the offsets of its source."""
+def record(outcome: Alignment, units: Sequence[Utf16]) -> AlignedRecord | FailedRecord:
+    """Return one outcome; `units` convert the offsets of the sources."""
+    index = outcome.quote.source_index
+    utf16 = units[index] if 0 <= index < len(units) else Utf16("")
     if not isinstance(outcome, Aligned):
         miss = outcome.near_miss
         return {

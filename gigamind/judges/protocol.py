@@ -218,7 +218,7 @@ class Verdict(Generic[_Detail_co]):
     told: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     proof: tuple[Proof, ...] = ()
     text: str = ""
-    flags: Mapping[int, tuple[Flag, ...]] = field(default_factory=dict[int, tuple[Flag, ...]])
+    flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
 
 
 class Judge(ABC, Generic[_Case_contra, _Detail_co]):

@@ -1,18 +1,21 @@
 """Models for judges in reports.  Offsets: UTF-16 units, half-open, in the note's file.  An unknown cost is null."""
 
 from collections import Counter
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import Outcome
 from gigamind.metrics.spec import Metric, Text
-from gigamind.prompting.replies import ReportedConfidence
+from gigamind.prompting.replies import Confidence, ReportedConfidence
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[Finite, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 AnswerOutcome = Literal["judged", "abstained", "no_claims"]
+ReportedVerdict = Literal["supported", "contradicted", "not_found"]
+ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
+_Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 FLAGGED = "flagged"  # status of a quote from text that looks like a prompt injection
 
 
@@ -284,3 +287,169 @@ class SecondLookReport(Report, extra="ignore"):  # earlier versions have more fi
     canaries: tuple[Count, Count] = (0, 0)
     canary_interval: tuple[Share, Share] | None = None
     believed: bool
+
+
+class SourceCoverage(Report):
+    """Use of a note (seed 004); `relevant` and `marked` are additions.
+
+    Attributes:
+        relevant_claim: Words of the answer that use it, supported or proven; empty if none.
+        relevant: To the question, by the model; null if it does not say.
+        marked: Whether the answer names it, as in `[노트 1]`.
+    """
+
+    note_index: int
+    note_title: str
+    cited: bool
+    relevant_claim: str
+    relevant: bool | None
+    marked: bool
+
+
+class AnswerSentence(Report):
+    """One sentence with its number; offsets are half-open ranges of the answer.
+
+    Attributes:
+        start, end: In code points.
+        utf16_start, utf16_end: In UTF-16 code units.
+    """
+
+    id: int
+    text: str
+    offset_unit: Literal["code_point"] = "code_point"
+    start: int
+    end: int
+    utf16_start: int
+    utf16_end: int
+
+
+class EvaluatedAside(AnswerSentence):
+    """A sentence that is not a claim."""
+
+    role: _Aside
+
+
+class EvaluatedOmission(Report):
+    """An omission that the model reported.
+
+    Attributes:
+        note: The note that states it; null if it does not count.
+        doubt: Why it does not count: no proof, `given` in the answer, or `repeated`; null if it counts.
+        evidence: As in `EvaluatedClaim`.
+    """
+
+    what: str
+    note: int | None
+    doubt: str | None
+    evidence: dict[str, Any]
+
+
+class SourceSentence(Report):
+    """The sentence that contains a quote."""
+
+    heading: str
+    text: str
+
+
+class EvaluatedClaim(AnswerSentence):
+    """One claim.
+
+    Attributes:
+        cited: Numbers of the notes that the answer cites for it.
+        `told`: The model's verdict; null without a model.
+        source: The sentence around a proven quote, with its heading; the claim was compared with it.
+        share: Share of the claim's words that the source carries, in [0, 1]; the score without an entailment model.
+        score: How well its best passage supports it, in [0, 1]; absent without an entailment model.
+        refused: Whether the guard refuses the claim, whatever its score; null if it was compared with no source.
+        said: Whether a second check confirmed that the source states the claim; null without a second check.
+        evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
+        reported_role: The model's role for the sentence.
+        veto: Why the sentence is a claim although the model gave another role.
+        untold: Whether it also says that the notes have no answer.
+    """
+
+    cited: tuple[int, ...]
+    reported_verdict: Annotated[ReportedVerdict | None, Field(alias="told")]
+    verdict: ClaimVerdict
+    note: int | None
+    doubt: str | None
+    new_numbers: tuple[str, ...]
+    evidence: dict[str, Any] | None
+    source: SourceSentence | None = None
+    contradictions: tuple[str, ...] = ()
+    share: Share | None = None
+    score: Share | None = Field(None, exclude_if=lambda score: score is None)
+    refused: bool | None = None
+    confirmed: Annotated[bool | None, Field(alias="said")] = None
+    reported_role: Annotated[_Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
+    veto: str | None = None
+    untold: bool = False
+
+    @property
+    def strength(self) -> float | None:
+        """How well its source supports it, in [0, 1]: the score of an entailment model, else the share of words."""
+        return self.share if self.score is None else self.score
+
+
+class SearchQAEvaluation(Report):
+    """The evaluation of an answer: six fields of the seed, then additions.
+
+    Attributes:
+        correctness: In [0, 1]; None without claims, where the seed always has a number.
+        confidence: None without claims, as for `correctness`.
+        utility: In [0, 1]; None without a model.
+        completeness: In [0, 1], from proven omissions; None if there was nothing to state.
+        asides: The sentences that are not claims.
+        answers_question: Share of the question's words that the supported claims and their sentences have, in [0, 1],
+            relative to the best sentence of the notes; null if unknown. Below 0.5, confidence is at most medium.
+        answers: The supported claims have enough words of the question, or one has the proven quote that the model
+            gives as the answer. If not, utility is at most 0.4.
+        notices: Reasons why the evaluation is less reliable, see `Notice` of the judge.
+        grounding_issues: One sentence for each unsupported claim, in the language of the item.
+        second_look: The model of the second check of doubtful claims; null without one.
+    """
+
+    correctness: float | None
+    completeness: float | None = None
+    utility: float | None
+    confidence: Confidence | None
+    source_coverage: tuple[SourceCoverage, ...]
+    grounding_issues: tuple[str, ...]
+    summary: str
+    outcome: AnswerOutcome
+    claims: tuple[EvaluatedClaim, ...]
+    asides: tuple[EvaluatedAside, ...] = ()
+    omissions: tuple[EvaluatedOmission, ...] = ()
+    abstains: bool
+    answerable: bool
+    reported_answerable: Annotated[bool | None, Field(alias="reported_answerable")]
+    reported_correctness: float | None
+    reported_utility: float | None
+    utility_reason: str
+    reported_issues: tuple[str, ...]
+    flagged: dict[int, tuple[str, ...]]
+    answers_question: Share | None = None
+    answers: bool = True
+    notices: tuple[str, ...] = ()
+    second_look: SecondLookReport | None = None
+
+
+NOT_EVALUATED = SearchQAEvaluation(
+    correctness=None,
+    utility=None,
+    confidence=None,
+    source_coverage=(),
+    grounding_issues=(),
+    summary="",
+    outcome="no_claims",
+    claims=(),
+    abstains=False,
+    answerable=False,
+    reported_answerable=None,
+    reported_correctness=None,
+    reported_utility=None,
+    utility_reason="",
+    reported_issues=(),
+    flagged={},
+)
+"""An evaluation without claims and scores."""

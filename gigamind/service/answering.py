@@ -37,7 +37,6 @@ from gigamind.service.asking import Ask, Context, Desk, Feature
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
-from gigamind.tasks.answers.items import evaluation_of
 
 _SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 _MICRO_PER_USD = 10**6
@@ -211,13 +210,13 @@ class Models:
         asking = Asking(self._checking, _ITEM, self._fence_key, shorter=_SHORTER)
         return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
 
-    async def evaluate(self, case: AnswerCase, language: Language) -> dict[str, Any]:
+    async def evaluate(self, case: AnswerCase) -> dict[str, Any]:
         """Return the evaluation as JSON values of a `SearchQAEvaluation`; LlmError without a usable reply."""
         asking = Asking(self._judging, _ITEM, self._fence_key, shorter=_SHORTER)
         verdict = await self._judge.judge(case, asking)
         if verdict.detail is None:
             raise LlmError(_("The judge gave no verdict on the answer."), "invalid_output")
-        return evaluation_of(verdict.detail, case, language).model_dump(mode="json")
+        return verdict.detail.model_dump(mode="json")
 
     async def close(self) -> None:
         for model in (self._answering, *self._judging.values(), *self._checking.values()):
@@ -347,7 +346,7 @@ class Answering:
         if not why and not case.has_context:
             why = "no_notes"
         evaluation = await _unless_failed(
-            lambda: self.models.evaluate(case, ask.language), why, judged.why, "qa_evaluation"
+            lambda: self.models.evaluate(case), why, judged.why, "qa_evaluation"
         )
         if evaluation:
             uses = zip(answered.context.ids, answered.context.shifts, strict=True)

@@ -25,7 +25,7 @@ from gigamind.evidence.stated import stated
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
 from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
-from gigamind.judges.search_qa.judgement import Judgement, verdict_of
+from gigamind.judges.search_qa.judgement import verdict_of
 from gigamind.judges.search_qa.passage import completed
 from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments import Piece, pieces_of, without_note_names
@@ -33,6 +33,7 @@ from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.loading import parsed
+from gigamind.records.judged import SearchQAEvaluation
 from gigamind.spans import Span
 from gigamind.text import sentences, tokens, unwrapped
 
@@ -277,7 +278,7 @@ class NliJudgeFile(JudgeFile):
 
 
 @dataclass(frozen=True)
-class NliJudge(Judge[AnswerCase, Judgement | None]):
+class NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     """The judge of kind `nli`: whether passages of the notes entail every claim of an answer."""
 
     file: NliJudgeFile
@@ -291,7 +292,7 @@ class NliJudge(Judge[AnswerCase, Judgement | None]):
         rules = f"rules {RULES}, of words {RULES_OF_WORDS}, of nli {_RULES_OF_NLI}"
         return fingerprint_of(file, rules, model)
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[SearchQAEvaluation | None]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""
         if not case.has_context:
             return Verdict({}, None)
@@ -305,8 +306,8 @@ class NliJudge(Judge[AnswerCase, Judgement | None]):
 
         request = {"model": self.model.fingerprint, "pairs": pairs}
         record = await (asking.stored(request, run) if pairs else run())
-        judgement = await asyncio.to_thread(comparison.judgement, record["probabilities"])
-        return verdict_of(judgement)
+        found = await asyncio.to_thread(comparison.evaluation, record["probabilities"])
+        return verdict_of(found)
 
 
 def load_nli(path: Path, model: str = "") -> NliJudge:
@@ -356,14 +357,14 @@ class _Comparison(Comparison):
                 self._candidates[claim.id] = candidates
                 self.pairs += [(own.premise, hypothesis) for own in candidates if own.premise]
 
-    def judgement(self, probabilities: Sequence[Probabilities]) -> Judgement:
-        """Return the judgement for the probabilities of the pairs."""
+    def evaluation(self, probabilities: Sequence[Probabilities]) -> SearchQAEvaluation:
+        """Return the evaluation for the probabilities of the pairs."""
         left = iter(probabilities)
         for number, candidates in self._candidates.items():
             scored = [(own, next(left) if own.premise else {}) for own in candidates]
             finding, self._judged[number] = self._decided(scored)
             self.findings[number] = finding
-        return self.judgement_of(list(self._judged.values()))
+        return self.evaluation_of(list(self._judged.values()))
 
     def _decided(
         self, scored: Sequence[tuple[_Candidate, Probabilities]]

@@ -16,7 +16,7 @@ from pydantic import Field
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
-from gigamind.judges.search_qa.judgement import Judgement, judgement_of, verdict_of
+from gigamind.judges.search_qa.judgement import evaluation_of, verdict_of
 from gigamind.judges.search_qa.passage import Asked, NoteSentence, Passage, is_row, sentences_of
 from gigamind.judges.search_qa.reply import (
     RULES,
@@ -32,7 +32,7 @@ from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, fingerprint_of
 from gigamind.prompting.fences import Source
-from gigamind.records.judged import Share
+from gigamind.records.judged import SearchQAEvaluation, Share
 
 # Part of the fingerprint, like RULES of the judge with a model.
 RULES_OF_WORDS = 7
@@ -50,7 +50,7 @@ class WordsJudgeFile(JudgeFile):
 
 
 @dataclass(frozen=True)
-class WordsJudge(Judge[AnswerCase, Judgement | None]):
+class WordsJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     """The judge of kind `words`: whether the notes state every claim of an answer in the same words."""
 
     file: WordsJudgeFile
@@ -61,12 +61,14 @@ class WordsJudge(Judge[AnswerCase, Judgement | None]):
     def fingerprint(self, model: str) -> str:
         return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[SearchQAEvaluation | None]:
         del asking
         if not case.has_context:
             return Verdict({}, None)
-        judgement = await asyncio.to_thread(judged_by_words, case, self.file)
-        return verdict_of(judgement)
+        return verdict_of(await asyncio.to_thread(judged_by_words, case, self.file))
+
+
+_BY_A_MODEL = ("utility", "confidence", "reported_answerable", "reported_utility")
 
 
 class Comparison:
@@ -75,31 +77,24 @@ class Comparison:
     def __init__(self, case: AnswerCase, pieces: Sequence[Piece], min_quote_chars: int) -> None:
         self.case, self.pieces, self.claims = case, pieces, claims_of(pieces)
         rules = ProofRules(min_quote_chars=min_quote_chars, second_look="never")
-        self.verifier = Verifier(case.notes, case.question, rules)
+        self.verifier = Verifier(case, rules)
         self.lines = Lines(case.notes, self.verifier.asked if len(self.claims) == 1 else None)
         roles = Roles(case.question, case.notes, self.claims)
         self.findings = {claim.id: _finding(claim, roles.by_form(claim)) for claim in self.claims}
 
-    def judgement_of(self, judged: Sequence[JudgedClaim]) -> Judgement:
-        """Return the judgement for the verdicts on the claims; what only an LLM can report is None."""
+    def evaluation_of(self, judged: Sequence[JudgedClaim]) -> SearchQAEvaluation:
+        """Return the evaluation for the verdicts on the claims; what only an LLM can report is None."""
         findings = tuple(self.findings.values())
         reply = SearchQAReply.model_validate(
             {"claims": findings, "answerable": False, "utility": 0.0}
         )
-        judgement = judgement_of(self.case, self.pieces, self.verifier, reply, judged)
-        sentences = (replace(sentence, reported_verdict=None) for sentence in judgement.sentences)
-        return replace(
-            judgement,
-            sentences=tuple(sentences),
-            utility=None,
-            confidence=None,
-            reported_answerable=None,
-            reported_utility=None,
-        )
+        untold = [replace(claim, reported_verdict=None) for claim in judged]
+        found = evaluation_of(self.pieces, self.verifier, reply, untold)
+        return found.model_copy(update=dict.fromkeys(_BY_A_MODEL))
 
 
-def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
-    """Return the judgement of an answer whose notes have text; figures that words cannot give are None."""
+def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> SearchQAEvaluation:
+    """Return the evaluation of an answer whose notes have text; figures that words cannot give are None."""
     comparison = Comparison(case, pieces_of(case.answer), file.min_quote_chars)
     findings = comparison.findings
     for claim in comparison.claims:
@@ -108,7 +103,7 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
                 findings[claim.id] = with_quote(findings[claim.id], note, quote)
     rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
     least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
-    return comparison.judgement_of(list(map(by_rule, rows, least)))
+    return comparison.evaluation_of(list(map(by_rule, rows, least)))
 
 
 def _finding(claim: Piece, role: ReportedRole) -> ClaimFinding:

@@ -1,4 +1,4 @@
-"""Judges an answer with a model: from findings about its claims to verdicts and a `Judgement`.
+"""Judges an answer with a model: from findings about its claims to verdicts and the evaluation.
 
 The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
 """
@@ -26,7 +26,7 @@ from gigamind.judges.protocol import (
     counted,
     once,
 )
-from gigamind.judges.search_qa.judgement import Judgement, judgement_of, silent, verdict_of
+from gigamind.judges.search_qa.judgement import evaluation_of, silent, verdict_of
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reply import (
     MOST_CLAIMS,
@@ -51,6 +51,7 @@ from gigamind.judges.spec import (
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.prompts import Prompt, as_json
+from gigamind.records.judged import ReportedVerdict, SearchQAEvaluation
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
@@ -65,7 +66,7 @@ class LabelledExample(BaseModel, extra="forbid", frozen=True):
     id: str
     sentence: str
     source: str
-    verdict: Literal["supported", "contradicted", "not_found"]
+    verdict: ReportedVerdict
     reason: str = ""
 
 
@@ -174,27 +175,27 @@ class Questions:
                 )
         return whole.model_copy(update={"claims": tuple(findings[one.id] for one in self.claims)})
 
-    async def judgement(self, asking: Asking) -> Judgement:
-        """Return the judgement of the model; raises as `Asking.ask`."""
+    async def evaluation(self, asking: Asking) -> SearchQAEvaluation:
+        """Return the evaluation by the model; raises as `Asking.ask`."""
         case, second = self._case, self._judge.second
+        verifier = Verifier(case, self._judge.file)
         if not case.answer.strip():
-            return silent(case)
+            return silent(verifier)
         reply = await self._reply(asking)
-        verifier = Verifier(case.notes, case.question, self._judge.file)
         # Aligning quotes with a long note takes time; a thread lets other requests continue.
         judged = await asyncio.to_thread(verifier.judge, self.claims, reply.claims)
-        trial, confirmed = None, dict[int, bool | None]()
+        look, confirmed = None, dict[int, bool | None]()
         statements = {
             claim.claim.id: statement_of(without_note_names(claim.stated), claim.passage, case)
             for claim in verifier.for_second_look(judged)
             if second and claim.passage
         }
         if second and statements:
-            trial, answers = await second.look(list(statements.values()), asking)
+            look, answers = await second.look(list(statements.values()), asking)
             confirmed = dict(zip(statements, answers, strict=True))
         checked = verifier.with_second_look(judged, confirmed)
-        found = await asyncio.to_thread(judgement_of, case, self._pieces, verifier, reply, checked)
-        return replace(found, trial=trial)
+        found = await asyncio.to_thread(evaluation_of, self._pieces, verifier, reply, checked)
+        return found.model_copy(update={"second_look": look})
 
 
 def refuse_too_many(pieces: Sequence[Piece], most: int) -> None:
@@ -214,7 +215,7 @@ _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
-class SearchQA(LocalisedJudge[AnswerCase, Judgement | None, SearchQAJudge]):
+class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
     kind = "search_qa"
@@ -254,13 +255,13 @@ class SearchQA(LocalisedJudge[AnswerCase, Judgement | None, SearchQAJudge]):
             for rows in judge.second.batches(doubtful):
                 yield judge.second.planned([row for row, _control in rows])
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[Judgement | None]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[SearchQAEvaluation | None]:
         """Judge an answer; raise LlmError with too many claims or without a usable reply."""
         if not case.has_context:
             return Verdict({}, None)
         judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
         refuse_too_many(pieces, judge.file.max_claims)
-        return verdict_of(await Questions(judge, case, pieces, asking.fence_key).judgement(asking))
+        return verdict_of(await Questions(judge, case, pieces, asking.fence_key).evaluation(asking))
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:

@@ -1,32 +1,32 @@
 """Scores a judged answer by the product's rules (seed 004); no model applies them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 from gigamind.evidence.result import Aligned, Alignment, is_same_place
-from gigamind.judges.protocol import AnswerCase, Proof, Verdict
+from gigamind.i18n import Message, _, translator
+from gigamind.judges.protocol import Proof, Verdict
 from gigamind.judges.search_qa.passage import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, is_abstention
-from gigamind.judges.search_qa.second_look import Trial
 from gigamind.judges.search_qa.segments import Piece, claims_of
-from gigamind.judges.search_qa.verify import (
-    Coverage,
-    JudgedClaim,
-    JudgedOmission,
-    Verifier,
-    coverage,
-    judged_omissions,
-)
+from gigamind.judges.search_qa.verify import JudgedClaim, Verifier, coverage, judged_omissions
 from gigamind.judges.search_qa.words import OF_ITSELF, is_of_another_language, stems
 from gigamind.metrics.grounding import share_given
-from gigamind.prompting.fences import Flag
 from gigamind.prompting.replies import Confidence
-from gigamind.records.judged import AnswerOutcome
+from gigamind.records.judged import (
+    NOT_EVALUATED,
+    AnswerOutcome,
+    EvaluatedAside,
+    EvaluatedClaim,
+    SearchQAEvaluation,
+    SourceSentence,
+)
+from gigamind.spans import Utf16
 
 Notice = Literal["other_language", "other_question", "question_not_compared", "no_question"]
-"""Why a judgement is less reliable.
+"""Why an evaluation is less reliable.
 
 - other_language: the answer or a note is neither Korean nor English, so the word lists for roles do not apply.
 - other_question: the proven claims and their sentences have few words of the question.
@@ -35,7 +35,7 @@ Notice = Literal["other_language", "other_question", "question_not_compared", "n
 """
 
 
-def correctness(claims: Sequence[JudgedClaim]) -> float | None:
+def correctness(claims: Sequence[EvaluatedClaim]) -> float | None:
     """Return verified supported claims / all claims, in [0, 1]; None without claims."""
     if not claims:
         return None
@@ -82,49 +82,33 @@ def confidence(
     return "medium" if correct >= 0.5 else "low"  # noqa: PLR2004
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The judgement of an answer, claim by claim; without a model, the reported fields and confidence are None."""
-
-    coverage: tuple[Coverage, ...]
-    flagged: Mapping[int, tuple[Flag, ...]]  # see `AnswerCase.flagged`
-    outcome: AnswerOutcome = "no_claims"
-    sentences: tuple[JudgedClaim, ...] = ()
-    omissions: tuple[JudgedOmission, ...] = ()
-    correctness: float | None = None  # share of supported claims, in [0, 1]; None without claims
-    # supported claims / (supported claims + omissions); None if the omissions cannot be read
-    completeness: float | None = None
-    utility: float | None = None  # in [0, 1], by the rule for abstentions; None without a model
-    confidence: Confidence | None = None
-    abstains: bool = False
-    answerable: bool = False  # the notes answer the question, proven by a quote
-    reported_answerable: bool | None = None
-    reported_correctness: float | None = None
-    reported_utility: float | None = None
-    utility_reason: str = ""
-    reported_issues: tuple[str, ...] = ()
-    summary: str = ""
-    notices: tuple[Notice, ...] = ()
-    trial: Trial | None = None  # of the model that made the second check; None without one
-    # share of the question's words that the supported claims and their sentences have, in [0, 1], relative to the
-    # sentence of the notes that has most of them; None if unknown
-    answers_question: float | None = None
-    # the supported claims have enough words of the question, or the proven quote that answers it
-    answers: bool = True
-
-    @property
-    def claims(self) -> tuple[JudgedClaim, ...]:
-        return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
+def _scored(evaluation: SearchQAEvaluation, *, complete: bool) -> SearchQAEvaluation:
+    """Return an evaluation with its scores, by what the model and the code found; `complete` with its completeness."""
+    claims, answerable = evaluation.claims, bool(evaluation.reported_answerable)
+    correct, reported = correctness(claims), evaluation.reported_utility or 0.0
+    useful = utility(
+        evaluation.outcome,
+        reported,
+        answerable=answerable,
+        correct=correct,
+        answers=evaluation.answers,
+    )
+    given = sum(claim.verdict == "supported" for claim in claims)
+    omitted = sum(omission.doubt is None for omission in evaluation.omissions)
+    whole = share_given(given, omitted, answerable=answerable) if complete else None
+    grade = confidence(correct, useful, evaluation.answers_question)
+    scores = {"correctness": correct, "completeness": whole, "utility": useful, "confidence": grade}
+    return evaluation.model_copy(update=scores)
 
 
-def judgement_of(
-    case: AnswerCase,
+def evaluation_of(
     pieces: Sequence[Piece],
     verifier: Verifier,
     reply: SearchQAReply,
     judged: Sequence[JudgedClaim],
-) -> Judgement:
-    """Return the judgement for a reply and `judged`, the verdicts on its claims."""
+) -> SearchQAEvaluation:
+    """Return the evaluation for a reply and `judged`, the verdicts on its claims."""
+    case, say = verifier.case, translator(verifier.case.language)
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
     is_proven = reply.answerable and doubt is None
@@ -139,23 +123,19 @@ def judgement_of(
             for claim in claims
         )
     )
-    omissions = judged_omissions(reply.omissions, case.answer, verifier)
-    kind, correct, answerable = outcome(sentences), correctness(claims), reply.answerable
-    useful = utility(kind, reply.utility, answerable=answerable, correct=correct, answers=answers)
-    whole = share_given(
-        sum(claim.verdict == "supported" for claim in claims),
-        sum(omission.doubt is None for omission in omissions),
-        answerable=answerable,
-    )
-    return Judgement(
-        outcome=kind,
-        sentences=sentences,
+    omissions, units = judged_omissions(reply.omissions, verifier), Utf16(case.answer)
+    asides = (sentence for sentence in sentences if sentence.role != "claim")
+    found = SearchQAEvaluation(
+        correctness=None,
+        utility=None,
+        confidence=None,
+        source_coverage=coverage(pieces, claims, reply.source_coverage, verifier),
+        grounding_issues=tuple(say(_issue(x)) for x in claims if x.verdict != "supported"),
+        summary=reply.summary or ("" if sentences else say(_EMPTY)),
+        outcome=outcome(sentences),
+        claims=tuple(_claim(claim, units, verifier) for claim in claims),
+        asides=tuple(EvaluatedAside.like(aside, **_place(aside, units)) for aside in asides),
         omissions=omissions,
-        coverage=coverage(case, pieces, claims, reply.source_coverage, verifier),
-        correctness=correct,
-        completeness=whole if omissions or "omissions" not in reply.unread_fields else None,
-        utility=useful,
-        confidence=confidence(correct, useful, answered),
         abstains=any(sentence.untold for sentence in sentences),
         answerable=is_proven,
         reported_answerable=reply.answerable,
@@ -163,12 +143,89 @@ def judgement_of(
         reported_utility=reply.utility,
         utility_reason=reply.utility_reason,
         reported_issues=reply.grounding_issues,
-        summary=reply.summary,
-        flagged=case.flagged,
-        notices=_notices(case, verifier.asked, correct, answered),
+        flagged=dict(case.flagged),
         answers_question=answered,
         answers=answers,
+        notices=_notices(verifier, claims, answered),
     )
+    return _scored(found, complete=bool(omissions) or "omissions" not in reply.unread_fields)
+
+
+def without_second_look(evaluation: SearchQAEvaluation, language: str) -> SearchQAEvaluation:
+    """Return an evaluation whose second check confirms nothing.
+
+    A note that only confirmed claims used is no longer cited.
+    """
+    say = translator(language)
+    unconfirmed = {"verdict": "unverified", "note": None, "doubt": "not_looked_at"}
+    uncited = {"cited": False, "relevant_claim": ""}
+    confirmed = [
+        claim for claim in evaluation.claims if claim.confirmed and claim.verdict == "supported"
+    ]
+    if not confirmed:
+        return evaluation
+    claims = tuple(
+        claim.model_copy(update=unconfirmed) if claim in confirmed else claim
+        for claim in evaluation.claims
+    )
+    used = {claim.note for claim in claims if claim.verdict == "supported"}
+    unused = {claim.note for claim in confirmed} - used
+    changes = {
+        "claims": claims,
+        "source_coverage": tuple(
+            row.model_copy(update=uncited) if row.note_index in unused else row
+            for row in evaluation.source_coverage
+        ),
+        "grounding_issues": (
+            *evaluation.grounding_issues,
+            *(say(_unproven(claim.text)) for claim in confirmed),
+        ),
+    }
+    changed = evaluation.model_copy(update=changes)
+    return _scored(changed, complete=evaluation.completeness is not None)
+
+
+_EMPTY = _("The answer is empty.")
+
+
+def _issue(judged: JudgedClaim) -> Message:
+    claim = judged.claim.text
+    if judged.verdict == "contradicted":
+        return _("“{claim}” — the notes contradict this claim.", claim=claim)
+    if judged.verdict != "not_found":
+        return _unproven(claim)
+    if judged.reported_verdict is not None:
+        return _("“{claim}” — not in the notes.", claim=claim)
+    if judged.doubt in {None, "little_in_common"}:
+        return _("“{claim}” — no sentence in the notes has the words of this claim.", claim=claim)
+    return _(
+        "“{claim}” — even the most similar sentence in the notes does not match this claim.",
+        claim=claim,
+    )
+
+
+def _unproven(claim: str) -> Message:
+    return _("“{claim}” — the quote given as evidence does not support this claim.", claim=claim)
+
+
+def _claim(judged: JudgedClaim, units: Utf16, verifier: Verifier) -> EvaluatedClaim:
+    return EvaluatedClaim.like(
+        judged,
+        **_place(judged, units),
+        cited=judged.claim.cited,
+        evidence=judged.evidence and verifier.record(judged.evidence),
+        source=judged.passage and SourceSentence.like(judged.passage),
+        share=judged.support and judged.support.share,
+        refused=judged.support and judged.support.is_refused,
+    )
+
+
+def _place(judged: JudgedClaim, units: Utf16) -> dict[str, Any]:
+    """Return the fields that all sentences share."""
+    piece = judged.claim
+    start, end = units.span_from_code_points(piece.span)
+    place = {"start": piece.span.start, "end": piece.span.end}
+    return {"id": piece.id, "text": piece.text, **place, "utf16_start": start, "utf16_end": end}
 
 
 def _with_roles(
@@ -216,7 +273,7 @@ def _is_answered(
 
 
 def answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | None:
-    """Return how many of the question's words the supported claims and their sentences have, see `Judgement`."""
+    """Return how many of the question's words the supported claims and their sentences have, in [0, 1]."""
     shares = (
         question.answered(
             f"{claim.stated}\n{claim.passage.heading}\n{claim.passage.text}\n{claim.title}"
@@ -228,51 +285,48 @@ def answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | 
 
 
 def _notices(
-    case: AnswerCase, question: Asked, correct: float | None, answered: float | None
+    verifier: Verifier, claims: Sequence[JudgedClaim], answered: float | None
 ) -> tuple[Notice, ...]:
+    case, asks = verifier.case, bool(verifier.case.question.strip())
+    proven = any(claim.verdict == "supported" for claim in claims)
     found: dict[Notice, bool] = {
         "other_language": any(map(is_of_another_language, [*case.texts, case.question])),
         "other_question": is_another_question(answered),
-        "no_question": correct is not None and not case.question.strip(),
-        "question_not_compared": bool(correct)
-        and bool(case.question.strip())
-        and not question.most,
+        "no_question": bool(claims) and not asks,
+        "question_not_compared": proven and asks and not verifier.asked.most,
     }
     return tuple(name for name, holds in found.items() if holds)
 
 
-def silent(case: AnswerCase) -> Judgement:
-    """Return the judgement of a blank answer: useless, without a request."""
-    notes = tuple(
-        Coverage(number, note.title, cited=False, relevant=None, marked=False, relevant_claim="")
-        for number, note in enumerate(case.notes, start=1)
-    )
-    return Judgement(notes, case.flagged, utility=0.0)
+def silent(verifier: Verifier) -> SearchQAEvaluation:
+    """Return the evaluation of a blank answer: useless, without a request."""
+    changes = {
+        "utility": 0.0,
+        "source_coverage": coverage((), (), (), verifier),
+        "summary": translator(verifier.case.language)(_EMPTY),
+        "flagged": dict(verifier.case.flagged),
+    }
+    return NOT_EVALUATED.model_copy(update=changes)
 
 
-def verdict_of(judgement: Judgement) -> Verdict[Judgement]:
+def verdict_of(evaluation: SearchQAEvaluation) -> Verdict[SearchQAEvaluation]:
     """Return the verdict in the form that all judges share."""
-    believed = [
-        claim.reported_verdict == "supported"
-        for claim in judgement.claims
-        if claim.reported_verdict
-    ]
+    claims, scores = evaluation.claims, ("correctness", "completeness", "utility")
+    believed = [x.reported_verdict == "supported" for x in claims if x.reported_verdict]
+    texts = evaluation.summary, evaluation.utility_reason, *evaluation.reported_issues
     return Verdict(
-        {
-            "correctness": judgement.correctness,
-            "completeness": judgement.completeness,
-            "utility": judgement.utility,
-        },
-        judgement,
+        {name: getattr(evaluation, name) for name in scores},
+        evaluation,
         told={
             "correctness": sum(believed) / len(believed) if believed else None,
-            "utility": judgement.reported_utility,
+            "utility": evaluation.reported_utility,
         },
-        proof=tuple(
-            Proof.of(place.quote.source_index + 1, place, proven=claim.note is not None)
-            for claim in judgement.claims
-            if (place := claim.evidence) is not None
-        ),
-        text="\n".join((judgement.summary, judgement.utility_reason, *judgement.reported_issues)),
-        flags=judgement.flagged,
+        proof=tuple(_proof(x.evidence, proven=x.note is not None) for x in claims if x.evidence),
+        text="\n".join(texts),
+        flags=evaluation.flagged,
     )
+
+
+def _proof(evidence: dict[str, Any], *, proven: bool) -> Proof:
+    quote = evidence["selector"]["exact"] if proven else evidence["quote"]
+    return Proof(evidence["source_index"] + 1, quote, proven)

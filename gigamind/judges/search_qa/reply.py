@@ -6,9 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation, ReportedShare
+from gigamind.records.judged import ReportedVerdict
 
-ReportedVerdict = Literal["supported", "contradicted", "not_found"]
-ClaimVerdict = Literal["supported", "contradicted", "not_found", "unverified"]
 ReportedRole = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"
 ]

@@ -6,7 +6,8 @@ which no text says.  It is believed only in a run in which it accepts few canari
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
@@ -25,6 +26,8 @@ from gigamind.llm.client import Message
 from gigamind.prompting.fences import looks_like_instructions
 from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.prompting.replies import ModelReply, Most, Quotation
+from gigamind.records.judged import SecondLookReport
+from gigamind.stats.intervals import Estimate
 
 _LEAST_TOKENS = 20  # minimum of the reply per statement
 _STATEMENTS_A_CALL = 16
@@ -81,19 +84,6 @@ def statement_of(text: str, passage: Passage, case: AnswerCase) -> Statement:
     other = min(others, key=lambda one: len(words & stems(one)) / len(stems(one)), default="")
     question = "" if looks_like_instructions(case.question) else case.question
     return Statement(text, passage, question, topic, rest, other)
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The number of canaries of one answer, and of those that a model accepted."""
-
-    model: str
-    language: Language
-    canaries: tuple[int, int] = (0, 0)
-
-    @property
-    def is_passed(self) -> bool:
-        return not self.canaries[1]
 
 
 Control = Literal["canary", "counterfactual"]
@@ -192,8 +182,8 @@ class SecondLook:
 
     async def look(
         self, statements: Sequence[Statement], asking: Asking
-    ) -> tuple[Trial, Sequence[bool | None]]:
-        """Return the trial of the model, and whether each text states its statement; None if not reliable.
+    ) -> tuple[SecondLookReport, Sequence[bool | None]]:
+        """Return how far to believe the model, and whether each text states its statement; None if not reliable.
 
         A statement that addresses the judge is not sent. A confirmation counts only if the model refuses the
         counterfactual of the statement and every canary of the answer. Raises LlmError without a usable reply.
@@ -213,8 +203,13 @@ class SecondLook:
                     canaries.append(answer is True)
                 elif confirmed[at] and answer is not False:
                     confirmed[at] = None if answer is None else False
-        trial = Trial(self.model or asking.first, self.language, (len(canaries), sum(canaries)))
-        return trial, confirmed if trial.is_passed else [None] * len(statements)
+        report = SecondLookReport(
+            model=self.model or asking.first,
+            language=self.language,
+            canaries=(len(canaries), sum(canaries)),
+            believed=not any(canaries),
+        )
+        return report, confirmed if report.believed else [None] * len(statements)
 
     async def _answers(
         self, statements: Sequence[Statement], asking: Asking
@@ -246,3 +241,20 @@ def load_second_look(language: Language, model: str) -> SecondLook:
 
 def _tokens_for(statements: int) -> int:
     return 64 + _TOKENS * statements
+
+
+_MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval
+
+
+def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLookReport]:
+    """Yield one report for each model and language: of a run, a model may accept few canaries, of an answer none."""
+    by_model: defaultdict[tuple[str, str], list[SecondLookReport]] = defaultdict(list)
+    for look in filter(None, looks):
+        by_model[look.model, look.language].append(look)
+    for _key, own in sorted(by_model.items()):
+        made, accepted = (sum(look.canaries[at] for look in own) for at in (0, 1))
+        share = Estimate.share(accepted, made)
+        ends = None if share.low is None or share.high is None else (share.low, share.high)
+        believed = (share.low or 0.0) <= _MOST_ACCEPTED
+        changes = {"canaries": (made, accepted), "canary_interval": ends, "believed": believed}
+        yield own[0].model_copy(update=changes)

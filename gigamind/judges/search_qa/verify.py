@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from gigamind.evidence.align import align, align_all
+from gigamind.evidence.record import record
 from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.protocol import AnswerCase, once
@@ -26,19 +27,19 @@ from gigamind.judges.search_qa.passage import (
     passage_of,
     sentences_of,
 )
-from gigamind.judges.search_qa.reply import (
-    ClaimFinding,
-    ClaimVerdict,
-    NoteUse,
-    Omission,
-    ProofRules,
-    ReportedVerdict,
-)
+from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
 from gigamind.judges.search_qa.roles import Veto, without_abstention
 from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.support import substitution, support
 from gigamind.judges.search_qa.words import GRAMMAR, Reading, stems
 from gigamind.prompting.fences import Source
+from gigamind.records.judged import (
+    ClaimVerdict,
+    EvaluatedOmission,
+    ReportedVerdict,
+    SourceCoverage,
+)
+from gigamind.spans import Utf16
 
 Doubt = (
     Literal[
@@ -96,13 +97,14 @@ _UNDECIDED: AbstractSet[Refusal | None] = frozenset({"other_limits", "other_ques
 
 
 class Verifier:
-    """Checks quotes against the notes of one item."""
+    """Checks quotes against the notes of one answer."""
 
-    def __init__(self, notes: Sequence[Source], question: str, rules: ProofRules) -> None:
-        self._notes = notes
-        self._texts = [note.text for note in notes]
-        self._question = question
-        self.asked = asked(question, notes)
+    def __init__(self, case: AnswerCase, rules: ProofRules) -> None:
+        self.case = case
+        self._notes = case.notes
+        self._texts = [note.text for note in case.notes]
+        self._question = case.question
+        self.asked = asked(case.question, case.notes)
         self._rules = rules
 
     def judge(
@@ -118,6 +120,14 @@ class Verifier:
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
         indexed = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
         return align_all(indexed, self._texts).outcomes
+
+    @cached_property
+    def _units(self) -> Sequence[Utf16]:
+        return [*map(Utf16, self._texts)]
+
+    def record(self, place: Alignment) -> dict[str, Any]:
+        """Return the place of a quote as JSON values."""
+        return dict(record(place, self._units))
 
     def proof(
         self, place: Alignment, *, statement: str | None = None
@@ -263,44 +273,39 @@ _FEWEST_AROUND = 2  # content words
 _FEW = 4  # letters and digits of an answer; fewer occur by chance
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The use of one note, numbered from 1."""
-
-    note_index: int
-    note_title: str
-    cited: bool
-    relevant: bool | None  # to the question, by the model; None if it does not say
-    marked: bool  # whether the answer names it, as in `[노트 1]`
-    relevant_claim: str  # words of the answer that use it, supported or proven; "" if none
-
-
 def coverage(
-    case: AnswerCase,
     pieces: Sequence[Piece],
     claims: Sequence[JudgedClaim],
     uses: Sequence[NoteUse],
     verifier: Verifier,
-) -> tuple[Coverage, ...]:
-    """Return every note in order, with known titles; a note that the model lists twice counts as not listed."""
+) -> tuple[SourceCoverage, ...]:
+    """Return the use of every note in order; a note that the model lists twice counts as not listed."""
     by_note = once(uses, lambda use: use.note_index)
     marked = {number for piece in pieces for number in piece.cited}
-    coverages: list[Coverage] = []
-    for number, note in enumerate(case.notes, start=1):
+    coverages: list[SourceCoverage] = []
+    for number, note in enumerate(verifier.case.notes, start=1):
         use = by_note.get(number)
-        shown = _shown(use, case.answer, verifier) if use else ""
+        shown = _shown(use, verifier) if use else ""
         supported = (
             claim.claim.text
             for claim in claims
             if claim.verdict == "supported" and claim.note == number
         )
-        relevant, claim = use.relevant if use else None, next(supported, "") or shown
-        row = Coverage(number, note.title, bool(claim), relevant, number in marked, claim)
+        claim = next(supported, "") or shown
+        row = SourceCoverage(
+            note_index=number,
+            note_title=note.title,
+            cited=bool(claim),
+            relevant_claim=claim,
+            relevant=use.relevant if use else None,
+            marked=number in marked,
+        )
         coverages.append(row)
     return tuple(coverages)
 
 
-def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
+def _shown(use: NoteUse, verifier: Verifier) -> str:
+    answer = verifier.case.answer
     if not use.cited:
         return ""
     (place,) = verifier.align([(use.note_index, use.quote)])
@@ -312,35 +317,26 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     return words.span.slice(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedOmission:
-    """An omission reported by the model, with the number of the note that states it; None without proof.
-
-    `doubt` is why it does not count: no proof, the answer states it (`given`), or it is `repeated`.
-    """
-
-    what: str
-    note: int | None
-    evidence: Alignment
-    doubt: Doubt | Literal["given", "repeated"] | None
-
-
 def judged_omissions(
-    omissions: Sequence[Omission], answer: str, verifier: Verifier
-) -> tuple[JudgedOmission, ...]:
+    omissions: Sequence[Omission], verifier: Verifier
+) -> tuple[EvaluatedOmission, ...]:
     """Return the omissions reported by the model, each with its verdict."""
     places = verifier.align([(reported.note, reported.quote) for reported in omissions])
-    judged: list[JudgedOmission] = []
+    judged: list[EvaluatedOmission] = []
+    counted: list[Alignment] = []
+    answer = verifier.case.answer
     for omission, quoted in zip(omissions, places, strict=True):
         place, weakness = verifier.proof(quoted)
         doubt: Doubt | Literal["given", "repeated"] | None = weakness
         quote = omission.quote
         if doubt is None and stems(quote) - GRAMMAR <= stems(answer):
             doubt = None if new_numbers(quote, known_numbers(answer)) else "given"
-        if doubt is None and any(
-            other.doubt is None and is_same_place(other.evidence, place) for other in judged
-        ):
+        if doubt is None and any(is_same_place(other, place) for other in counted):
             doubt = "repeated"
+        if doubt is None:
+            counted.append(place)
         note = omission.note if doubt is None else None
-        judged.append(JudgedOmission(omission.what, note, place, doubt))
+        evidence = verifier.record(place)
+        own = EvaluatedOmission(what=omission.what, note=note, doubt=doubt, evidence=evidence)
+        judged.append(own)
     return tuple(judged)

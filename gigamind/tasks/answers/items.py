@@ -1,7 +1,6 @@
 """Builds the lines of per_item.jsonl: evaluation, checks and human labels of an answer."""
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import fsum
 from typing import Any, Literal, TypeVar
 
@@ -11,33 +10,30 @@ from gigamind.datasets.schema import AnswerLabels, LabelledFact
 from gigamind.evaluation.costs import unread_fields
 from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import record
-from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.i18n import Message, Text, _, translator
-from gigamind.judges.protocol import AnswerCase
+from gigamind.evidence.result import Aligned, Quote
+from gigamind.i18n import Text, _
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.quotes import best_proof
-from gigamind.judges.search_qa.judgement import Judgement, confidence, utility
+from gigamind.judges.search_qa.judgement import without_second_look
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
+from gigamind.judges.search_qa.second_look import second_looks
 from gigamind.judges.search_qa.segments import claims_of, comparable, pieces_of
-from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.search_qa.words import GRAMMAR, stems
-from gigamind.metrics.grounding import (
-    ClaimRow,
-    FactRow,
-    GroundingTable,
-    measure_claims,
-    share_given,
+from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, measure_claims
+from gigamind.records.judged import (
+    EvaluatedClaim,
+    ProofReport,
+    SearchQAEvaluation,
+    SecondLookReport,
+    VerdictReport,
 )
-from gigamind.records.judged import ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
-from gigamind.spans import Span, Utf16
-from gigamind.stats.intervals import Estimate
+from gigamind.spans import Span
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase
-from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
+from gigamind.tasks.answers.schema import QualityReport
 from gigamind.vault.language import text_language
 
 _MIN_CHARS = 8  # letters and digits of a fact, as for a quote
@@ -85,7 +81,7 @@ def _fact(
     return schema.LabelledFactReport.like(fact, note=note, claim=next(stating, None), missed=missed)
 
 
-def _states(claim: schema.EvaluatedClaim, fact: str, place: Aligned) -> bool:
+def _states(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
     """Return whether a claim cites a fact's range, with its numbers and (in one language) half of its words."""
     evidence = claim.evidence
     if claim.verdict != "supported" or not evidence or evidence["status"] != "aligned":
@@ -197,7 +193,6 @@ def _mean(values: Sequence[float]) -> float | None:
     return fsum(values) / len(values) if values else None
 
 
-_MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval
 _ANSWER = _("answer")
 _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
     GATE_ROLE: ("check", _("checklist of answer")),
@@ -206,86 +201,10 @@ _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
 Stored = TypeVar("Stored", bound=BaseModel)
 
 
-def evaluation_of(judgement: Judgement, case: AnswerCase, language: str) -> SearchQAEvaluation:
-    """Return the evaluation of a judgement, with texts in the given language."""
-    answer = Utf16(case.answer)
-    notes = [Utf16(note.text) for note in case.notes]
-    empty = "" if judgement.sentences else translator(language)(_("The answer is empty."))
-    asides = (sentence for sentence in judgement.sentences if sentence.role != "claim")
-    trial = judgement.trial
-    return SearchQAEvaluation.like(
-        judgement,
-        source_coverage=tuple(map(schema.SourceCoverage.like, judgement.coverage)),
-        grounding_issues=grounding_issues(judgement, language),
-        summary=judgement.summary or empty,
-        claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
-        asides=tuple(schema.EvaluatedAside.like(x, **_place(x, answer)) for x in asides),
-        omissions=tuple(
-            schema.EvaluatedOmission.like(omission, evidence=_evidence(omission.evidence, notes))
-            for omission in judgement.omissions
-        ),
-        flagged=dict(judgement.flagged),
-        second_look=trial and SecondLookReport.like(trial, believed=trial.is_passed),
-    )
-
-
-def grounding_issues(judgement: Judgement, language: str) -> tuple[str, ...]:
-    """Return a sentence for each unsupported claim, in the order of the answer."""
-    say = translator(language)
-    return tuple(say(_issue(claim)) for claim in judgement.claims if claim.verdict != "supported")
-
-
-def _issue(judged: JudgedClaim) -> Message:
-    claim = judged.claim.text
-    if judged.verdict == "contradicted":
-        return _("“{claim}” — the notes contradict this claim.", claim=claim)
-    if judged.verdict != "not_found":
-        return _unproven(claim)
-    if judged.reported_verdict is not None:
-        return _("“{claim}” — not in the notes.", claim=claim)
-    if judged.doubt in {None, "little_in_common"}:
-        return _("“{claim}” — no sentence in the notes has the words of this claim.", claim=claim)
-    return _(
-        "“{claim}” — even the most similar sentence in the notes does not match this claim.",
-        claim=claim,
-    )
-
-
-def _unproven(claim: str) -> Message:
-    return _("“{claim}” — the quote given as evidence does not support this claim.", claim=claim)
-
-
-def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> schema.EvaluatedClaim:
-    piece = judged.claim
-    return schema.EvaluatedClaim.like(
-        judged,
-        **_place(judged, answer),
-        cited=piece.cited,
-        evidence=None if judged.evidence is None else _evidence(judged.evidence, notes),
-        source=schema.SourceSentence.like(judged.passage) if judged.passage else None,
-        share=judged.support.share if judged.support else None,
-        refused=judged.support.is_refused if judged.support else None,
-    )
-
-
-def _place(judged: JudgedClaim, answer: Utf16) -> dict[str, Any]:
-    """Return the fields that all sentences share."""
-    piece = judged.claim
-    start, end = answer.span_from_code_points(piece.span)
-    place = {"start": piece.span.start, "end": piece.span.end}
-    return {"id": piece.id, "text": piece.text, **place, "utf16_start": start, "utf16_end": end}
-
-
-def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
-    index = place.quote.source_index
-    return dict(record(place, notes[index] if 0 <= index < len(notes) else Utf16("")))
-
-
-def stored_verdict(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
+def stored_verdict(verdict: JudgeVerdict[Any]) -> dict[str, Any]:
     """Return the JSON values that a run stores of a verdict."""
-    if isinstance(verdict.detail, Judgement):
-        evaluation = evaluation_of(verdict.detail, case, case.language)
-        return {"evaluation": evaluation.model_dump(mode="json")}
+    if isinstance(verdict.detail, SearchQAEvaluation):
+        return {"evaluation": verdict.detail.model_dump(mode="json")}
     if not verdict.scores:
         return {"verdict": None}
     report = VerdictReport.like(
@@ -316,66 +235,6 @@ def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[schema.Answer
     ]
 
 
-def second_looks(looks: Iterable[SecondLookReport | None]) -> Iterator[SecondLookReport]:
-    """Yield one report for each model and language: of a run, a model may accept few canaries, of an answer none."""
-    by_model: defaultdict[tuple[str, str], list[SecondLookReport]] = defaultdict(list)
-    for look in filter(None, looks):
-        by_model[look.model, look.language].append(look)
-    for _key, own in sorted(by_model.items()):
-        made, accepted = (sum(look.canaries[at] for look in own) for at in (0, 1))
-        share = Estimate.share(accepted, made)
-        ends = None if share.low is None or share.high is None else (share.low, share.high)
-        believed = (share.low or 0.0) <= _MOST_ACCEPTED
-        changes = {"canaries": (made, accepted), "canary_interval": ends, "believed": believed}
-        yield own[0].model_copy(update=changes)
-
-
-def _without_second_check(evaluation: SearchQAEvaluation, language: str) -> SearchQAEvaluation:
-    """Return an evaluation in which the second check confirms nothing.
-
-    A note that only confirmed claims used is no longer cited.
-    """
-    say = translator(language)
-    unconfirmed = {"verdict": "unverified", "note": None, "doubt": "not_looked_at"}
-    uncited = {"cited": False, "relevant_claim": ""}
-    confirmed = [
-        claim for claim in evaluation.claims if claim.confirmed and claim.verdict == "supported"
-    ]
-    if not confirmed:
-        return evaluation
-    claims = [
-        claim.model_copy(update=unconfirmed) if claim in confirmed else claim
-        for claim in evaluation.claims
-    ]
-    issues = (say(_unproven(claim.text)) for claim in confirmed)
-    supported = sum(claim.verdict == "supported" for claim in claims)
-    correct, answerable = supported / len(claims), bool(evaluation.reported_answerable)
-    useful = utility(
-        evaluation.outcome,
-        evaluation.utility or 0.0,
-        answerable=answerable,
-        correct=correct,
-        answers=evaluation.answers,
-    )
-    used = {claim.note for claim in claims if claim.verdict == "supported"}
-    unused = {claim.note for claim in confirmed} - used
-    proven = sum(omission.doubt is None for omission in evaluation.omissions)
-    whole = evaluation.completeness
-    changes = {
-        "claims": tuple(claims),
-        "correctness": correct,
-        "utility": useful,
-        "confidence": confidence(correct, useful, evaluation.answers_question),
-        "source_coverage": tuple(
-            row.model_copy(update=uncited) if row.note_index in unused else row
-            for row in evaluation.source_coverage
-        ),
-        "completeness": whole and share_given(supported, proven, answerable=answerable),
-        "grounding_issues": (*evaluation.grounding_issues, *issues),
-    }
-    return evaluation.model_copy(update=changes)
-
-
 def answer_item(
     case: EvalCase,
     result: ItemResult | None,
@@ -392,7 +251,7 @@ def answer_item(
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     look = evaluation.second_look if evaluation else None
     if evaluation and look and (look.model, look.language) in unbelieved:
-        evaluation = _without_second_check(evaluation, case.language)
+        evaluation = without_second_look(evaluation, case.language)
     own = _read(VerdictReport, value.get("verdict"))
     texts, more = [note.text for note in case.notes], dict[str, Any]()
     if details := case.response:

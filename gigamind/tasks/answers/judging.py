@@ -106,7 +106,7 @@ class _Asker:
                 raise
             # The answer was paid for, so it is kept although its evaluation failed permanently.
             return {**value, "code": error.code, "message": str(error)}
-        value |= stored_verdict(verdict, answered) | {"unread": dict(asking.unread)}
+        value |= stored_verdict(verdict) | {"unread": dict(asking.unread)}
         if twice and verdict.scores:
             again = await unless_final(self.judge.judge(answered, asking.afresh()))
             # Without a second verdict, the first one counts.

@@ -8,19 +8,17 @@ from typing import Any
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.table import label
-from gigamind.records.judged import VerdictReport
+from gigamind.records.judged import (
+    NOT_EVALUATED,
+    EvaluatedClaim,
+    SourceSentence,
+    VerdictReport,
+)
 from gigamind.release.comparison import Comparison, ItemChange
 from gigamind.reports.html import items_script
 from gigamind.reports.labels import LABELS
 from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerRunRecord,
-    EvaluatedClaim,
-    NoteReport,
-    SearchQAEvaluation,
-    SourceSentence,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, NoteReport
 
 _CONTEXT = 120  # code points of the line that are shown before and after a quote
 
@@ -57,28 +55,8 @@ def list_data(
     )
 
 
-_NOT_EVALUATED = SearchQAEvaluation(
-    correctness=None,
-    utility=None,
-    confidence=None,
-    source_coverage=(),
-    grounding_issues=(),
-    summary="",
-    outcome="no_claims",
-    claims=(),
-    abstains=False,
-    answerable=False,
-    reported_answerable=None,
-    reported_correctness=None,
-    reported_utility=None,
-    utility_reason="",
-    reported_issues=(),
-    flagged={},
-)
-
-
 def _item(item: AnswerItemReport, say: Translator, tags: list[int]) -> list[object]:
-    evaluation = item.evaluation or _NOT_EVALUATED
+    evaluation = item.evaluation or NOT_EVALUATED
     outcome = item.evaluation.outcome if item.evaluation else item.outcome
     flagged = sorted(item.verdict.flagged if item.verdict else evaluation.flagged)
     contexts = zip(item.contexts or (), item.notes, strict=False)
@@ -121,7 +99,7 @@ def _item(item: AnswerItemReport, say: Translator, tags: list[int]) -> list[obje
 
 def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
     """Split the answer into text, the verdict of a claim or role of a sentence ("" between them), and its number."""
-    answer, evaluation = item.answer or "", item.evaluation or _NOT_EVALUATED
+    answer, evaluation = item.answer or "", item.evaluation or NOT_EVALUATED
     claims = [(claim, claim.verdict) for claim in evaluation.claims]
     asides = [(aside, aside.role) for aside in evaluation.asides]
     parts: list[tuple[str, str, int]] = []

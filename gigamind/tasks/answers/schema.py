@@ -1,14 +1,12 @@
 """Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from gigamind.errors import Outcome
 from gigamind.evidence.record import AlignmentQuality
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.search_qa.reply import ClaimVerdict
-from gigamind.prompting.replies import Confidence
 from gigamind.records import judged
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.dialect import SystemHealth
@@ -97,143 +95,6 @@ class QualitySummaryReport(judged.Report):
     by_language: dict[str, QualitySliceReport]
 
 
-_Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
-_LabelVerdict = Literal["supported", "contradicted", "not_found"]
-
-
-class SourceCoverage(judged.Report):
-    """Use of a note (seed 004); `relevant` and `marked` are additions, see `Coverage` of the judge."""
-
-    note_index: int
-    note_title: str
-    cited: bool
-    relevant_claim: str
-    relevant: bool | None
-    marked: bool
-
-
-class AnswerSentence(judged.Report):
-    """One sentence with its number; offsets are half-open ranges of the answer.
-
-    Attributes:
-        start, end: In code points.
-        utf16_start, utf16_end: In UTF-16 code units.
-    """
-
-    id: int
-    text: str
-    offset_unit: Literal["code_point"] = "code_point"
-    start: int
-    end: int
-    utf16_start: int
-    utf16_end: int
-
-
-class EvaluatedAside(AnswerSentence):
-    """A sentence that is not a claim."""
-
-    role: _Aside
-
-
-class EvaluatedOmission(judged.Report):
-    """An omission that the model reported; see `JudgedOmission` of the judge.
-
-    Attributes:
-        doubt: Why it does not count; null if it counts.
-        evidence: As in `EvaluatedClaim`.
-    """
-
-    what: str
-    note: int | None
-    doubt: str | None
-    evidence: dict[str, Any]
-
-
-class SourceSentence(judged.Report):
-    """The sentence that contains a quote."""
-
-    heading: str
-    text: str
-
-
-class EvaluatedClaim(AnswerSentence):
-    """One claim.
-
-    Attributes:
-        cited: Numbers of the notes that the answer cites for it.
-        `told`: The model's verdict; null without a model.
-        source: The sentence around a proven quote, with its heading; the claim was compared with it.
-        share: Share of the claim's words that the source carries, in [0, 1]; the score without an entailment model.
-        score: How well its best passage supports it, in [0, 1]; absent without an entailment model.
-        refused: Whether the guard refuses the claim, whatever its score; null if it was compared with no source.
-        said: Whether a second check confirmed that the source states the claim; null without a second check.
-        evidence: Range of its quote, as `AlignedRecord`, or why there is none, as `FailedRecord`.
-        reported_role: The model's role for the sentence.
-        veto: Why the sentence is a claim although the model gave another role.
-        untold: Whether it also says that the notes have no answer.
-    """
-
-    cited: tuple[int, ...]
-    reported_verdict: Annotated[_LabelVerdict | None, Field(alias="told")]
-    verdict: ClaimVerdict
-    note: int | None
-    doubt: str | None
-    new_numbers: tuple[str, ...]
-    evidence: dict[str, Any] | None
-    source: SourceSentence | None = None
-    contradictions: tuple[str, ...] = ()
-    share: judged.Share | None = None
-    score: judged.Share | None = Field(None, exclude_if=lambda score: score is None)
-    refused: bool | None = None
-    confirmed: Annotated[bool | None, Field(alias="said")] = None
-    reported_role: Annotated[_Aside | Literal["claim"], Field(alias="reported_role")] = "claim"
-    veto: str | None = None
-    untold: bool = False
-
-
-class SearchQAEvaluation(judged.Report):
-    """The evaluation of an answer: six fields of the seed, then additions, see `Judgement` of the judge.
-
-    Attributes:
-        correctness: In [0, 1]; None without claims, where the seed always has a number.
-        confidence: None without claims, as for `correctness`.
-        utility: In [0, 1]; None without a model.
-        completeness: In [0, 1], from proven omissions; None if there was nothing to state.
-        asides: The sentences that are not claims.
-        answers_question: Share of the question's words that the supported claims and their sentences have, in [0, 1],
-            relative to the best sentence of the notes; null if unknown. Below 0.5, confidence is at most medium.
-        answers: The supported claims have enough words of the question, or one has the proven quote that the model
-            gives as the answer. If not, utility is at most 0.4.
-        notices: Reasons why the evaluation is less reliable, see `Notice` of the judge.
-        grounding_issues: One sentence for each unsupported claim, in the language of the item.
-        second_look: The model of the second check of doubtful claims; null without one.
-    """
-
-    correctness: float | None
-    completeness: float | None = None
-    utility: float | None
-    confidence: Confidence | None
-    source_coverage: tuple[SourceCoverage, ...]
-    grounding_issues: tuple[str, ...]
-    summary: str
-    outcome: judged.AnswerOutcome
-    claims: tuple[EvaluatedClaim, ...]
-    asides: tuple[EvaluatedAside, ...] = ()
-    omissions: tuple[EvaluatedOmission, ...] = ()
-    abstains: bool
-    answerable: bool
-    reported_answerable: Annotated[bool | None, Field(alias="reported_answerable")]
-    reported_correctness: float | None
-    reported_utility: float | None
-    utility_reason: str
-    reported_issues: tuple[str, ...]
-    flagged: dict[int, tuple[str, ...]]
-    answers_question: judged.Share | None = None
-    answers: bool = True
-    notices: tuple[str, ...] = ()
-    second_look: judged.SecondLookReport | None = None
-
-
 class NoteReport(judged.Report):
     """A note of the context, as the judge read it; `path` is null for a note in the dataset."""
 
@@ -264,7 +125,7 @@ class LabelledClaimReport(judged.Report):
     """
 
     text: str
-    verdict: _LabelVerdict
+    verdict: judged.ReportedVerdict
     note: int | None
     claim: int | None
     correct: bool | None = Field(default=None, exclude_if=lambda correct: correct is None)
@@ -336,7 +197,7 @@ class AnswerItemReport(judged.Report):
     notes: tuple[NoteReport, ...]
     outcome: Outcome | Literal["without_context", "unanswered", "not_run"]
     code: str
-    evaluation: SearchQAEvaluation | None
+    evaluation: judged.SearchQAEvaluation | None
     metrics: dict[str, float | None]
     labels: LabelsReport | None
     flipped: bool | None

@@ -14,6 +14,7 @@ from gigamind.evaluation.workers import latency
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
+from gigamind.judges.search_qa.second_look import second_looks
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record, intervals
@@ -22,7 +23,7 @@ from gigamind.stats.components import variance_components
 from gigamind.stats.intervals import averaged, clusters_of, means, sliced
 from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
-from gigamind.tasks.answers.items import agreement, answer_items, failures, second_looks
+from gigamind.tasks.answers.items import agreement, answer_items, failures
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
     AnswerCounts,

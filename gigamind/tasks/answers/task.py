@@ -16,15 +16,11 @@ from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.protocol import Scale
+from gigamind.records.judged import EvaluatedClaim
 from gigamind.records.schema import RunReport
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerRunRecord,
-    AnswerSummaryReport,
-    EvaluatedClaim,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.options import AnswerEvalOptions
 
@@ -257,8 +253,7 @@ def _answers(utility: float | None) -> str | None:
 
 def _doubt(claim: EvaluatedClaim) -> float:
     """Return how close the score is to the middle, in [0, 1]; 1 if guard and score, or two checks, disagree."""
-    score = claim.share if claim.score is None else claim.score
-    supported = claim.verdict == _SUPPORTED
+    score, supported = claim.strength, claim.verdict == _SUPPORTED
     if claim.confirmed is not None and claim.confirmed != supported:
         return 1.0
     if score is None:

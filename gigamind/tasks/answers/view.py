@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from gigamind.formats import share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.table import label_text
-from gigamind.records.judged import JudgeReport, MetricReport, SecondLookReport
+from gigamind.records.judged import EvaluatedClaim, JudgeReport, MetricReport, SecondLookReport
 from gigamind.records.schema import IntervalReport
 from gigamind.release.model import PASS_RATE
 from gigamind.release.shortfall import LANGUAGES
@@ -155,7 +155,7 @@ def _own(judge: JudgeReport | None) -> Sequence[MetricReport]:
     return judge.metrics if judge else ()
 
 
-def _failing(item: schema.AnswerItemReport) -> list[schema.EvaluatedClaim]:
+def _failing(item: schema.AnswerItemReport) -> list[EvaluatedClaim]:
     """Return the claims that are not supported, contradicted ones first."""
     claims = item.evaluation.claims if item.evaluation else ()
     failing = (claim for claim in claims if claim.verdict != "supported")

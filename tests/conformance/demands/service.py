@@ -8,8 +8,8 @@ import gigamind
 from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
 from gigamind.assets import asset
 from gigamind.judges.search_qa.judgement import confidence
+from gigamind.records.judged import SearchQAEvaluation
 from gigamind.service.asking import AskOptions
-from gigamind.tasks.answers.schema import SearchQAEvaluation
 
 PACKAGE = Path(gigamind.__file__).parent
 _ASKING = "service/test_asking.py::"

@@ -77,7 +77,7 @@ def test_a_claim_shows_its_score_and_the_passage_that_decided(judge):
     claim = claim_of(judge(), "Roses stand near 12 gates.")
     # 8 for the word in passage and claim, and the number 54.6 / (54.6 + 2) of one word alone is not it.
     assert claim.score == pytest.approx(1 / (1 + 2 * 2.718281828**-8), abs=1e-6)
-    assert claim.evidence.span.slice(GARDEN.text) == "Roses stand near 12 gates."
+    assert claim.evidence["quote"] == "Roses stand near 12 gates."
     assert claim.note == 2
     assert claim_of(judge(), "Roses stand near 13 gates.").score is None  # the model is not asked
 

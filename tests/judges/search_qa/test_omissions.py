@@ -78,11 +78,9 @@ def test_a_true_answer_is_not_halved_by_a_courtesy(judged, found, aside):
     answer = "Of course! The fee is 30 euros [Note 1]. Let me know if you'd like the full list."
     claim = found(2, "supported", 1, FEE)
     seen = judged(answer, aside(1, "courtesy"), claim, aside(3, "courtesy"))
-    assert (seen.correctness, [one.role for one in seen.sentences]) == (
-        1.0,
-        ["courtesy", "claim", "courtesy"],
-    )
-    assert [one.claim.id for one in seen.claims] == [2]
+    assert seen.correctness == 1.0
+    assert [(one.id, one.role) for one in seen.asides] == [(1, "courtesy"), (3, "courtesy")]
+    assert [one.id for one in seen.claims] == [2]
 
 
 def test_a_sentence_without_a_role_is_a_claim(judged):
@@ -116,7 +114,7 @@ def test_an_abstention_beside_the_claim_that_answers_is_a_claim(judged, found, a
     silent = aside(2, "abstention", "The notes do not say")
     claim, told = found(1, "supported", 1, FEE), {"answer_note": 1, "answer_quote": FEE}
     contradicting = judged(answer, claim, silent, **told)
-    assert [one.veto for one in contradicting.sentences] == [None, "answered"]
+    assert [one.veto for one in contradicting.claims] == [None, "answered"]
     assert (contradicting.correctness, contradicting.abstains) == (1 / 2, False)
     elsewhere = judged(
         answer, claim, silent, answer_note=1, answer_quote="Pay by 3 May at the desk"

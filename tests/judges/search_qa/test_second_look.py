@@ -49,7 +49,7 @@ def test_a_doubtful_claim_is_supported_once_its_sentence_is_seen_to_say_it(judge
     (text,) = client.asked
     assert LEAVE in text
     assert "연차는 며칠?" in text  # the question
-    assert judged.trial.canaries == (2, 0)
+    assert judged.second_look.canaries == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_who_also_confirms_what_code_made_up_confirms_nothing(
     (claim,) = judged.claims
     assert (claim.verdict, claim.note) == ("unverified", None)
     assert claim.doubt == ("not_looked_at" if accepted else "not_confirmed")
-    assert judged.trial.canaries == (2, accepted)
-    assert judged.trial.is_passed == (not accepted)
+    assert judged.second_look.canaries == (2, accepted)
+    assert judged.second_look.believed == (not accepted)
 
 
 def statement(text, said, **fields):
@@ -128,7 +128,7 @@ def test_one_that_the_sentence_does_not_say_is_not(judge_by, looker):
         "not_confirmed",
     )
     assert (claim.confirmed, claim.note) == (False, None)
-    assert claim.passage.text == LEAVE
+    assert claim.source.text == LEAVE
 
 
 def test_a_statement_that_the_model_leaves_out_stays_unverified(judge_by, looker):
@@ -144,7 +144,7 @@ def test_a_model_that_names_unsaid_words_does_not_say_that_all_is_said(judge_by,
 def test_claims_in_the_words_of_their_sentence_need_no_second_look(judge_by, looker):
     client = looker()
     judged = judge_by(client, "연차는 입사 첫해에 15일이다.")
-    assert (judged.correctness, judged.trial, len(client.requests)) == (1.0, None, 1)
+    assert (judged.correctness, judged.second_look, len(client.requests)) == (1.0, None, 1)
 
 
 def test_all_claims_are_looked_at_where_the_file_says_so(judge_by, looker, judge_file):

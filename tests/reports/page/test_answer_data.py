@@ -3,21 +3,23 @@ from types import SimpleNamespace
 import pytest
 
 from gigamind.i18n import translator
+from gigamind.records.judged import (
+    EvaluatedAside,
+    EvaluatedClaim,
+    EvaluatedOmission,
+    SearchQAEvaluation,
+    SourceSentence,
+)
 from gigamind.release.comparison import ItemChange
 from gigamind.release.model import SnapshotCheck
 from gigamind.tasks.answers.compare import AnswerItem
 from gigamind.tasks.answers.page import list_data, pieces
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
-    EvaluatedAside,
-    EvaluatedClaim,
-    EvaluatedOmission,
     LabelledClaimReport,
     LabelledFactReport,
     LabelsReport,
     NoteReport,
-    SearchQAEvaluation,
-    SourceSentence,
 )
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"

@@ -7,7 +7,14 @@ import pytest
 from answer_summaries import answer_summary
 
 from gigamind.i18n import translator
-from gigamind.records.judged import JudgeReport, MetricReport, VerdictReport
+from gigamind.records.judged import (
+    EvaluatedClaim,
+    JudgeReport,
+    MetricReport,
+    SearchQAEvaluation,
+    SourceSentence,
+    VerdictReport,
+)
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.comparison import WORDS_BLIND
 from gigamind.reports.document import (
@@ -28,15 +35,12 @@ from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
     AnswerSliceReport,
-    EvaluatedClaim,
     LabelledFactReport,
     LabelsReport,
     NoteReport,
     QualityItemRate,
     QualitySliceReport,
     QualitySummaryReport,
-    SearchQAEvaluation,
-    SourceSentence,
 )
 from gigamind.tasks.answers.view import AnswerView
 

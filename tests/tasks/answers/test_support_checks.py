@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from gigamind.i18n import translator
-from gigamind.records.judged import SecondLookReport
+from gigamind.records.judged import EvaluatedClaim, SecondLookReport, SourceSentence
 from gigamind.reports.labels import LABELS
 from gigamind.tasks.answers.page import reasons, support_checks
-from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
 from gigamind.tasks.answers.view import rejected_support, second_look
 
 EN = translator("en")
