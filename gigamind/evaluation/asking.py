@@ -22,7 +22,7 @@ from gigamind.errors import (
 )
 from gigamind.evaluation import shards
 from gigamind.evaluation.options import ModelRunOptions
-from gigamind.evaluation.progress import Narrator, Progress, Quiet
+from gigamind.evaluation.progress import Narrator, Progress
 from gigamind.event_loop import run_async
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
@@ -57,89 +57,6 @@ Models = Mapping[str, Mapping[str, LanguageModel]]
 def _every_model(models: Models) -> list[LanguageModel]:
     """Return all models."""
     return [model for named in models.values() for model in named.values()]
-
-
-def ask_all(
-    items: Mapping[ItemKey, Item],
-    ask: Callable[[Models, ItemKey, Item], Awaitable[Any]],
-    connect: Callable[[Ledger], Models],
-    identity: Mapping[str, str],
-    out: Path,
-    *,
-    resume: bool,
-    allow_none: bool = False,
-    progress: Progress | None = None,
-    stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
-    needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
-    shard: shards.Shard | None = None,
-) -> shards.ModelRun:
-    """Evaluate every item that has no final result yet.
-
-    Args:
-        ask: returns JSON values for an item, using the models of `connect`; raises LlmError on failure.
-        connect: opens the models with the ledger of the run.
-        identity: what the run is of, by name; checked by `--resume`.
-        allow_none: accept a run without any verdict, unless the model cannot be used at all.
-        stage: name of the stage of an item, for the progress.
-        needs: calls that an item needs if every reply is valid.
-        shard: the part of the run that `items` are; None for the whole run, `GATHERED` for its known results.
-
-    Raises:
-        InputError: a run to resume is missing or of something else, or one exists already.
-        LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
-        EvaluationError: no item could be evaluated; says why most failed, and what may help.
-    """
-    run = shards.unfinished_folder(out)
-    others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
-    folder, interrupted = run, False
-    if shard is not None and not gathers:
-        check_run(run, identity)
-        folder = shard.begin(run)
-    again = folder == run and (resume or (gathers and shards.is_resumable(out)))
-    with RunStore(folder, identity, resume=again) as store:
-        if others != [folder]:
-            known_before = shards.results_in(others)
-            store.results |= {key: known_before[key] for key in items if key in known_before}
-        ledger = Ledger(folder / shards.ATTEMPTS_FILE)
-        try:
-            models = connect(ledger)
-        except BaseException:
-            ledger.close()
-            if not store.results and not ledger.rows and others == [folder]:
-                shutil.rmtree(folder)  # nothing to keep, so the next attempt need not resume
-            raise
-        stages = _Stages(items, stage, progress or Quiet(), models, store)
-        guarded = _Guarded(ask, models, stages, shard, needs)
-        known: dict[ItemKey, ItemResult] = {}
-        try:
-            asking = _all({} if gathers else items, guarded, store)
-            is_left = None if folder == run else lambda: not shards.is_awaited(run)
-            known = {result.key: result for result in run_async(asking, is_left)}
-        except KeyboardInterrupt:
-            interrupted = True
-        except UnwrittenError as error:
-            raise UnwrittenError(
-                "{reason}. The run was stopped; finished items are kept. Free some disk space, then resume"
-                " with --resume {folder}.",
-                reason=error.message,
-                folder=out,
-            ) from error
-        finally:
-            ledger.close()  # models close it, too, where there are any
-        if folder != run:
-            for skipped in (end for end in known.values() if end.outcome == "skipped_budget"):
-                store.append(skipped)  # so that gathering knows that it was tried
-        known = known or {key: store.results[key] for key in items if key in store.results}
-    unasked = tuple(key for key in items if key not in known)
-    if items and not interrupted and not unasked and folder == run:
-        _refuse_hopeless(known, out, allow_none=allow_none)
-    rows = shards.rows_in(others[1:]) if folder == run else ()
-    return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
-
-
-def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
-    """Return the items to judge a second time; the same for equal seeds."""
-    return frozenset(sample(names, math.ceil(share * len(names)), seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +120,89 @@ class Account:
         paid = (self.ledger, self.replies, with_role, self.budget)
         opened = partial(open_model, options, *paid, limiters=self.limiters, batches=self.batches)
         return {name: opened(model=name) for name in names}
+
+
+def ask_all(
+    items: Mapping[ItemKey, Item],
+    ask: Callable[[Models, ItemKey, Item], Awaitable[Any]],
+    connect: Callable[[Account], Models],
+    identity: Mapping[str, str],
+    options: ModelRunOptions,
+    *,
+    out: Path,
+    progress: Progress,
+    begun: bool = False,
+    stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
+    needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
+    shard: shards.Shard | None = None,
+) -> shards.ModelRun:
+    """Evaluate every item that has no final result yet.
+
+    Args:
+        ask: returns JSON values for an item, using the models of `connect`; raises LlmError on failure.
+        connect: opens the models with the account of the run.
+        identity: what the run is of, by name; checked by `--resume`.
+        begun: this process has begun the run; like `--resume`, it then continues.
+        stage: name of the stage of an item, for the progress.
+        needs: calls that an item needs if every reply is valid.
+        shard: the part of the run that `items` are; None for the whole run, `GATHERED` for its known results.
+
+    Raises:
+        InputError: a run to resume is missing or of something else, or one exists already.
+        LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
+        EvaluationError: no item could be evaluated; says why most failed, and what may help.
+    """
+    run = shards.unfinished_folder(out)
+    others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
+    folder, interrupted = run, False
+    if shard is not None and not gathers:
+        check_run(run, identity)
+        folder = shard.begin(run)
+    begun = begun or options.resume is not None or (gathers and shards.is_resumable(out))
+    with RunStore(folder, identity, resume=begun and folder == run) as store:
+        if others != [folder]:
+            known_before = shards.results_in(others)
+            store.results |= {key: known_before[key] for key in items if key in known_before}
+        ledger = Ledger(folder / shards.ATTEMPTS_FILE)
+        try:
+            models = connect(Account.of(options, ledger, out, progress, shard))
+        except BaseException:
+            ledger.close()
+            if not store.results and not ledger.rows and others == [folder]:
+                shutil.rmtree(folder)  # nothing to keep, so the next attempt need not resume
+            raise
+        stages = _Stages(items, stage, progress, models, store)
+        guarded = _Guarded(ask, models, stages, shard, needs)
+        known: dict[ItemKey, ItemResult] = {}
+        try:
+            asking = _all({} if gathers else items, guarded, store)
+            is_left = None if folder == run else lambda: not shards.is_awaited(run)
+            known = {result.key: result for result in run_async(asking, is_left)}
+        except KeyboardInterrupt:
+            interrupted = True
+        except UnwrittenError as error:
+            raise UnwrittenError(
+                "{reason}. The run was stopped; finished items are kept. Free some disk space, then resume"
+                " with --resume {folder}.",
+                reason=error.message,
+                folder=out,
+            ) from error
+        finally:
+            ledger.close()  # models close it, too, where there are any
+        if folder != run:
+            for skipped in (end for end in known.values() if end.outcome == "skipped_budget"):
+                store.append(skipped)  # so that gathering knows that it was tried
+        known = known or {key: store.results[key] for key in items if key in store.results}
+    unasked = tuple(key for key in items if key not in known)
+    if items and not interrupted and not unasked and folder == run:
+        _refuse_hopeless(known, out, allow_none=options.allow_partial)
+    rows = shards.rows_in(others[1:]) if folder == run else ()
+    return shards.ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
+
+
+def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
+    """Return the items to judge a second time, to measure consistency; the same for equal seeds."""
+    return frozenset(sample(names, math.ceil(share * len(names)), seed))
 
 
 @dataclass

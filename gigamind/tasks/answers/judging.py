@@ -29,7 +29,6 @@ from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
 from gigamind.judges.protocol import KEY, AnswerCase, Asking, Judge, PlannedCall, counted
 from gigamind.judges.quality_gate import QualityGate
-from gigamind.llm.ledger import Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
 from gigamind.outcome import Failure, attempt
@@ -134,26 +133,25 @@ class _Asker:
         return await self.answers[case.id]
 
 
-def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
+def _begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
     """Start or resume a run without any request, so that its models are opened; return its identity."""
-    identity = _identity(prepared)
-    connect = partial(_open_models, prepared, out, progress, None)
-    ask_all({}, _nothing, connect, identity, out, resume=prepared.options.resume is not None)
-    return identity
-
-
-async def _nothing(models: Models, key: ItemKey, item: object) -> None:
-    del models, key, item
+    ask_about(replace(prepared, cases={}), out, progress, None, begun=False)
+    return _identity(prepared)
 
 
 def ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
-    """Judge every answer of the run or shard with models; `begun` if `begin` was called. Checks are separate."""
+    """Judge every answer of the run or shard with models; `begun` if the run has begun. Checks are separate."""
     options, cases = prepared.options, prepared.cases
     if shard is not None:
         cases = dict(shard.of(list(cases.items())))
-    fresh = judged_twice(prepared)
+    if prepared.system:  # questions without an answer cannot be judged
+        cases = {name: case for name, case in cases.items() if case.answer is not None}
+    items = {ItemKey(name): case for name, case in cases.items()}
+    if prepared.gate:  # last, because evaluations come first if the budget is too small for all
+        items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
+    fresh = _judged_twice(prepared)
     folders = folders_of(unfinished_folder(out), shard) if options.answer_model else ()
     stored = results_in(folders).values()
     shorter = SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW
@@ -167,20 +165,15 @@ def ask_about(
         _SHORTER_REPLY if prepared.system else shorter,
         Store(options.replies, options.store_mode),
     )
-    if prepared.system:  # questions without an answer cannot be judged
-        cases = {name: case for name, case in cases.items() if case.answer is not None}
-    items = {ItemKey(name): case for name, case in cases.items()}
-    if prepared.gate:  # last, because evaluations come first if the budget is too small for all
-        items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
     run = ask_all(
         items,
         asker.ask,
-        partial(_open_models, prepared, out, progress, shard),
+        partial(_open_models, prepared),
         _identity(prepared),
-        out,
-        resume=begun or options.resume is not None,
-        allow_none=options.allow_partial,
+        options,
+        out=out,
         progress=progress,
+        begun=begun,
         stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
         needs=partial(_needs, prepared, fresh),
         shard=shard,
@@ -188,8 +181,7 @@ def ask_about(
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
 
-def judged_twice(prepared: PreparedAnswers) -> frozenset[str]:
-    """Return the answers that are judged and checked a second time, to measure consistency."""
+def _judged_twice(prepared: PreparedAnswers) -> frozenset[str]:
     options = prepared.options
     return judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
 
@@ -197,7 +189,7 @@ def judged_twice(prepared: PreparedAnswers) -> frozenset[str]:
 def least_calls(prepared: PreparedAnswers) -> int:
     """Return the number of requests that judge the first answer completely; 0 without a model."""
     first = next(iter(prepared.cases.values()))
-    return _needs(prepared, judged_twice(prepared), ItemKey(first.id), first)
+    return _needs(prepared, _judged_twice(prepared), ItemKey(first.id), first)
 
 
 def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
@@ -210,12 +202,9 @@ def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case:
     return answering + (2 if case.id in fresh else 1) * calls
 
 
-def _open_models(
-    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, ledger: Ledger
-) -> Models:
+def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     """Open the models of the judge, of answering if a model answers, and of the quality gate if there is one."""
     options, judge = prepared.options, prepared.judge.judge
-    account = Account.of(options, ledger, out, progress, shard)
     names = judge.models(options)
     models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
     if options.answer_model:
@@ -337,7 +326,7 @@ def ask_system(
     most = prepared.options.max_concurrency
     with (
         closing(_system_of(prepared, answerer)) as system,
-        RunStore(unfinished_folder(out), begin(prepared, out, progress), resume=True) as store,
+        RunStore(unfinished_folder(out), _begin(prepared, out, progress), resume=True) as store,
     ):
         keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
         cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]

@@ -17,7 +17,7 @@ from gigamind.i18n import _
 from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge
 from gigamind.llm.client import likely_tokens
-from gigamind.llm.ledger import Ledger, price_of
+from gigamind.llm.ledger import price_of
 from gigamind.llm.limiter import Limiters
 from gigamind.prompting.fences import fence_key
 from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport
@@ -96,21 +96,19 @@ def ask_model(
     judge = prepared.judge.judge if prepared.judge else None
     if report is None or not isinstance(judge, ModelJudge):
         raise TypeError("the judge of this run asks no model")
-    fence, fresh = fence_key(options.replies, options.store_mode), judged_twice(prepared)
+    fence, fresh = fence_key(options.replies, options.store_mode), _judged_twice(prepared)
 
     async def ask(models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
         case, context = _case(prepared, item)
         asking = Asking(models[ROLE], item.id, fence, shorter=SHORTER_CONTEXT)
-        verdict = await judge.judge(case, asking)
+        verdict, flipped = await judge.judge(case, asking), None
         report = judgement(prepared, verdict.detail, context, asking.unread)
-        flipped = None
         if key.item_id in fresh:
             again = await unless_final(judge.judge(case, asking.afresh()))
             flipped = again.scores != verdict.scores if again else None
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
-    def connect(ledger: Ledger) -> Models:
-        account = Account.of(options, ledger, out, progress, shard)
+    def connect(account: Account) -> Models:
         return {ROLE: account.open(ROLE, judge.models(options), options, judge.settings)}
 
     return ask_all(
@@ -118,9 +116,8 @@ def ask_model(
         ask,
         connect,
         _identity(prepared, report),
-        out,
-        resume=options.resume is not None,
-        allow_none=options.allow_partial,
+        options,
+        out=out,
         progress=progress,
         needs=lambda key, item: (
             (2 if key.item_id in fresh else 1) * judge.calls(_case(prepared, item)[0])
@@ -129,8 +126,7 @@ def ask_model(
     )
 
 
-def judged_twice(prepared: Prepared) -> frozenset[str]:
-    """Return the queries that are judged a second time, to measure consistency."""
+def _judged_twice(prepared: Prepared) -> frozenset[str]:
     names, options = [query.item.id for query in prepared.queries], prepared.options
     return judged_again(names, options.fresh_fraction, options.seed)
 
@@ -184,7 +180,7 @@ def least_calls(prepared: Prepared) -> int:
     if not isinstance(judge, ModelJudge):
         return 0
     first = prepared.queries[0].item.id
-    return (2 if first in judged_twice(prepared) else 1) * judge.calls(next(_cases(prepared)))
+    return (2 if first in _judged_twice(prepared) else 1) * judge.calls(next(_cases(prepared)))
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
