@@ -19,7 +19,7 @@ from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.i18n import _
-from gigamind.judges.protocol import KEY, AnswerCase, Asking
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import (
@@ -420,7 +420,7 @@ async def judged_by(
     for answer in answers:
         client.answer = answer
         try:
-            verdict = await judge.judge(answer.case, Asking(models, answer.id, KEY))
+            verdict = await judge.judge(answer.case, Asking(models, answer.id, b""))
         except LlmError:
             judgements.append(None)
         else:

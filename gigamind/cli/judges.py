@@ -75,10 +75,9 @@ def _try_judge(
     """
     from gigamind.assurance.trials import OnTrial, load_on_trial
     from gigamind.datasets.write import write_lines
-    from gigamind.judges.protocol import KEY
 
     judge = load_on_trial(name, options.judge_lang)
-    ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, KEY)))], options)
+    ((on_trial, seen),) = _observed([(judge, cases_for(OnTrial(judge, {}, b"")))], options)
     report = report_of(on_trial, seen)
     show_result(report, lambda: print_report(report))
     if options.out:

@@ -20,17 +20,7 @@ from gigamind.errors import OWN_FAULTS, EvaluationError, GigamindError, fault_of
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    Judge,
-    PlannedCall,
-    Proof,
-    Scale,
-    Verdict,
-    counted,
-)
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
@@ -116,8 +106,8 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip() and self.prompt:
-            request = counted(self._messages(case, KEY), self.reply)
-            yield PlannedCall(request, _LEAST_REPLY, self.max_tokens)
+            messages = self._messages(case, b"")
+            yield PlannedCall.of(messages, self.reply, _LEAST_REPLY, self.max_tokens)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[None]:
         """Judge an answer; a blank answer has no score and needs no request."""

@@ -132,14 +132,16 @@ class PlannedCall:
     model: str = ""  # the model that receives it, if not the one that judges
     certain: bool = True
 
-
-def counted(messages: Sequence[Message], reply: type[BaseModel]) -> Request:
-    """Return a request that is only counted, never sent."""
-    return Request(tuple(messages), reply.model_json_schema(), {"max_tokens": 0})
+    @classmethod
+    def of(
+        cls, messages: Sequence[Message], reply: type[BaseModel], least: int, most: int
+    ) -> "PlannedCall":
+        """Return a request that is only counted, so that the fences in `messages` need no secret key."""
+        request = Request(tuple(messages), reply.model_json_schema(), {"max_tokens": 0})
+        return cls(request, least, most)
 
 
 Scale = Literal["binary", "graded"]
-KEY = bytes(32)  # for prompts that are only counted; their length does not depend on the key
 
 
 @dataclass(frozen=True, slots=True)

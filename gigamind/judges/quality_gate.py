@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -13,18 +13,7 @@ from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.i18n import Language, _
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    LocalisedJudge,
-    PlannedCall,
-    Proof,
-    Scale,
-    Verdict,
-    counted,
-    once,
-)
+from gigamind.judges.protocol import AnswerCase, Asking, LocalisedJudge, PlannedCall, Verdict, once
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.segments import citations
 from gigamind.judges.spec import (
@@ -38,6 +27,7 @@ from gigamind.judges.spec import (
 from gigamind.llm.client import Message
 from gigamind.prompting.prompts import as_json
 from gigamind.prompting.replies import Auxiliary, ModelReply, Most, Quotation
+from gigamind.records.judged import QualityItemReport, QualityReport
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 
@@ -116,27 +106,6 @@ class ChecklistReply(ModelReply, frozen=True):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ItemVerdict:
-    """The verdict on one item of a checklist; source 0 of its evidence is the response, from 1 on the notes."""
-
-    id: str
-    question: str
-    yes: bool  # by the rule of the judge file
-    reported_yes: bool | None  # the model's answer; None if it was not asked
-    verified: bool  # a yes whose quote is where the item requires it, unchanged, and a proof
-    evidence: Alignment | None  # of a yes: where its quote is, or why it failed
-
-
-@dataclass(frozen=True, slots=True)
-class ChecklistVerdict:
-    """Whether a response passes its checklist; `share` of its items are a yes."""
-
-    passed: bool
-    share: float
-    items: tuple[ItemVerdict, ...]
-
-
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
     """Return whether `yes` of `items` (1 or more) reach the ratio."""
     return yes / items >= min_pass_ratio - _TIE
@@ -159,12 +128,12 @@ _LEAST_ITEM = 25  # tokens per item of a reply
 
 
 @dataclass(frozen=True)
-class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[ChecklistJudgeFile]]):
+class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[ChecklistJudgeFile]]):
     """The judge of kind `checklist`: which items of a feature's checklist an answer fulfils."""
 
     feature: str
     kind = "checklist"
-    scales: ClassVar[Mapping[str, Scale]] = {"pass_rate": "binary"}
+    scales: ClassVar = {"pass_rate": "binary"}
 
     @property
     def file(self) -> ChecklistJudgeFile:
@@ -181,32 +150,21 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
             items = self.checklist.items
-            request = counted(self._messages(case, items, KEY), ChecklistReply)
-            least, what = _LEAST_ITEM * len(items), _("applying the checklist to")
-            yield PlannedCall(request, least, self.file.max_tokens, what=what)
+            messages, least = self._messages(case, items, b""), _LEAST_ITEM * len(items)
+            call = PlannedCall.of(messages, ChecklistReply, least, self.file.max_tokens)
+            yield replace(call, what=_("applying the checklist to"))
 
-    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[QualityReport]:
         """Judge a response; a blank one fulfils no item, without a request.
 
         Raises LlmError if the model gave no usable reply, or left items out twice (`invalid_output`).
         """
         entries = await self._entries(case, asking) if case.answer.strip() else {}
         items = tuple(self._item(item, entries.get(item.id), case) for item in self.checklist.items)
-        ratio = self.checklist.min_pass_ratio
         yes = sum(item.yes for item in items)
-        passed = passes(yes, len(items), ratio)
-        reported = passes(sum(bool(item.reported_yes) for item in items), len(items), ratio)
-        return Verdict(
-            {"pass_rate": float(passed)},
-            ChecklistVerdict(passed, yes / len(items), items),
-            told={"pass_rate": float(reported)},
-            proof=tuple(
-                Proof.of(place.quote.source_index, place, proven=item.verified)
-                for item in items
-                if (place := item.evidence) is not None
-            ),
-            flags=case.flagged,
-        )
+        passed = passes(yes, len(items), self.checklist.min_pass_ratio)
+        report = QualityReport(passed=passed, ratio=yes / len(items), items=items)
+        return Verdict({"pass_rate": float(passed)}, report, flags=case.flagged)
 
     async def _entries(self, case: AnswerCase, asking: Asking) -> dict[str, CheckedItem]:
         """Return the model's entry for each item; missing ones are requested a second time."""
@@ -244,7 +202,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
 
     def _item(
         self, item: ChecklistItem, entry: CheckedItem | None, case: AnswerCase
-    ) -> ItemVerdict:
+    ) -> QualityItemReport:
         evidence, verified = None, False
         if entry is not None and entry.yes:
             evidence, verified = _evidence(entry.quote, item, case, self.file.min_quote_chars)
@@ -253,13 +211,14 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, LlmJudge[Checklis
                 quoted = citations(answer[max(0, span.start - 1) : span.end + 1])  # with brackets
                 known = range(1, len(case.notes) + 1)
                 verified = not quoted or any(number in known for number in citations(answer))
-        return ItemVerdict(
+        return QualityItemReport(
             id=item.id,
-            question=item.question(self.language_in(case.language)),
+            text=item.question(self.language_in(case.language)),
             yes=bool(entry and entry.yes) and (verified or self.file.unverified == "as_told"),
             reported_yes=None if entry is None else entry.yes,
-            verified=verified,
-            evidence=evidence,
+            quote=evidence.quote.text if evidence else "",
+            trusted=verified,
+            source=evidence.quote.source_index if isinstance(evidence, Aligned) else None,
         )
 
 

@@ -20,9 +20,7 @@ from gigamind.judges.protocol import (
     PlannedCall,
     Proof,
     QuestionCase,
-    Scale,
     Verdict,
-    counted,
 )
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, NO_PANEL, LlmJudge, LlmJudgeFile, load_llm_judge
@@ -141,12 +139,12 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
     """The judge of kind `llm`."""
 
     kind = "llm"
-    scales: ClassVar[Mapping[str, Scale]] = {"unanswerable": "binary"}
+    scales: ClassVar = {"unanswerable": "binary"}
 
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
-            request = counted(self._messages(case, b""), UnanswerableReply)
-            yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
+            messages, most = self._messages(case, b""), self.file.max_tokens
+            yield PlannedCall.of(messages, UnanswerableReply, _LEAST_REPLY, most)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[LlmVerdict]:
         """Judge a question; without notes, it is unanswerable without a request."""

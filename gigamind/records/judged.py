@@ -289,6 +289,43 @@ class SecondLookReport(Report, extra="ignore"):  # earlier versions have more fi
     believed: bool
 
 
+class QualityItemReport(Report):
+    """One item of the checklist.
+
+    Attributes:
+        text: The question, in the language of the request.
+        yes: The result by the rule of the judge file.
+        `told`: The model's reply; null if no model was called.
+        quote: The model's proof; empty without one.
+        trusted: Whether the required text contains the quote, with no number or negation changed.
+        source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.
+        flipped: Whether a second check differs; null without one.
+    """
+
+    id: str
+    text: str
+    yes: bool
+    reported_yes: Annotated[bool | None, Field(alias="told")]
+    quote: str
+    trusted: bool
+    source: Count | None
+    flipped: bool | None = None
+
+
+class QualityReport(Report):
+    """Whether an answer passes its checklist.
+
+    Attributes:
+        ratio: Share of items with a yes.
+        flipped: Whether a second check has another result; null without one.
+    """
+
+    passed: bool
+    ratio: Share
+    items: tuple[QualityItemReport, ...]
+    flipped: bool | None = None
+
+
 class SourceCoverage(Report):
     """Use of a note (seed 004); `relevant` and `marked` are additions.
 

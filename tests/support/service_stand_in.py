@@ -16,11 +16,10 @@ from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.i18n import script_messages, translator
 from gigamind.judges.search_qa.segments import citations, without_citations
-from gigamind.records.judged import SearchQAEvaluation
+from gigamind.records.judged import QualityReport, SearchQAEvaluation
 from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.schema import QualityReport
 
 PACKAGE = Path(gigamind.__file__).parent
 POLICY = (

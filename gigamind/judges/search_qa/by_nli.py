@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from gigamind.errors import InputError, LlmError, reason_of
 from gigamind.evidence.result import DEFAULT, Aligned
 from gigamind.evidence.stated import stated
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
 from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judgement import verdict_of
@@ -285,7 +285,7 @@ class NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     model: EntailmentModel
 
     kind = "nli"
-    scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
+    scales: ClassVar = {"correctness": "graded", "supported": "binary"}
 
     def fingerprint(self, model: str) -> str:
         file = self.file.model_copy(update={"model": self.model.fingerprint, "file": ""})

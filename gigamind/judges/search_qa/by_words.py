@@ -15,7 +15,7 @@ from pydantic import Field
 
 from gigamind.evidence.clause import is_question
 from gigamind.i18n import Language
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, Scale, Verdict
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
 from gigamind.judges.search_qa.judgement import evaluation_of, verdict_of
 from gigamind.judges.search_qa.passage import Asked, NoteSentence, Passage, is_row, sentences_of
 from gigamind.judges.search_qa.reply import (
@@ -56,7 +56,7 @@ class WordsJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     file: WordsJudgeFile
 
     kind = "words"
-    scales: ClassVar[Mapping[str, Scale]] = {"correctness": "graded", "supported": "binary"}
+    scales: ClassVar = {"correctness": "graded", "supported": "binary"}
 
     def fingerprint(self, model: str) -> str:
         return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)

@@ -6,7 +6,7 @@ The sentences of a long answer are split into batches. A sentence without exactl
 import asyncio
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, TypeVar
@@ -15,17 +15,7 @@ from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    LocalisedJudge,
-    PlannedCall,
-    Scale,
-    Verdict,
-    counted,
-    once,
-)
+from gigamind.judges.protocol import AnswerCase, Asking, LocalisedJudge, PlannedCall, Verdict, once
 from gigamind.judges.search_qa.judgement import evaluation_of, silent, verdict_of
 from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.reply import (
@@ -219,7 +209,7 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJud
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
     kind = "search_qa"
-    scales: ClassVar[Mapping[str, Scale]] = {
+    scales: ClassVar = {
         "correctness": "graded",
         "completeness": "graded",
         "utility": "graded",
@@ -239,11 +229,12 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJud
         if not case.answer.strip() or not case.has_context:
             return
         judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
-        questions = Questions(judge, case, pieces, KEY)
+        questions = Questions(judge, case, pieces, b"")
         for place, ids in enumerate(questions.batches()):
             messages = questions.messages(ids, "claims" if place else "whole")
-            yield PlannedCall(
-                counted(messages, SearchQAReply),
+            yield PlannedCall.of(
+                messages,
+                SearchQAReply,
                 _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids),
                 judge.file.tokens_for(len(ids)),
             )

@@ -18,7 +18,7 @@ from pydantic import Field
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
 from gigamind.i18n import _
-from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, PlannedCall, counted, once
+from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, PlannedCall, once
 from gigamind.judges.search_qa.passage import Passage, sentences_of
 from gigamind.judges.search_qa.words import stems
 from gigamind.judges.spec import Language
@@ -164,10 +164,9 @@ class SecondLook:
         return self.prompt.render(statements=json.dumps(shown, ensure_ascii=False))
 
     def planned(self, rows: Sequence[Statement]) -> PlannedCall:
-        return PlannedCall(
-            counted(self.messages(rows), LooksReply),
-            _LEAST_TOKENS * len(rows),
-            _tokens_for(len(rows)),
+        least, most = _LEAST_TOKENS * len(rows), _tokens_for(len(rows))
+        return replace(
+            PlannedCall.of(self.messages(rows), LooksReply, least, most),
             what=_("second check of doubtful claims in"),
             model=self.model,
             certain=False,

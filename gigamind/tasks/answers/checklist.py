@@ -5,17 +5,15 @@ from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.evidence.result import Aligned
 from gigamind.judges.protocol import AnswerCase, Asking, chosen
-from gigamind.judges.quality_gate import ChecklistItem, ItemVerdict, QualityGate, load_quality_gate
+from gigamind.judges.quality_gate import ChecklistItem, QualityGate, load_quality_gate
 from gigamind.judges.spec import Chosen
+from gigamind.records.judged import QualityReport
 from gigamind.runs.store import unless_final
 from gigamind.stats.intervals import Clusters, Estimate, clusters_of, sliced
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     QualityItemRate,
-    QualityItemReport,
-    QualityReport,
     QualitySliceReport,
     QualitySummaryReport,
 )
@@ -45,29 +43,16 @@ async def check_answer(
     If the second check of `twice` fails permanently, the first one counts and `flipped` is null. Raises LlmError as
     `QualityGate.judge` does; for the second check, only transient ones.
     """
-    first = (await gate.judge(case, asking)).detail
-    others: Sequence[ItemVerdict | None] = [None] * len(first.items)
-    flipped = None
+    report = (await gate.judge(case, asking)).detail
+    again = None
     if twice and case.answer.strip():
         again = await unless_final(gate.judge(case, asking.afresh()))
-        if again:
-            flipped = first.passed != again.detail.passed
-            others = again.detail.items
-    items = tuple(map(_item, first.items, others))
-    report = QualityReport(passed=first.passed, ratio=first.share, items=items, flipped=flipped)
+    if again:
+        pairs = zip(report.items, again.detail.items, strict=True)
+        items = (own.model_copy(update={"flipped": own.yes != x.yes}) for own, x in pairs)
+        flipped = report.passed != again.detail.passed
+        report = report.model_copy(update={"items": tuple(items), "flipped": flipped})
     return report.model_dump(mode="json")
-
-
-def _item(item: ItemVerdict, again: ItemVerdict | None) -> QualityItemReport:
-    place = item.evidence
-    return QualityItemReport.like(
-        item,
-        flipped=None if again is None else item.yes != again.yes,
-        text=item.question,
-        quote=place.quote.text if place else "",
-        trusted=item.verified,
-        source=place.quote.source_index if isinstance(place, Aligned) else None,
-    )
 
 
 def quality_summary(

@@ -23,6 +23,7 @@ from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, measur
 from gigamind.records.judged import (
     EvaluatedClaim,
     ProofReport,
+    QualityReport,
     SearchQAEvaluation,
     SecondLookReport,
     VerdictReport,
@@ -33,7 +34,6 @@ from gigamind.spans import Span
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase
-from gigamind.tasks.answers.schema import QualityReport
 from gigamind.vault.language import text_language
 
 _MIN_CHARS = 8  # letters and digits of a fact, as for a quote

@@ -27,7 +27,7 @@ from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, parse_reply
-from gigamind.judges.protocol import KEY, AnswerCase, Asking, Judge, PlannedCall, counted
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
@@ -278,9 +278,9 @@ def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[P
 def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:
     if case.notes:
         prompt = load_answer_prompt(case.prompt_language)
-        messages = answer_messages(prompt, case.question, list(case.sources), KEY)
-        request = counted(messages, AnswerReply)
-        yield PlannedCall(request, _MIN_ANSWER, prepared.options.answer_max_tokens)
+        messages = answer_messages(prompt, case.question, list(case.sources), b"")
+        most = prepared.options.answer_max_tokens
+        yield PlannedCall.of(messages, AnswerReply, _MIN_ANSWER, most)
 
 
 _MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent

@@ -12,43 +12,6 @@ from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSu
 from gigamind.systems.dialect import SystemHealth
 
 
-class QualityItemReport(judged.Report):
-    """One item of the checklist.
-
-    Attributes:
-        text: The question, in the language of the request.
-        yes: The result by the rule of the judge file.
-        `told`: The model's reply; null if no model was called.
-        quote: The model's proof; empty without one.
-        trusted: Whether the required text contains the quote, with no number or negation changed.
-        source: Source of the quote: 0 is the answer, 1 and above a note; null if none contains it.
-        flipped: Whether a second check differs; null without one.
-    """
-
-    id: str
-    text: str
-    yes: bool
-    reported_yes: Annotated[bool | None, Field(alias="told")]
-    quote: str
-    trusted: bool
-    source: judged.Count | None
-    flipped: bool | None = None
-
-
-class QualityReport(judged.Report):
-    """Whether an answer passes its checklist.
-
-    Attributes:
-        ratio: Share of items with a yes.
-        flipped: Whether a second check has another result; null without one.
-    """
-
-    passed: bool
-    ratio: judged.Share
-    items: tuple[QualityItemReport, ...]
-    flipped: bool | None = None
-
-
 class QualityItemRate(judged.Report):
     """Share of answers that meet one item.
 
@@ -201,7 +164,7 @@ class AnswerItemReport(judged.Report):
     metrics: dict[str, float | None]
     labels: LabelsReport | None
     flipped: bool | None
-    quality: QualityReport | None = None
+    quality: judged.QualityReport | None = None
     quality_code: str = ""
     verdict: judged.VerdictReport | None = Field(None, exclude_if=lambda own: own is None)
     unread: dict[str, judged.Count] = Field(default={}, exclude_if=lambda unread: not unread)

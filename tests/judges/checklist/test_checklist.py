@@ -12,18 +12,14 @@ from gigamind.llm.settings import ModelSettings
 
 
 def test_a_response_with_every_item_proven_passes(
-    check, scripted, entries, good, answers, questions, notes
+    check, scripted, entries, good, answers, questions
 ):
     verdict = check(scripted(entries(**good)))
     assert answers(verdict) == dict.fromkeys(questions, True)
-    assert (verdict.passed, verdict.share) == (True, 1.0)
-    grounded = verdict.items[1].evidence
-    assert (
-        notes[0].text[grounded.span.start : grounded.span.end]
-        == "배포는 매주 금요일 오후 3시에 시작한다."
-    )
-    assert grounded.quote.source_index == 1
-    assert all(item.verified for item in verdict.items)
+    assert (verdict.passed, verdict.ratio) == (True, 1.0)
+    grounded = verdict.items[1]
+    assert (grounded.quote, grounded.source) == ("배포는 매주 금요일 오후 3시에 시작한다.", 1)
+    assert all(item.trusted for item in verdict.items)
 
 
 @pytest.mark.parametrize(("no", "share", "passed"), [(1, 0.75, True), (2, 0.5, False)])
@@ -32,7 +28,7 @@ def test_three_of_four_items_are_enough_and_two_are_not(
 ):
     quotes = good | dict.fromkeys(list(good)[:no])
     verdict = check(scripted(entries(**quotes)))
-    assert (verdict.share, verdict.passed) == (share, passed)
+    assert (verdict.ratio, verdict.passed) == (share, passed)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +96,7 @@ def test_entries_that_nobody_asked_for_change_nothing(
 def test_a_blank_response_fails_without_asking(scripted, check):
     client = scripted()
     verdict = check(client, answer=" \n")
-    assert (verdict.passed, verdict.share, client.requests) == (False, 0.0, [])
+    assert (verdict.passed, verdict.ratio, client.requests) == (False, 0.0, [])
     assert {item.reported_yes for item in verdict.items} == {None}
 
 
@@ -157,5 +153,5 @@ def test_over_http_an_incomplete_reply_costs_one_more_call(
                 await model.close()
 
         verdict = asyncio.run(once())
-        assert (server.seen.total, verdict.share, verdict.passed) == (2, 0.75, True)
+        assert (server.seen.total, verdict.ratio, verdict.passed) == (2, 0.75, True)
         assert "uncertainty" in server.seen.bodies[1]["messages"][0]["content"]

@@ -19,18 +19,18 @@ def test_a_yes_without_proof_counts_as_the_judge_file_says(
 ):
     verdict = check(scripted(entries(**good | {item: quote or "·"})))
     found = next(one for one in verdict.items if one.id == item)
-    assert (found.reported_yes, found.verified, found.yes) == (True, False, False)
+    assert (found.reported_yes, found.trusted, found.yes) == (True, False, False)
     lenient = judge_file(
         unverified='"as_told"', features='[features.search_qa]\nitems = [{ id = "direct", ko = "가?", en = "A?" }]'
     )  # fmt: skip
     believed = check(scripted(entries(direct="배포는 하지 않습니다")), file=lenient)
-    assert (believed.items[0].yes, believed.items[0].verified, believed.passed) == (True, False, True)  # fmt: skip
+    assert (believed.items[0].yes, believed.items[0].trusted, believed.passed) == (True, False, True)  # fmt: skip
 
 
 @pytest.mark.parametrize("quote", [".", "다", "말", "출처", "[", "3시"])
 def test_a_few_letters_prove_nothing(quote, check, scripted, entries, questions):
     verdict = check(scripted(entries(**dict.fromkeys(questions, quote))))
-    assert (verdict.passed, verdict.share) == (False, 0.0)
+    assert (verdict.passed, verdict.ratio) == (False, 0.0)
     assert {item.reported_yes for item in verdict.items} == {True}
 
 
@@ -70,4 +70,4 @@ def test_a_title_that_speaks_to_the_judge_is_flagged_with_its_note(
 def test_without_notes_nothing_can_rest_on_them(check, scripted, entries, good):
     verdict = check(scripted(entries(**good)), notes=())
     grounded = verdict.items[1]
-    assert (grounded.reported_yes, grounded.yes, grounded.evidence) == (True, False, None)
+    assert (grounded.reported_yes, grounded.yes, grounded.quote) == (True, False, "")
