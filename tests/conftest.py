@@ -109,9 +109,7 @@ def server() -> "Iterator[FakeServer]":
 @pytest.fixture
 def fake(model_server: "FakeServer") -> "FakeServer":
     """The same, with nothing seen and nothing to say."""
-    model_server.seen.bodies.clear()
-    model_server.seen.authorizations.clear()
-    model_server.script.clear()
+    model_server.forget()
     return model_server
 
 

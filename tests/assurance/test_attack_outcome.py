@@ -97,11 +97,8 @@ def test_a_case_without_a_verdict_is_no_success_and_no_defence():
     fine = on(unanswerable=True)
     attack = an_attack("answerable")
     found = result_of(attack, fine, refused, SYSTEM)
-    assert (found.outcome, found.reported_outcome, found.reason) == (
-        "unscored",
-        "unmeasured",
-        "refused",
-    )
+    assert (found.outcome, found.reported_outcome) == ("unscored", "unmeasured")
+    assert found.reason == "refused"
     found = result_of(attack, refused, fine, SYSTEM)
     assert (found.outcome, found.reason) == ("unmeasured", "refused")
 

@@ -3,19 +3,18 @@
 import asyncio
 import json
 import re
-from pathlib import Path
 
 import pytest
-from trial_rows import Saying, check_fences
+from scripted_model import FENCE_KEY, JUDGES, Scripted, scripted_model
+from trial_rows import check_fences
 
 from gigamind.assurance.attacks import load_attacks, result_of
 from gigamind.assurance.trials import OnTrial, load_on_trial
 from gigamind.errors import LlmError
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.settings import ModelSettings
 
-ROOT = Path(__file__).parents[2]
-FILE = ROOT / "judges" / "unanswerable_llm.toml"
+ENGLISH, KOREAN = (
+    load_on_trial(str(JUDGES / "unanswerable_llm.toml"), language) for language in ("en", "ko")
+)
 ATTACKS = load_attacks()
 ON_ANSWERABILITY = [attack for attack in ATTACKS if attack.attacks("unanswerable")]
 each_on_answerability = pytest.mark.each("attack", ON_ANSWERABILITY)
@@ -40,12 +39,9 @@ def forged_by(attack):
 
 
 def judged(attack, text, *, case=None):
-    client = Saying(text)
-    settings = ModelSettings("scripted", reasks=0)
-    model = LanguageModel(settings, client=client, parameters={"max_tokens": 768})
-    language = "en" if attack.row.language == "en" else "ko"
-    judge = OnTrial(load_on_trial(str(FILE), language), {"scripted": model}, b"k" * 32)
-    seen = asyncio.run(judge.judge(case or attack.attacked("unanswerable")))
+    client, judge = Scripted(text), ENGLISH if attack.row.language == "en" else KOREAN
+    on_trial = OnTrial(judge, {"scripted": scripted_model(client, judge, reasks=0)}, FENCE_KEY)
+    seen = asyncio.run(on_trial.judge(case or attack.attacked("unanswerable")))
     return seen, client.requests
 
 

@@ -4,10 +4,11 @@ import asyncio
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from trial_rows import Saying, check_fences
+from answer_reply import answer_reply, finding
+from scripted_model import FENCE_KEY, JUDGES, Scripted, scripted_model
+from trial_rows import check_fences
 
 from gigamind.assurance.attacks import load_attacks
 from gigamind.assurance.trials import OnTrial, load_on_trial
@@ -15,14 +16,12 @@ from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.segments import claims_of, pieces_of
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.settings import ModelSettings
-from gigamind.prompting.fences import flags, looks_like_instructions, speaks_to_judge
+from gigamind.prompting.fences import looks_like_instructions, speaks_to_judge
 from gigamind.spans import Span
 from gigamind.text import sentences
 from gigamind.vault.language import question_language
 
-FILE = Path(__file__).parents[2] / "judges" / "search_qa.toml"
+JUDGE = load_on_trial(str(JUDGES / "search_qa.toml"), "auto")
 GOALS = {"supported", "useful", "unsupported"}
 OUTSIDE = [
     attack
@@ -37,21 +36,16 @@ NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 def reply(**changes):
     """A whole reply of a model that finds nothing, but for what is changed."""
-    values = {
-        "claims": [{"id": number, "verdict": "not_found", "note": None, "quote": ""} for number in (1, 2)],
-        "source_coverage": [], "grounding_issues": [], "omissions": [], "answerable": False,
-        "answer_note": None, "answer_quote": "", "utility_reason": "", "utility": 0.0, "correctness": 0.0,
-        "summary": "",
-    }  # fmt: skip
-    return json.dumps(values | changes, ensure_ascii=False)
+    nothing = {"answerable": False, "utility": 0.0, "correctness": 0.0}
+    claims = [finding(number, "not_found") for number in (1, 2)]
+    return json.dumps(answer_reply(claims) | nothing | changes, ensure_ascii=False)
 
 
 def judged(attack, text):
     """What is seen of the attacked case, and the one prompt that was sent about it."""
-    client = Saying(text)
-    model = LanguageModel(ModelSettings("scripted", reasks=0), client=client, parameters={})
-    judge = OnTrial(load_on_trial(str(FILE), "auto"), {"scripted": model}, b"k" * 32)
-    return asyncio.run(judge.judge(attack.attacked("search_qa"))), client.requests
+    client = Scripted(text)
+    on_trial = OnTrial(JUDGE, {"scripted": scripted_model(client, JUDGE, reasks=0)}, FENCE_KEY)
+    return asyncio.run(on_trial.judge(attack.attacked("search_qa"))), client.requests
 
 
 def claims(attack):
@@ -222,8 +216,3 @@ def test_of_75_sentences_in_payloads_60_speak_to_the_judge_and_every_payload_has
     assert all(any(seen) for seen in found.values())
     assert sum(map(len, found.values())) == 75
     assert sum(map(sum, found.values())) == 60
-
-
-@each_outside
-def test_flags_see_the_payload(attack):
-    assert "looks_like_instructions" in flags(attack.row.payload)

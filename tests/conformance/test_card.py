@@ -1,6 +1,5 @@
 """Which packages of the card a job loads: each runs in a process of its own, which lists its modules at the end."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from qdrant_server import qdrant
+from row_files import write_rows
 from tiny_model import write_tiny_model
 
 pytestmark = pytest.mark.whole
@@ -53,8 +53,7 @@ def loaded(tmp_path):
     for name, text in NOTES.items():
         (tmp_path / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "vault" / name).write_text(text, "utf-8")
-    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
-    (tmp_path / "queries.jsonl").write_text(rows, "utf-8")
+    write_rows(tmp_path / "queries.jsonl", ROWS)
 
     def run(*options: str, **environment: str) -> set[str]:
         command = ["eval", "search", "--dataset", "queries.jsonl", "--notes", "vault"]

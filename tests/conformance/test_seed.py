@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from row_files import read_rows, write_rows
 from shell import Shell
 
 pytestmark = pytest.mark.docs
@@ -56,17 +57,13 @@ def ends(folder, tmp_path):
     return run
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def test_the_search_command_reads_the_rows_and_writes_the_files(ends, folder):
     shutil.copy(SEED / "queries.jsonl", folder / "eval")
     ended = ends("search.sh")
     assert ended.returncode == 0, ended.stderr
     out = folder / "eval/out/search-YYYYMMDD"
     assert {file.name for file in out.iterdir()} >= FILES
-    first, second = rows(out / "per_item.jsonl")
+    first, second = read_rows(out / "per_item.jsonl")
     assert first["ranking"][0]["note"] == "policies/approval.md"
     assert (first["id"], first["difficulty"], second["answerable"]) == ("q-001", "mid", False)
     # Each hit shows evidence; `text` of the seed's span is not in this note, so there is a warning.
@@ -113,7 +110,7 @@ def test_without_a_model_the_error_names_all_three_places(ends, folder):
 def test_questions_are_generated_for_each_note(ends, folder):
     ended = ends("generate_queries.sh")
     assert ended.returncode == 0, ended.stderr
-    found = rows(folder / "eval/queries.jsonl")
+    found = read_rows(folder / "eval/queries.jsonl")
     assert {note for row in found for note in row["expected_notes"]} == set(NOTES)
     assert all(row["answerable"] for row in found)
 
@@ -123,7 +120,7 @@ def test_links_are_removed_in_a_copy_and_suggested_again(ends, folder):
     assert ended.returncode == 0, ended.stderr
     for name, text in NOTES.items():
         assert (folder / "my-vault" / name).read_text("utf-8") == text
-    removed = rows(folder / "eval/links.jsonl")
+    removed = read_rows(folder / "eval/links.jsonl")
     assert len(removed) == 2  # of 6, 0.3 of them
     for row in removed:
         start, end = row["anchor_range"]["start"], row["anchor_range"]["end"]
@@ -142,7 +139,7 @@ def test_the_rows_of_links_are_read(ends, folder, name):
     shutil.copy(SEED / name, folder / "eval/links.jsonl")
     ended = ends("links.sh")
     assert ended.returncode == 0, ended.stderr
-    [row] = rows(folder / "eval/out/links-YYYYMMDD/per_item.jsonl")
+    [row] = read_rows(folder / "eval/out/links-YYYYMMDD/per_item.jsonl")
     assert row["note"] == "projects/gigamind.md"
     assert row["expected"]
 
@@ -175,7 +172,7 @@ def test_an_evaluation_has_what_the_example_has(folder, server, tmp_path):
             {"title": "전기영동", "text": "젤은 1 %로 만든다."},
         ],
     }
-    (folder / "answers.jsonl").write_text(json.dumps(row), "utf-8")
+    write_rows(folder / "answers.jsonl", [row])
     own = {"HOME": str(folder), "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")}
     command = (
         "gigamind eval answers --dataset answers.jsonl --out out --model openai/judge"
@@ -184,7 +181,7 @@ def test_an_evaluation_has_what_the_example_has(folder, server, tmp_path):
     with Shell(folder, own, {}, tmp_path / "programs") as shell:
         ended = shell.bash(f"{command} --api-base {server.url}")
     assert ended.returncode == 0, ended.stderr
-    [item] = rows(folder / "out/per_item.jsonl")
+    [item] = read_rows(folder / "out/per_item.jsonl")
     expected = json.loads((SEED / "evaluation.json").read_text("utf-8"))
     assert expected.keys() <= item["evaluation"].keys()
     for use, example in zip(

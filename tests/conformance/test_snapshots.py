@@ -1,27 +1,23 @@
 """What only a run shows: the options that a snapshot names."""
 
 import pytest
+from row_files import write_rows
 
-from gigamind.assets import asset
 from gigamind.library import evaluate_search
 
-EXAMPLES = asset("examples")
+ROW = {"id": "a", "query": "high tide", "answerable": True, "expected_notes": ["tides"]}
 
 
 @pytest.fixture
-def config(monkeypatch, examples_cache):
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
+def config(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "tides.md").write_text("High tide closes the southern gate.", "utf-8")
+    dataset = write_rows(tmp_path / "queries.jsonl", [ROW])
 
     def taken(**options):
-        return evaluate_search(
-            EXAMPLES / "queries.jsonl",
-            EXAMPLES / "vault",
-            mode="keyword",
-            sample="4",
-            speed_passes=0,
-            warmup=0,
-            **options,
-        ).snapshot.config
+        untimed = {"speed_passes": 0, "warmup": 0}
+        return evaluate_search(dataset, vault, mode="keyword", **untimed, **options).snapshot.config
 
     return taken
 

@@ -1,6 +1,5 @@
-import json
-
 import pytest
+from row_files import write_rows
 
 from gigamind.datasets.check_answers import check_answers
 from gigamind.datasets.jsonl import read_answers
@@ -23,9 +22,7 @@ def vault(tmp_path):
 @pytest.fixture
 def checked(tmp_path, vault):
     def check(*rows, with_vault=True):
-        path = tmp_path / "answers.jsonl"
-        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-        path.write_text("\n".join(lines), encoding="utf-8")
+        path = write_rows(tmp_path / "answers.jsonl", rows)
         notes = vault if with_vault else None
         return check_answers(read_answers(path), notes, Identities(notes.notes if notes else ()))
 
@@ -143,14 +140,12 @@ def test_a_file_without_rows_is_refused(checked):
     ],
 )
 def test_what_is_no_object_is_told_with_one_of_its_own_kind(tmp_path, changes, message):
-    path = tmp_path / "answers.jsonl"
-    path.write_text(json.dumps(row(**changes)) + "\n", encoding="utf-8")
+    path = write_rows(tmp_path / "answers.jsonl", [row(**changes)])
     (error,) = read_answers(path).errors
     assert message in error.describe(path)
 
 
 def test_a_row_of_queries_is_told_how_to_have_it_answered(tmp_path):
-    path = tmp_path / "queries.jsonl"
-    path.write_text('{"id": "a", "query": "?", "answerable": true}\n', encoding="utf-8")
+    path = write_rows(tmp_path / "queries.jsonl", [{"id": "a", "query": "?", "answerable": True}])
     first = read_answers(path).errors[0]
     assert "--answer-model" in first.describe(path)

@@ -1,7 +1,7 @@
-import json
 from pathlib import Path
 
 import pytest
+from row_files import write_rows
 
 from gigamind.datasets.check import CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
@@ -22,8 +22,7 @@ def held(tmp_path: Path):
     vault = read_vault(root)
 
     def run(**fields: object) -> CheckedLinks:
-        (tmp_path / "links.jsonl").write_text(json.dumps(ROW | fields), encoding="utf-8")
-        dataset = read_links(tmp_path / "links.jsonl")
+        dataset = read_links(write_rows(tmp_path / "links.jsonl", [ROW | fields]))
         return check_links(dataset, vault, Identities(vault.notes))
 
     return run

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -6,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from row_files import read_rows
 
-from gigamind.datasets.generate_links import generate_links, unlinked
+from gigamind.datasets.generate_links import GeneratedLinks, generate_links, unlinked
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.vault.markdown import parse
@@ -17,26 +17,43 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
 # Nine links of notes to other notes; the comment says why each of the rest is none.
 NOTES = {
-    "a.md": (
+    "a": (
         "---\ntitle: Alpha\nup: '[[b]]'\n---\n"
         "# See [[b]]\n\n"  # in a heading
         "👋 [[b]] and [[c|씨 노트]], [the *third*](c.md), `[[b]]`.\n\n"
         "[[a]] [[#here]] ![[b]] [[missing]] [[pic.png]] [x](https://example.org)\n"
     ),
-    "b.md": "[[c#part]] then [[a]]\n\n| t |\n|---|\n| [[c\\|cell]] |\n",
-    "c.md": "[**bold**](a.md)\n\n[![p](pic.png)](a.md)\n",  # around an image
-    "sub/d.md": "[[a|]] [[b|two\u2028parts]]\n",
+    "b": "[[c#part]] then [[a]]\n\n| t |\n|---|\n| [[c\\|cell]] |\n",
+    "c": "[**bold**](a.md)\n\n[![p](pic.png)](a.md)\n",  # around an image
+    "sub/d": "[[a|]] [[b|two\u2028parts]]\n",
 }
+
+
+def vault_of(folder: Path, **notes: str) -> Path:
+    """A vault of these notes, by their paths without `.md`."""
+    root = folder / "vault"
+    for name, text in notes.items():
+        (root / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
+        (root / f"{name}.md").write_text(text, encoding="utf-8", newline="")
+    return root
 
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    root = tmp_path / "vault"
-    for name, text in NOTES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8", newline="")
+    root = vault_of(tmp_path, **NOTES)
     (root / "pic.png").write_bytes(b"\x89PNG")
     return root
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., GeneratedLinks]:
+    """What becomes of a vault of these notes in the folder `out`."""
+
+    def make(ratio: float = 0.3, **notes: str) -> GeneratedLinks:
+        out, dataset = tmp_path / "out", tmp_path / "links.jsonl"
+        return generate_links(vault_of(tmp_path, **notes), out, dataset, remove_ratio=ratio)
+
+    return make
 
 
 @pytest.fixture
@@ -44,7 +61,7 @@ def generate(vault: Path, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]
     def run(ratio: float, seed: int = 42, name: str = "one") -> list[dict[str, Any]]:
         out, dataset = tmp_path / name / "notes", tmp_path / name / "links.jsonl"
         generate_links(vault, out, dataset, remove_ratio=ratio, seed=seed)
-        return [json.loads(line) for line in dataset.read_text("utf-8").split("\n") if line]
+        return read_rows(dataset)
 
     return run
 
@@ -144,11 +161,16 @@ def test_places_that_hold_something_are_refused(vault, tmp_path, out, dataset, o
     assert notes_hash(tmp_path) == before
 
 
-def test_a_vault_without_links_says_so(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("[[a]] [[nowhere]] [x](https://example.org)")
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[[a]] [[nowhere]] [x](https://example.org)",
+        "# h\n\n[[#h]] [[#h|up]] [[a#h]] [up](#h) [[#^x]]",  # into the same note
+    ],
+)
+def test_a_vault_without_links_to_other_notes_says_so(made, tmp_path, note):
     with pytest.raises(InputError, match=r"\[\[links\]\]"):
-        generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "links.jsonl")
+        made(a=note)
     assert not (tmp_path / "out").exists()
 
 
@@ -180,29 +202,14 @@ def test_a_removed_link_leaves_what_obsidian_shows_of_it(link, shown):
     assert anchor.slice(plain) == shown
 
 
-def test_a_link_into_the_same_note_is_none_to_another(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("# h\n\n[[#h]] [[#h|up]] [[a#h]] [up](#h) [[#^x]]")
-    with pytest.raises(InputError, match=r"\[\[links\]\]"):
-        generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "links.jsonl")
+def test_a_link_around_code_stays_since_none_is_ever_suggested_there(made):
+    found = made(a="[`run`](b.md) [see `run`](b.md) [run](b.md)", b="x")
+    assert [(found.links, row.anchor) for row in found.rows] == [(1, "run")]
 
 
-def test_a_link_around_code_stays_since_none_is_ever_suggested_there(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("[`run`](b.md) [see `run`](b.md) [run](b.md)")
-    (tmp_path / "vault" / "b.md").write_text("x")
-    made = generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "l.jsonl")
-    assert [(made.links, row.anchor) for row in made.rows] == [(1, "run")]
-
-
-def test_embeds_in_a_circle_and_links_to_missing_notes_are_left_alone(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("![[b]] [[nowhere]] [[b]]")
-    (tmp_path / "vault" / "b.md").write_text("![[a]] [lost](gone.md)")
-    made = generate_links(
-        tmp_path / "vault", tmp_path / "out", tmp_path / "l.jsonl", remove_ratio=1.0
-    )
-    assert [row.source_note for row in made.rows] == ["a.md"]
+def test_embeds_in_a_circle_and_links_to_missing_notes_are_left_alone(made, tmp_path):
+    found = made(1.0, a="![[b]] [[nowhere]] [[b]]", b="![[a]] [lost](gone.md)")
+    assert [row.source_note for row in found.rows] == ["a.md"]
     assert (tmp_path / "out" / "a.md").read_text() == "![[b]] [[nowhere]] b"
     assert (tmp_path / "out" / "b.md").read_text() == "![[a]] [lost](gone.md)"
 

@@ -3,6 +3,7 @@ import json
 import unicodedata
 
 import pytest
+from row_files import write_rows
 
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import DatasetError, InputError
@@ -30,40 +31,25 @@ def test_the_rows_of_the_specification_are_read(read_rows):
     )
 
     first, second = dataset.items
-    assert (first.id, first.answerable, first.language, first.difficulty) == (
-        "q-001",
-        True,
-        "ko",
-        "mid",
-    )
-    assert first.expected_notes == ("policies/approval.md",)
+    assert (first.id, first.answerable, first.language) == ("q-001", True, "ko")
+    assert (first.difficulty, first.expected_notes) == ("mid", ("policies/approval.md",))
     assert (first.expected_spans[0].start, first.expected_spans[0].end) == (145, 312)
     assert (second.answerable, second.expected_notes, second.expected_spans) == (False, (), ())
-    assert (second.language, second.difficulty, second.tags, second.created_at) == (
-        None,
-        None,
-        (),
-        None,
-    )
+    assert (second.language, second.difficulty, second.created_at) == (None, None, None)
+    assert second.tags == ()
     assert (dataset.errors, dataset.warnings) == ((), ())
 
 
-def test_the_hash_is_that_of_the_bytes(write_rows):
-    path = write_rows(ROW)
+def test_the_hash_is_that_of_the_bytes(read_rows):
+    dataset = read_rows(ROW)
 
-    assert read_queries(path).sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert dataset.sha256 == hashlib.sha256(dataset.path.read_bytes()).hexdigest()
 
 
 def test_marks_line_ends_and_blank_lines_shift_no_line_number(tmp_path):
     path = tmp_path / "queries.jsonl"
-    lines = [
-        "",
-        json.dumps(row(id="가")),
-        "  ",
-        json.dumps(row(id="b")),
-        "{",
-        json.dumps(row(id="c")),
-    ]
+    first, second, third = (json.dumps(row(id=name)) for name in ("가", "b", "c"))
+    lines = ["", first, "  ", second, "{", third]
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
 
     dataset = read_queries(path)
@@ -163,8 +149,8 @@ def test_a_line_that_is_no_row_is_an_error_and_the_rest_is_read(read_rows, line,
     assert len(messages(dataset)[0]) < 400
 
 
-def test_a_line_of_invalid_utf8_is_an_error_and_the_rest_is_read(write_rows):
-    path = write_rows(ROW)
+def test_a_line_of_invalid_utf8_is_an_error_and_the_rest_is_read(tmp_path):
+    path = write_rows(tmp_path / "queries.jsonl", [ROW])
     path.write_bytes(b'{"id": "\xff"}\n' + path.read_bytes())
 
     dataset = read_queries(path)

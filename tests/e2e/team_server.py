@@ -28,7 +28,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "support"))
 from faulty_model import running as model_server  # noqa: E402
 from forms import sectioned  # noqa: E402
-from prefect_stack import Stack, free_ports, kill_leftovers, laid_out  # noqa: E402
+from loopback import free_ports  # noqa: E402
+from prefect_stack import Stack, kill_leftovers, laid_out  # noqa: E402
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 MODEL = "openai/judge;lat=1500"  # so that each evaluation takes about a minute

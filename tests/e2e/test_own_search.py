@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from gate_policy import shipped
+from loopback import free_ports
 from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
-from prefect_stack import Stack, free_ports
+from prefect_stack import Stack
 from prefect_stack import serving as prefect_server
 
 SEARCH = EXAMPLES / "own_search.py"

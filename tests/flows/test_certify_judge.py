@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 from flow_artifacts import newest_artifact
-from judged_folders import write_judged_run, write_lines
+from judged_folders import write_judged_run
 from prefect.flows import load_flow_from_entrypoint
+from row_files import write_rows
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.publish.artifacts import CARD_KEY
@@ -22,7 +23,7 @@ def judged(tmp_path):
         for n in range(4)
     ]
     labels = ({"id": f"q{n}", "unanswerable": n != 1} for n in range(4))
-    write_lines(tmp_path / "labels.jsonl", labels)
+    write_rows(tmp_path / "labels.jsonl", labels)
     return write_judged_run(tmp_path / "run", rows)
 
 

@@ -17,6 +17,7 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.judges.spec import write_judge_file
 from gigamind.judges.unanswerable import (
+    CalibratedJudge,
     CalibratedJudgeFile,
     Coefficient,
     FreeVerdict,
@@ -68,12 +69,12 @@ SIGNALS = Signals(
 RELIABILITY = {"queries": 40, "auc": 0.9}
 
 
-def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJudgeFile:
+def judge_file(weight: float = 2.0) -> CalibratedJudgeFile:
     """Keyword mode looks at word coverage alone, the others at the cosine alone; 99 candidates change nothing."""
     return CalibratedJudgeFile(
         kind="calibrated",
         rules=3,
-        min_probability=min_probability,
+        min_probability=0.5,
         embedder="ours@1",
         keyword=KeywordCalibration(
             intercept=0.5,
@@ -97,23 +98,25 @@ def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJ
     )
 
 
+def probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
+
+
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[[CalibratedJudgeFile], Path]:
-    def write(file: CalibratedJudgeFile) -> Path:
-        write_judge_file(tmp_path / "judge.toml", file)
-        return tmp_path / "judge.toml"
+def loaded(tmp_path: Path) -> Callable[..., CalibratedJudge]:
+    """The judge of a file, for a run with this embedder."""
 
-    return write
+    def load(embedder: str | None = None, /, **changes: object) -> CalibratedJudge:
+        path = tmp_path / "judge.toml"
+        write_judge_file(path, judge_file().model_copy(update=changes))
+        return load_calibrated_judge(path, embedder)
+
+    return load
 
 
-def test_the_log_odds_add_up_the_standardised_signals(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    judge = load_calibrated_judge(written(judge_file()), None)
-    # 0.5 + 2 * (0.75 - 0.5) / 0.5 = 1.5
-    expected = 1 / (1 + math.exp(-1.5))
-    verdict = judge_by_calibration(SIGNALS, judge)
-    assert verdict.score == pytest.approx(expected)
+def test_the_log_odds_add_up_the_standardised_signals(loaded):
+    verdict = judge_by_calibration(SIGNALS, loaded())
+    assert verdict.score == pytest.approx(probability(0.5 + 2 * (0.75 - 0.5) / 0.5))
     assert not verdict.unanswerable
 
 
@@ -122,35 +125,26 @@ def test_the_log_odds_add_up_the_standardised_signals(
     # The log-odds of 99 candidates less ln of how many times as many there are.
     [(99, 1.5), (9_999, 1.5 - math.log(100)), (0, 1.5 + math.log(100))],
 )
-def test_the_more_notes_share_a_word_the_less_the_signals_say(
-    written: Callable[[CalibratedJudgeFile], Path], candidates: int, odds: float
-):
-    judge = load_calibrated_judge(written(judge_file()), None)
-    verdict = judge_by_calibration(replace(SIGNALS, candidates=candidates), judge)
-    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
+def test_the_more_notes_share_a_word_the_less_the_signals_say(loaded, candidates: int, odds: float):
+    verdict = judge_by_calibration(replace(SIGNALS, candidates=candidates), loaded())
+    assert verdict.score == pytest.approx(probability(odds))
 
 
 @pytest.mark.parametrize(("notes", "odds"), [(100, 0.0), (10_000, -math.log(100))])
 @pytest.mark.parametrize("candidates", [0, 99])
 def test_with_vectors_all_notes_count_however_few_share_a_word(
-    written: Callable[[CalibratedJudgeFile], Path], notes: int, candidates: int, odds: float
+    loaded, notes: int, candidates: int, odds: float
 ):
-    judge = load_calibrated_judge(written(judge_file()), "ours@1")
-    verdict = judge_by_calibration(replace(SIGNALS, notes=notes, candidates=candidates), judge)
-    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
+    signals = replace(SIGNALS, notes=notes, candidates=candidates)
+    assert judge_by_calibration(signals, loaded("ours@1")).score == pytest.approx(probability(odds))
 
 
-def test_across_languages_another_table_decides_and_the_verdict_says_so(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    path = written(judge_file())
+def test_across_languages_another_table_decides_and_the_verdict_says_so(loaded):
     across = replace(SIGNALS, cross_lingual=True, notes=400, candidates=3)
-    verdict = judge_by_calibration(across, load_calibrated_judge(path, "ours@1"))
-    odds = 2.0 - 0.5 * math.log(4)
-    assert verdict.score == pytest.approx(1 / (1 + math.exp(-odds)))
+    verdict = judge_by_calibration(across, loaded("ours@1"))
+    assert verdict.score == pytest.approx(probability(2.0 - 0.5 * math.log(4)))
     assert verdict.across_languages
-    without = written(judge_file().model_copy(update={"cross": None}))
-    verdict = judge_by_calibration(across, load_calibrated_judge(without, "ours@1"))
+    verdict = judge_by_calibration(across, loaded("ours@1", cross=None))
     # The cosine table: 0 - ln(400 / 100).
     assert verdict.score == pytest.approx(1 / (1 + 4))
     assert verdict.across_languages
@@ -160,18 +154,15 @@ def test_across_languages_another_table_decides_and_the_verdict_says_so(
     ("word_coverage", "unanswerable"), [(0.375, False), (0.376, False), (0.374, True)]
 )
 def test_below_the_threshold_a_query_is_unanswerable(
-    written: Callable[[CalibratedJudgeFile], Path], word_coverage: float, unanswerable: bool
+    loaded, word_coverage: float, unanswerable: bool
 ):
     # 0.5 + 2 * (0.375 - 0.5) / 0.5 = 0: a probability of exactly one half.
-    judge = load_calibrated_judge(written(judge_file()), None)
-    verdict = judge_by_calibration(replace(SIGNALS, word_coverage=word_coverage), judge)
+    verdict = judge_by_calibration(replace(SIGNALS, word_coverage=word_coverage), loaded())
     assert verdict.unanswerable is unanswerable
 
 
-def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
+def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(loaded):
+    judge = loaded(min_probability=0.0)
     nothing = replace(SIGNALS, matched=False)
     assert judge_by_calibration(nothing, judge) == FreeVerdict(
         unanswerable=True, score=0.0, across_languages=False
@@ -180,18 +171,13 @@ def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(1e9, 1.0), (-1e9, 0.0)])
-def test_extreme_log_odds_overflow_nothing(
-    written: Callable[[CalibratedJudgeFile], Path], weight: float, expected: float
-):
-    judge = load_calibrated_judge(written(judge_file(weight=weight)), None)
+def test_extreme_log_odds_overflow_nothing(loaded, weight: float, expected: float):
+    judge = loaded(keyword=judge_file(weight).keyword)
     assert judge_by_calibration(SIGNALS, judge).score == expected
 
 
-def test_cosines_count_only_for_the_embedder_that_was_fitted(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    path = written(judge_file())
-    ours, other, none = (load_calibrated_judge(path, e) for e in ("ours@1", "ours@2", None))
+def test_cosines_count_only_for_the_embedder_that_was_fitted(loaded):
+    ours, other, none = (loaded(embedder) for embedder in ("ours@1", "ours@2", None))
     assert judge_by_calibration(SIGNALS, ours).score == 0.5
     assert (ours.warnings, none.warnings) == ((), ())
     assert [judge.with_vectors for judge in (ours, other, none)] == [True, False, False]
@@ -200,21 +186,15 @@ def test_cosines_count_only_for_the_embedder_that_was_fitted(
     assert other.fingerprint == none.fingerprint
 
 
-def test_a_file_without_cosines_says_so_to_a_run_with_vectors(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    nothing = {"cosine": None, "cross": None, "embedder": None}
-    judge = load_calibrated_judge(written(judge_file().model_copy(update=nothing)), "ours@1")
+def test_a_file_without_cosines_says_so_to_a_run_with_vectors(loaded):
+    judge = loaded("ours@1", cosine=None, cross=None, embedder=None)
     assert not judge.with_vectors
     assert judge.warnings[0].values["embedder"] == "ours@1"
 
 
-def test_signals_of_keyword_mode_cannot_pass_for_cosines(
-    written: Callable[[CalibratedJudgeFile], Path],
-):
-    judge = load_calibrated_judge(written(judge_file()), "ours@1")
+def test_signals_of_keyword_mode_cannot_pass_for_cosines(loaded):
     with pytest.raises(ValueError, match="cosine_top"):
-        judge_by_calibration(replace(SIGNALS, cosine_top=None), judge)
+        judge_by_calibration(replace(SIGNALS, cosine_top=None), loaded("ours@1"))
 
 
 @pytest.mark.parametrize(
@@ -228,9 +208,10 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
     ],
 )  # fmt: skip
 def test_a_judge_file_that_cannot_be_is_refused_by_field(
-    written: Callable[[CalibratedJudgeFile], Path], old: str, new: str, told: str
+    tmp_path: Path, old: str, new: str, told: str
 ):
-    path = written(judge_file())
+    path = tmp_path / "judge.toml"
+    write_judge_file(path, judge_file())
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
     with pytest.raises(InputError, match=told) as refused:
         load_calibrated_judge(path, None)

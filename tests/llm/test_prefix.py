@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from asked_model import Verdict
 from fake_batch import BatchServer
 from faulty_model import run
-from pydantic import BaseModel
 
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Price
@@ -13,11 +13,6 @@ from gigamind.llm.settings import ModelSettings
 
 QUESTION = {"role": "user", "content": "Is it so?"}
 LONG = "You judge with care. " * 250  # 1 312 tokens, and at most 2 100
-
-
-class Verdict(BaseModel):
-    unanswerable: bool
-    reason: str
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -3,6 +3,7 @@ import json
 import os
 
 import pytest
+from asked_model import Verdict
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.store import Store, key_of, unused_replies
@@ -137,24 +138,24 @@ def test_a_mode_that_reads_or_keeps_requires_a_folder():
         Store(None, "replay")
 
 
-def test_a_stored_reply_costs_no_call_and_is_booked(ask, fake_server, tmp_path):
+def test_a_stored_reply_costs_no_call_and_is_booked(ask, fake, tmp_path):
     first = ask(store=Store(tmp_path, "readwrite"))
     again = ask(store=Store(tmp_path, "replay"))
 
     assert again.reply == first.reply
-    assert fake_server.seen.total == 1
+    assert fake.seen.total == 1
     assert [(row.source, row.status, row.key) for row in again.rows] == [
         ("store", "ok", first.rows[0].key)
     ]
     assert (again.totals.micro_usd, again.totals.store_hits, again.totals.http_calls) == (0, 1, 0)
 
 
-def test_an_answer_that_needed_a_second_try_is_replayed_at_once(ask, fake_server, tmp_path):
+def test_an_answer_that_needed_a_second_try_is_replayed_at_once(ask, fake, tmp_path):
     first = ask(";fault=missing_field;times=1", store=Store(tmp_path, "readwrite"))
     again = ask(";fault=missing_field;times=1", store=Store(tmp_path, "replay"))
 
     assert again.reply == first.reply
-    assert fake_server.seen.total == 2
+    assert fake.seen.total == 2
 
 
 @pytest.mark.parametrize(
@@ -166,13 +167,13 @@ def test_whatever_changes_the_request_misses(ask, tmp_path, change):
     assert ask(store=Store(tmp_path, "replay"), timeout_s=9.0).error is None
 
 
-def test_another_judge_or_repetition_misses(connected, tmp_path, verdict):
+def test_another_judge_or_repetition_misses(connected, tmp_path):
     model = connected(store=Store(tmp_path, "readwrite"))
     question = [{"role": "user", "content": "Is it so?"}]
 
     async def run():
         for fingerprint, repeat in [("a", 0), ("a", 0), ("b", 0), ("a", 1)]:
-            await model.ask(question, verdict, item_id="q", fingerprint=fingerprint, repeat=repeat)
+            await model.ask(question, Verdict, item_id="q", fingerprint=fingerprint, repeat=repeat)
         await model.close()
 
     asyncio.run(run())

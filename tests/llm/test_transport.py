@@ -8,7 +8,7 @@ import warnings
 from dataclasses import replace
 
 import pytest
-from pydantic import BaseModel
+from asked_model import reply_to
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
@@ -16,10 +16,6 @@ from gigamind.llm.client import ParameterRefusedError, Request, Usage
 from gigamind.llm.completion import Completions, accepted, usage_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import exchange
-
-
-class Verdict(BaseModel):
-    unanswerable: bool
 
 
 @pytest.mark.parametrize(
@@ -67,18 +63,18 @@ def test_without_a_key_nothing_is_sent_and_the_variable_is_named(model, variable
     Completions(ModelSettings(model))
 
 
-def test_a_server_of_ones_own_needs_no_key(ask, fake_server, monkeypatch):
+def test_a_server_of_ones_own_needs_no_key(ask, fake, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert ask().reply
-    assert fake_server.seen.authorizations[-1] == "Bearer none"  # litellm's clients send one
+    assert fake.seen.authorizations[-1] == "Bearer none"  # litellm's clients send one
 
 
-def test_the_key_comes_from_the_providers_variable_or_the_one_named(ask, fake_server, monkeypatch):
+def test_the_key_comes_from_the_providers_variable_or_the_one_named(ask, fake, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "first")
     monkeypatch.setenv("OUR_KEY", "second")
     ask()
     ask(key_variable="OUR_KEY")
-    assert list(fake_server.seen.authorizations) == ["Bearer first", "Bearer second"]
+    assert list(fake.seen.authorizations) == ["Bearer first", "Bearer second"]
 
 
 def test_a_named_variable_that_is_not_set_is_refused(connected, monkeypatch):
@@ -133,10 +129,10 @@ def test_closing_one_model_leaves_the_connections_of_another_open(connected):
     )
 
     async def run():
-        await asked_of(closed, "q1")
-        await asked_of(kept, "q1")
+        await reply_to(closed)
+        await reply_to(kept)
         await closed.close()
-        await asked_of(kept, "q2")
+        await reply_to(kept, item_id="q2")
         await kept.close()
 
     asyncio.run(run())
@@ -147,7 +143,7 @@ def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
     async def run():
         for _ in range(2):
             model = connected(attempts=1, timeout_s=20)
-            await asked_of(model, "q1")
+            await reply_to(model)
             await model.close()
             assert [row.status for row in model.ledger.rows] == ["ok"]
 
@@ -185,7 +181,7 @@ def test_a_call_that_is_cancelled_leaves_nothing_that_python_complains_of(provid
 def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
     async def run():
         model = connected(attempts=1, timeout_s=20)
-        await asked_of(model, "q1")
+        await reply_to(model)
         await asyncio.sleep(0.05)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         await model.close()
@@ -195,16 +191,11 @@ def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
     assert [task for task in asyncio.run(run()) if "LoggingWorker" not in repr(task)] == []
 
 
-async def asked_of(model, item_id):
-    messages = [{"role": "user", "content": "Is it so?"}]
-    await model.ask(messages, Verdict, item_id=item_id)
-
-
-def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake_server):
+def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake):
     client = Completions(settings_of(";lat=60000"))
 
     async def until_in_flight(count):
-        while fake_server.seen.in_flight != count:  # noqa: ASYNC110  it is counted in another thread
+        while fake.seen.in_flight != count:  # noqa: ASYNC110  it is counted in another thread
             await asyncio.sleep(0.01)
 
     async def run():
@@ -219,19 +210,19 @@ def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake_server):
 
 @pytest.mark.parametrize("name", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
 def test_the_address_comes_from_the_environment_as_litellm_documents_it(
-    name, settings_of, fake_server, monkeypatch
+    name, settings_of, fake, monkeypatch
 ):
     for each in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv(name, f"{fake_server.url}/")
+    monkeypatch.setenv(name, f"{fake.url}/")
 
     assert asyncio.run(sent_by(Completions(settings_of(api_base=None)))).text
-    assert fake_server.seen.total == 1
+    assert fake.seen.total == 1
 
 
-def test_an_address_may_end_in_the_path_of_the_method(settings_of, fake_server):
-    settings = settings_of(api_base=f"{fake_server.url}/chat/completions")
+def test_an_address_may_end_in_the_path_of_the_method(settings_of, fake):
+    settings = settings_of(api_base=f"{fake.url}/chat/completions")
     assert asyncio.run(sent_by(Completions(settings))).text
 
 
@@ -241,25 +232,25 @@ def test_a_provider_without_an_address_says_how_to_give_one(monkeypatch):
         Completions(ModelSettings("hosted_vllm/x"))
 
 
-def test_a_name_and_a_password_in_an_address_are_sent_as_such(settings_of, fake_server):
-    address = fake_server.url.replace("//", "//me:w%40rd@")
+def test_a_name_and_a_password_in_an_address_are_sent_as_such(settings_of, fake):
+    address = fake.url.replace("//", "//me:w%40rd@")
     asyncio.run(sent_by(Completions(settings_of(api_base=address))))
-    assert list(fake_server.seen.authorizations) == ["Basic bWU6d0ByZA=="]
+    assert list(fake.seen.authorizations) == ["Basic bWU6d0ByZA=="]
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_a_proxy_of_the_environment_is_used_except_for_this_machine(
-    name, settings_of, fake_server, monkeypatch
+    name, settings_of, fake, monkeypatch
 ):
     for each in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(each, raising=False)
-    monkeypatch.setenv(name, fake_server.url.replace("//", "//me:word@").removesuffix("/v1"))
+    monkeypatch.setenv(name, fake.url.replace("//", "//me:word@").removesuffix("/v1"))
 
     elsewhere = settings_of(api_base="http://models.invalid/v1")
     assert asyncio.run(sent_by(Completions(elsewhere))).text
-    assert fake_server.seen.headers[-1]["Proxy-Authorization"] == "Basic bWU6d29yZA=="
+    assert fake.seen.headers[-1]["Proxy-Authorization"] == "Basic bWU6d29yZA=="
     assert asyncio.run(sent_by(Completions(settings_of()))).text
-    assert "Proxy-Authorization" not in fake_server.seen.headers[-1]
+    assert "Proxy-Authorization" not in fake.seen.headers[-1]
     monkeypatch.setenv("NO_PROXY", "models.invalid")
     with pytest.raises(LlmError, match=r"http://models\.invalid"):
         asyncio.run(sent_by(Completions(elsewhere)))
@@ -273,26 +264,26 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(
     ],
 )  # fmt: skip
 def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(
-    fault, sent, left, connected, fake_server
+    fault, sent, left, connected, fake
 ):
     model = connected(f";fault={fault}", attempts=1)
 
     async def run():
         for number in range(3):
-            await asked_of(model, f"q{number}")
+            await reply_to(model, item_id=f"q{number}")
         await model.close()
 
     asyncio.run(run())
 
     known = {"max_tokens", "max_completion_tokens", "temperature", "seed"}
-    assert [known & body.keys() for body in fake_server.seen.bodies][1:] == [sent] * 3
+    assert [known & body.keys() for body in fake.seen.bodies][1:] == [sent] * 3
     assert [row.status for row in model.ledger.rows] == ["bad_request", "ok", "ok", "ok"]
     assert set(model.parameters) == left
 
 
-def test_a_parameter_that_litellm_refuses_is_left_out_from_then_on(fake_server, monkeypatch):
+def test_a_parameter_that_litellm_refuses_is_left_out_from_then_on(fake, monkeypatch):
     monkeypatch.setenv("OUR_KEY", "k")
-    settings = ModelSettings("perplexity/x", api_base=fake_server.url, key_variable="OUR_KEY")
+    settings = ModelSettings("perplexity/x", api_base=fake.url, key_variable="OUR_KEY")
     client = Completions(settings)
     request = Request(QUESTION.messages, None, {"max_tokens": 9, "seed": 1, "temperature": 0.0})
 
@@ -304,14 +295,14 @@ def test_a_parameter_that_litellm_refuses_is_left_out_from_then_on(fake_server, 
         return caught.value.parameter
 
     assert asyncio.run(run()) == "seed"
-    assert "seed" not in fake_server.seen.bodies[-1]
+    assert "seed" not in fake.seen.bodies[-1]
 
 
 def test_requests_that_start_together_keep_the_client_that_their_provider_accepts(
-    fake_server, monkeypatch
+    fake, monkeypatch
 ):
     monkeypatch.setenv("OUR_KEY", "k")
-    settings = ModelSettings("nvidia_nim/x", api_base=fake_server.url, key_variable="OUR_KEY")
+    settings = ModelSettings("nvidia_nim/x", api_base=fake.url, key_variable="OUR_KEY")
     client = Completions(settings)
 
     async def together():

@@ -1,35 +1,19 @@
 """Limits hold after every wait: for a place, for the pace, before another attempt, for what a server asks."""
 
-import asyncio
 import time
 
 import pytest
+from asked_model import ends_of
 
-from gigamind.errors import LlmError
 from gigamind.llm.budget import Budget, Limits
 
 SECONDS = 0.5
 
 
-def ended(model, verdict, count=1):
+def ended(model, count=1):
     """The errors of so many questions, and the seconds that all of them took."""
-
-    async def one(number):
-        question = [{"role": "user", "content": f"q{number}"}]
-        try:
-            await model.ask(question, verdict, item_id=str(number))
-        except LlmError as error:
-            return error
-        return None
-
-    async def run():
-        start = time.perf_counter()
-        found = await asyncio.gather(*map(one, range(count)))
-        seconds = time.perf_counter() - start
-        await model.close()
-        return found, seconds
-
-    return asyncio.run(run())
+    start = time.perf_counter()
+    return ends_of(model, count), time.perf_counter() - start
 
 
 @pytest.mark.parametrize(
@@ -42,46 +26,46 @@ def ended(model, verdict, count=1):
     ],
 )
 def test_a_wait_ends_when_the_minutes_do_and_nothing_is_sent_after_it(
-    behaviour, changes, connected, fake_server, verdict
+    behaviour, changes, connected, fake
 ):
     budget = Budget(Limits(minutes=SECONDS / 60))
     model = connected(behaviour, budget=budget, **changes)
 
-    errors, seconds = ended(model, verdict, count=3)
+    errors, seconds = ended(model, count=3)
 
     assert {error.code for error in errors if error} == {"budget_exceeded"}
     assert seconds < 20  # every wait is of 30 s
-    assert len(model.ledger.rows) == fake_server.seen.total == budget.calls
+    assert len(model.ledger.rows) == fake.seen.total == budget.calls
     assert budget.calls <= 5  # a random wait may be short
 
 
-def test_a_place_is_not_waited_for_after_the_minutes(connected, fake_server, verdict):
+def test_a_place_is_not_waited_for_after_the_minutes(connected, fake):
     budget = Budget(Limits(minutes=SECONDS / 60))
     model = connected(";lat=2000", budget=budget, max_in_flight=1)
 
-    errors, _ = ended(model, verdict, count=3)
+    errors, _ = ended(model, count=3)
 
     # What was in flight ends; what waited behind it is never sent.
     assert [error.code if error else "ok" for error in errors] == ["ok"] + ["budget_exceeded"] * 2
-    assert fake_server.seen.total == 1
+    assert fake.seen.total == 1
 
 
 def test_a_server_that_asks_to_wait_for_a_day_fails_its_request_and_holds_no_other_back(
-    connected, fake_server, verdict
+    connected, fake
 ):
     model = connected(";fault=429;ra=86400;times=1", max_wait_s=1)
 
-    errors, seconds = ended(model, verdict, count=3)
+    errors, seconds = ended(model, count=3)
 
     (error,) = filter(None, errors)
     assert error.code == "rate_limited"
     assert (error.message.values["seconds"], error.message.values["limit"]) == (86400, 1)
     assert seconds < 100
-    assert fake_server.seen.total == 3
+    assert fake.seen.total == 3
 
 
-def test_what_a_server_asks_for_is_waited_up_to_the_limit(connected, verdict):
-    errors, seconds = ended(connected(";fault=429;ra=1;times=1", max_wait_s=1), verdict)
+def test_what_a_server_asks_for_is_waited_up_to_the_limit(connected):
+    errors, seconds = ended(connected(";fault=429;ra=1;times=1", max_wait_s=1))
 
     assert errors == [None]
     assert seconds >= 1

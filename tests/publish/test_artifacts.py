@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from search_summaries import search_summary
+from summaries import search_summary
 
 from gigamind.errors import (
     DatasetError,

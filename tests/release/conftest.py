@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import pytest
-from answer_summaries import answer_summary
-from search_summaries import search_summary
+from summaries import answer_summary, search_summary
 
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 import pytest
-from search_summaries import search_summary
+from summaries import search_summary
 
 from gigamind.records.schema import (
     Environment,

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from llm_reports import llm_report
+from summaries import llm_report
 
 from gigamind.i18n import translator
 from gigamind.llm.limiter import PROBE

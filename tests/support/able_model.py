@@ -1,6 +1,5 @@
 """What a model that can judge answers the fake server's requests with: every id that it is asked about, once."""
 
-import json
 import re
 from typing import Any
 
@@ -41,8 +40,3 @@ def able(body: dict[str, Any]) -> dict[str, Any] | None:
         }
         return {"questions": [question]}
     return None
-
-
-def unreadable(reply: dict[str, Any]) -> dict[str, Any]:
-    """The same with what small models do to it: no verdict needs any of what is lost."""
-    return json.loads(json.dumps(reply)) | {"confidence": "quite", "thoughts": "Well ..."}

@@ -35,16 +35,14 @@ def answer_reply(
 
 def aside(role: str, words: str = "", number: int = 1) -> dict[str, Any]:
     """A sentence that is no claim; `words` are those by which an abstention says so."""
-    return {
-        "id": number,
-        "role": role,
-        "abstention_quote": words,
-        "verdict": "not_found",
-        "note": None,
-        "quote": "",
-    }
+    return finding(number, "not_found") | {"role": role, "abstention_quote": words}
+
+
+def finding(number: int, verdict: str, note: int | None = None, quote: str = "") -> dict[str, Any]:
+    """What the model says of a claim."""
+    return {"id": number, "verdict": verdict, "note": note, "quote": quote}
 
 
 def supported(quote: str, number: int = 1) -> dict[str, Any]:
     """A claim that this quote of the first note proves."""
-    return {"id": number, "verdict": "supported", "note": 1, "quote": quote}
+    return finding(number, "supported", 1, quote)

@@ -1,4 +1,4 @@
-"""Runs that ask a model in batches, each in a process of its own that may be killed.
+"""Runs that ask a model, each in a process of its own that may be killed.
 
 Run as a script it loads everything once, and then makes a process for each job that it reads: a line of JSON in, a line
 with the process's id out, and one with its exit status.
@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from asked_model import reply_to
 
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ask import LanguageModel
@@ -29,35 +29,28 @@ PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)
 POLL_S = 0.02
 
 
-class Verdict(BaseModel):
-    """The reply."""
-
-    unanswerable: bool
-    confidence: float
-    reason: str
-
-
-async def judge(out: Path, url: str, model: str, items: int, *, resume: bool) -> None:
-    """Ask about so many items, and keep what is said beside `out`."""
+async def judge(
+    out: Path, url: str, model: str, items: int, *, resume: bool, in_flight: int | None = None
+) -> None:
+    """Ask about so many items, and keep what is said beside `out`: in batches, or with so many in flight."""
     folder = unfinished_folder(out)
     with RunStore(folder, {"dataset": "d"}, resume=resume) as store:
         ledger = Ledger(folder / "attempts.jsonl")
-        settings = ModelSettings(model, api_base=url)
+        settings = ModelSettings(model, api_base=url, max_in_flight=in_flight or items)
         asked = LanguageModel(
             settings,
             prices={model: PRICE},
             ledger=ledger,
             budget=budget_of(ModelOptions(max_cost_usd=10), totals(ledger.rows)),
-            batches=Batches(out, folder, POLL_S, lambda _: None),
+            batches=None if in_flight else Batches(out, folder, POLL_S, lambda _: None),
         )
 
         async def evaluate(key: ItemKey, item: str) -> Any:
-            messages = [{"role": "user", "content": item}]
-            return (await asked.ask(messages, Verdict, item_id=key.item_id)).model_dump()
+            return (await reply_to(asked, item, key.item_id)).model_dump()
 
         texts = {ItemKey(f"q{n}"): f"질문 {n}" for n in range(items)}
         try:
-            await evaluate_all(texts, evaluate, store, max_in_flight=items)
+            await evaluate_all(texts, evaluate, store, max_in_flight=in_flight or items)
         finally:
             await asked.close()
 
@@ -75,10 +68,20 @@ class Runner:
             text=True,
         )
 
-    def start(self, *job: object) -> int:
+    def start(
+        self,
+        out: Path,
+        url: str,
+        model: str,
+        items: int,
+        *,
+        resume: bool = False,
+        in_flight: int | None = None,
+    ) -> int:
         """The id of a process that does `judge`."""
         assert self._process.stdin
-        self._process.stdin.write(json.dumps(job, default=str) + "\n")
+        job = (str(out), url, model, items, resume, in_flight)
+        self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         return int(self._line())
 
@@ -100,9 +103,9 @@ def main() -> None:
     for line in sys.stdin:
         process = os.fork()
         if not process:
-            out, url, model, items, resume = json.loads(line)
+            out, *asked, resume, in_flight = json.loads(line)
             try:
-                asyncio.run(judge(Path(out), url, model, items, resume=resume))
+                asyncio.run(judge(Path(out), *asked, resume=resume, in_flight=in_flight))
             except BaseException:  # noqa: BLE001  a fork must not go on with its parent's work
                 traceback.print_exc()
                 os._exit(1)

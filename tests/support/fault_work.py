@@ -10,6 +10,8 @@ from typing import Any
 
 import forked
 import numpy as np
+import search_command
+from row_files import write_rows
 from timeless import without_times
 
 from gigamind.evaluation.shards import is_resumable
@@ -22,8 +24,7 @@ from gigamind.retrieval.index import IndexContent
 from gigamind.vault.notes import read_vault
 
 NOTES, QUERIES, SESSIONS = 60, 40, 12
-SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
-SEARCH += ("--speed-passes", "0")
+SEARCH = (*search_command.SEARCH, "--speed-passes", "0")
 
 
 def lay_out(folder: Path) -> None:
@@ -32,49 +33,30 @@ def lay_out(folder: Path) -> None:
     for n in range(NOTES):
         text = f"# 배포 {n}\n\nThe deploy of service {n} runs every Friday at {n % 24}.\n" * 5
         (folder / "vault" / f"note {n}.md").write_text(text, encoding="utf-8")
-    asked = {"answerable": True, "difficulty": "easy"}
-    rows = [
-        {
-            "id": f"q{n}",
-            "query": f"deploy of service {n}",
-            "expected_notes": [f"note {n}.md"],
-            **asked,
-        }
-        for n in range(QUERIES)
-    ]
-    _lines(folder / "queries.jsonl", rows)
-    _lines(
-        folder / "session.jsonl",
-        [{"role": "user", "content": f"We ship {n}."} for n in range(SESSIONS)],
-    )
+    write_rows(folder / "queries.jsonl", map(_query, range(QUERIES)))
+    said = [f"We ship {n}." for n in range(SESSIONS)]
+    write_rows(folder / "session.jsonl", [{"role": "user", "content": text} for text in said])
+    evidence = [[{"messageIndex": n, "quote": f"ship {n}"}] for n in range(SESSIONS)]
     entries = [
-        {
-            "entryId": f"e{n}",
-            "text": f"We ship {n}.",
-            "evidence": [{"messageIndex": n, "quote": f"ship {n}"}],
-        }
-        for n in range(SESSIONS)
+        {"entryId": f"e{n}", "text": said[n], "evidence": evidence[n]} for n in range(SESSIONS)
     ]
     (folder / "extracted.json").write_text(json.dumps({"entries": entries}), encoding="utf-8")
-    paragraphs = [
-        {
-            "context": f"Paragraph {n} says seven.",
-            "qas": [
-                {
-                    "id": str(n),
-                    "question": "What?",
-                    "answers": [{"text": "seven", "answer_start": 18 + len(str(n)) - 1}],
-                }
-            ],
-        }
-        for n in range(150)
-    ]
-    squad = {"version": "v2.0", "data": [{"title": "T", "paragraphs": paragraphs}]}
-    (folder / "squad.json").write_text(json.dumps(squad), encoding="utf-8")
+    squad = {"title": "T", "paragraphs": [_paragraph(n) for n in range(150)]}
+    (folder / "squad.json").write_text(json.dumps({"version": "v2.0", "data": [squad]}), "utf-8")
 
 
-def _lines(path: Path, rows: Sequence[object]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+def _query(n: int) -> dict[str, Any]:
+    labels = {"expected_notes": [f"note {n}.md"], "answerable": True, "difficulty": "easy"}
+    return {"id": f"q{n}", "query": f"deploy of service {n}", **labels}
+
+
+def _paragraph(n: int) -> dict[str, Any]:
+    context = f"Paragraph {n} says seven."
+    answer = {"text": "seven", "answer_start": context.index("seven")}
+    return {
+        "context": context,
+        "qas": [{"id": str(n), "question": "What?", "answers": [answer]}],
+    }
 
 
 class Embedder:
@@ -149,17 +131,16 @@ def works(url: str) -> dict[str, Work]:
         return sorted(path.name for path in (out / "compared").iterdir()), page["comparison"]
 
     def events(folder: Path) -> Any:
-        return [
-            (one.seq, one.event_id, one.event_type) for one in read_events(folder / "memory.db")
-        ]
+        found = read_events(folder / "memory.db")
+        return [(one.seq, one.event_id, one.event_type) for one in found]
 
     def files(folder: Path) -> Any:
-        made = (folder / "imported").rglob("*")
-        return {
-            path.relative_to(folder).as_posix(): path.read_bytes()
-            for path in made
-            if path.is_file()
-        }
+        made = filter(Path.is_file, (folder / "imported").rglob("*"))
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in made}
+
+    def plain(*arguments: str) -> Callable[..., forked.Forked]:
+        """A command that has no option for the cache."""
+        return lambda folder, **how: forked.command(folder, *arguments, **how)
 
     graduate = ("memory", "graduate", "--session", "session.jsonl", "--extracted", "extracted.json")
     return {
@@ -172,22 +153,11 @@ def works(url: str) -> dict[str, Work]:
         ),
         "judging": Work(judge, lambda folder: run_of(folder / "out"), "out"),
         "reporting": Work(
-            lambda folder, **how: forked.command(
-                folder, "compare", "base", "base", "--out", "compared", **how
-            ),
-            compared,
-            "compared",
+            plain("compare", "base", "base", "--out", "compared"), compared, "compared"
         ),
-        "graduating": Work(
-            lambda folder, **how: forked.command(folder, *graduate, "--log", "memory.db", **how),
-            events,
-        ),
+        "graduating": Work(plain(*graduate, "--log", "memory.db"), events),
         "importing": Work(
-            lambda folder, **how: forked.command(
-                folder, "import", "squad", "squad.json", "--out", "imported", **how
-            ),
-            files,
-            "imported",
+            plain("import", "squad", "squad.json", "--out", "imported"), files, "imported"
         ),
     }
 

@@ -207,13 +207,17 @@ class FakeServer(MockServer):
         ])  # fmt: skip
         return application
 
+    def forget(self) -> None:
+        """As if nobody had asked or told it anything."""
+        self.seen = Seen()
+        self.script.clear()
+        self.respond = _nothing
+
     async def _stats(self, _request: web.Request) -> web.Response:
         return web.json_response(self.seen.tell())
 
     async def _reset(self, _request: web.Request) -> web.Response:
-        self.seen = Seen()
-        self.script.clear()
-        self.respond = _nothing
+        self.forget()
         return web.json_response({})
 
     async def _extend_script(self, request: web.Request) -> web.Response:

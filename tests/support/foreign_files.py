@@ -5,6 +5,8 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 
+from row_files import as_lines
+
 CONTEXT = "🌴 휴가는 팀장에게 신청한다. The garden has roses."
 PARAGRAPHS = [
     {
@@ -51,18 +53,15 @@ def write_foreign_files(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
-    def lines(rows: list[dict[str, object]]) -> str:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
     write("qrels.txt", "1 0 d1 2\n1 0 d2 0\n1 0 d3 1\n2 0 d2 1\n3 0 d1 0\n")
     write("topics.tsv", "1\t휴가 신청\n2\troses\n3\tzebra\n4\tnever judged\n")
     write("bm25.run", "1 Q0 d2 1 0.9 t\n1 Q0 d9 2 0.8 t\n1 Q0 d1 3 0.7 t\n2 Q0 d2 1 0.5 t\n")
     corpus = {"d1": ("휴가", "휴가는 팀장에게 신청한다."), "d2": ("", "The garden has roses.")}
     corpus |= {"a/b:c": ("Deploy", "The deploy runs every Friday."), "d4": ("", "--- odd ---")}
     documents = [{"_id": n, "title": title, "text": x} for n, (title, x) in corpus.items()]
-    write("scifact/corpus.jsonl", lines(documents))
+    write("scifact/corpus.jsonl", as_lines(documents))
     queries = {"q1": "휴가 신청", "q2": "deploy Friday", "q3": "never judged"}
-    write("scifact/queries.jsonl", lines([{"_id": n, "text": x} for n, x in queries.items()]))
+    write("scifact/queries.jsonl", as_lines([{"_id": n, "text": x} for n, x in queries.items()]))
     rows = ["q1\td1\t2", "q1\td2\t0", "q2\ta/b:c\t1", "q2\tgone\t1"]
     write("scifact/qrels/test.tsv", "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
     data = {"version": "x", "data": [{"title": "Office", "paragraphs": PARAGRAPHS}]}

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from search_summaries import search_summary
-
-from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
+from row_files import write_rows
 
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "m"}
 _RUN = {
@@ -65,31 +63,14 @@ def write_judged_run(
     run = {"task": "search", "judge": JUDGE} | _RUN | about
     whole = _whole_answer if run["task"] == "answers" else _whole_query
     (folder / "run.json").write_text(json.dumps(run), "utf-8")
-    write_lines(folder / "per_item.jsonl", map(whole, rows))
-    write_lines(folder / "errors.jsonl", errors)
+    write_rows(folder / "per_item.jsonl", map(whole, rows))
+    write_rows(folder / "errors.jsonl", errors)
     return folder
-
-
-def judged_summary(**changes: object) -> SummaryReport:
-    """That of a search run, with these changes."""
-    part = SliceReport(
-        counts=SliceCounts(queries=0, answerable=0, unanswerable=0),
-        search={},
-        unanswerable={},
-        intervals={},
-    )
-    return search_summary(part, 3).model_copy(update=changes)
 
 
 def write_summary(folder: Path, summary: BaseModel) -> None:
     """summary.json of a run."""
     (folder / "summary.json").write_text(summary.model_dump_json(), "utf-8")
-
-
-def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """JSON lines."""
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_text("".join(lines), "utf-8")
 
 
 def _whole_query(row: dict[str, Any]) -> dict[str, Any]:

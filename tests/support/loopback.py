@@ -1,9 +1,13 @@
-"""Servers on loopback, whose handlers say only what they answer."""
+"""Servers on loopback: some whose handlers say only what they answer, and processes."""
 
 import contextlib
 import http.server
 import json
+import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,3 +53,25 @@ def listening(handler: type[Answering], **shared: Any) -> Iterator[Server]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def free_ports() -> tuple[int, int]:
+    """Two ports of loopback that nobody listens at."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+@contextlib.contextmanager
+def process_at(port: int, *command: object) -> Iterator[str]:
+    """The address of a process of Python that listens at that port, until the block ends."""
+    with subprocess.Popen([sys.executable, *map(str, command)]) as server:
+        try:
+            for _ in range(600):
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()

@@ -2,16 +2,14 @@
 
 import contextlib
 import json
-import socket
 import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from forked import command
-from prefect_stack import Stack, free_ports
+from loopback import free_ports, process_at
+from prefect_stack import Stack
 from told import check_told
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -21,15 +19,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def serving(script: Path, vault: Path, port: int | None = None) -> Iterator[str]:
     """The address of a server over a vault, until the block ends."""
     port = port or free_ports()[0]
-    with subprocess.Popen([sys.executable, str(script), str(vault), str(port)]) as server:
-        try:
-            for _ in range(200):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            server.terminate()
+    with process_at(port, script, vault, port) as address:
+        yield address
 
 
 def evaluated_compared_and_gated(

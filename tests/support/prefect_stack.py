@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from forms import sectioned
+from loopback import free_ports
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 180  # on two cores that are busy with other tests
@@ -188,14 +188,6 @@ def kill_process_of(run: Any) -> None:
         with contextlib.suppress(OSError):
             if run["id"].encode() in (entry / "environ").read_bytes():
                 os.kill(int(entry.name), signal.SIGKILL)
-
-
-def free_ports() -> tuple[int, int]:
-    """Two ports of loopback that nobody listens at."""
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def laid_out(folder: Path) -> tuple[Path, Path, int, int]:

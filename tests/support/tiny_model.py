@@ -1,7 +1,9 @@
 """A tiny real ONNX model of sentence vectors, for the tests of fastembed."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,35 @@ def tiny_matrix() -> np.ndarray:
     return np.random.default_rng(5).normal(size=(len(LETTERS) + 2, TINY_DIMENSIONS)).astype("f4")
 
 
+def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
+    """A step of a graph; the names of its inputs are words."""
+    import onnx
+
+    return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
+
+
+def model_of(
+    nodes: Sequence[Any],
+    inputs: Sequence[str],
+    output: tuple[str, Sequence[int | str]],
+    constants: Mapping[str, np.ndarray],
+) -> Any:
+    """A checked model from tokens, of shape batch by length, to an output of this name and shape."""
+    import onnx
+
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info(name, kinds.INT64, ["batch", "length"]) for name in inputs],
+        [helper.make_tensor_value_info(output[0], kinds.FLOAT, output[1])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model
+
+
 def write_tiny_model(folder: Path, *, of_pairs: bool = False) -> None:
     """A model whose last hidden state is the vector of each character, in the layout of sentence-transformers.
 
@@ -22,39 +53,19 @@ def write_tiny_model(folder: Path, *, of_pairs: bool = False) -> None:
     import onnx
     import tokenizers
 
-    helper, kinds = onnx.helper, onnx.TensorProto
-    sums = [
-        helper.make_node("ReduceMean", ["last_hidden_state"], ["each"], axes=[2], keepdims=0),
-        helper.make_node("ReduceMean", ["each"], ["logits"], axes=[1], keepdims=1),
+    nodes = [
+        node("Gather", "matrix input_ids", "gathered"),
+        node("Unsqueeze", "attention_mask last", "column"),
+        node("Cast", "column", "mask", to=onnx.TensorProto.FLOAT),
+        node("Mul", "gathered mask", "last_hidden_state"),
     ]
-    name, shape = ("logits", 1) if of_pairs else ("last_hidden_state", TINY_DIMENSIONS)
-    sizes = ["batch", shape] if of_pairs else ["batch", "length", shape]
-    graph = helper.make_graph(
-        [
-            helper.make_node("Gather", ["matrix", "input_ids"], ["gathered"]),
-            helper.make_node("Unsqueeze", ["attention_mask", "last"], ["column"]),
-            helper.make_node("Cast", ["column"], ["mask"], to=kinds.FLOAT),
-            helper.make_node("Mul", ["gathered", "mask"], ["last_hidden_state"]),
-            *(sums if of_pairs else ()),
-        ],
-        "tiny",
-        [
-            helper.make_tensor_value_info(name, kinds.INT64, ["batch", "length"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [helper.make_tensor_value_info(name, kinds.FLOAT, sizes)],
-        [
-            onnx.numpy_helper.from_array(tiny_matrix(), "matrix"),
-            onnx.numpy_helper.from_array(np.array([2], np.int64), "last"),
-            *(
-                [onnx.numpy_helper.from_array(np.array([1], np.int64), "length")]
-                if of_pairs
-                else []
-            ),
-        ],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.checker.check_model(model)
+    output = ("last_hidden_state", ["batch", "length", TINY_DIMENSIONS])
+    if of_pairs:
+        nodes.append(node("ReduceMean", "last_hidden_state", "each", axes=[2], keepdims=0))
+        nodes.append(node("ReduceMean", "each", "logits", axes=[1], keepdims=1))
+        output = ("logits", ["batch", 1])
+    constants = {"matrix": tiny_matrix(), "last": np.array([2])}
+    model = model_of(nodes, ("input_ids", "attention_mask"), output, constants)
     onnx.save(model, folder / "model.onnx")
 
     vocabulary = {token: i for i, token in enumerate(["[PAD]", "[UNK]", *LETTERS])}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from tiny_model import model_of, node
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 THREE = ("entailment", "neutral", "contradiction")
@@ -36,30 +37,19 @@ def write_tiny_nli(
 
     words = [*SPECIAL, *rows]
     matrix = scale * np.array([[0.0] * len(labels)] * len(SPECIAL) + list(rows.values()), "f4")
-    helper, kinds = onnx.helper, onnx.TensorProto
-    inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if types else [])]
-    counted = "counted" if types else "attention_mask"
-    nodes = [
-        *([helper.make_node("Mul", ["attention_mask", "token_type_ids"], ["counted"])] if types else []),
-        helper.make_node("Gather", ["matrix", "input_ids"], ["gathered"]),
-        helper.make_node("Unsqueeze", [counted, "last"], ["column"]),
-        helper.make_node("Cast", ["column"], ["mask"], to=kinds.FLOAT),
-        helper.make_node("Mul", ["gathered", "mask"], ["own"]),
-        helper.make_node("ReduceSum", ["own", "middle"], ["logits"], keepdims=0),
-    ]  # fmt: skip
-    graph = helper.make_graph(
-        nodes,
-        "tiny",
-        [helper.make_tensor_value_info(name, kinds.INT64, ["batch", "length"]) for name in inputs],
-        [helper.make_tensor_value_info("logits", kinds.FLOAT, ["batch", len(labels)])],
-        [
-            onnx.numpy_helper.from_array(matrix, "matrix"),
-            onnx.numpy_helper.from_array(np.array([2], np.int64), "last"),
-            onnx.numpy_helper.from_array(np.array([1], np.int64), "middle"),
-        ],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.checker.check_model(model)
+    inputs, counted, nodes = ["input_ids", "attention_mask"], "attention_mask", []
+    if types:
+        inputs.append("token_type_ids")
+        counted, nodes = "counted", [node("Mul", "attention_mask token_type_ids", "counted")]
+    nodes += [
+        node("Gather", "matrix input_ids", "gathered"),
+        node("Unsqueeze", f"{counted} last", "column"),
+        node("Cast", "column", "mask", to=onnx.TensorProto.FLOAT),
+        node("Mul", "gathered mask", "own"),
+        node("ReduceSum", "own middle", "logits", keepdims=0),
+    ]
+    constants = {"matrix": matrix, "last": np.array([2]), "middle": np.array([1])}
+    model = model_of(nodes, inputs, ("logits", ["batch", len(labels)]), constants)
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
     if external:
         name = f"{Path(file).name}_data"

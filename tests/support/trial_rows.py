@@ -1,4 +1,4 @@
-"""Files of trials with as little as they need, and a model for judges on trial."""
+"""Files of trials with as little as they need, and a judge on trial."""
 
 import json
 import re
@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from row_files import write_rows
+
 from gigamind.assurance.trials import Case
-from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.client import Request
 from gigamind.prompting.prompts import as_json
 
 SCENARIO = {
@@ -20,24 +22,8 @@ SCENARIO = {
 def written(folder: Path, **files: Iterable[dict[str, Any]]) -> Path:
     """The folder, with files of these rows by their name."""
     for name, rows in files.items():
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        write_rows(folder / f"{name}.jsonl", rows)
     return folder
-
-
-class Saying:
-    """A client that always gives the same text, and keeps what it was asked."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.requests: list[Request] = []
-
-    async def send(self, request: Request) -> Answer:
-        self.requests.append(request)
-        return Answer(self.text, usage=Usage(10, 5))
-
-    async def close(self) -> None:
-        pass
 
 
 def check_fences(request: Request, case: Case) -> None:

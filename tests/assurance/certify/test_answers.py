@@ -1,11 +1,12 @@
 """Judges of answers are certified on both scales, and claim by claim."""
 
 import pytest
+from certified import answer, card_of, claim, values
 
 from gigamind.errors import InputError
 
 
-def test_answers_are_certified_on_both_scales(run_folder, labels_file, answer, card_of, values):
+def test_answers_are_certified_on_both_scales(run_folder, labels_file):
     answers = [
         answer("x", 1.0),
         answer("y", 0.5),
@@ -31,9 +32,7 @@ def test_answers_are_certified_on_both_scales(run_folder, labels_file, answer, c
     assert (card.labels.count, card.labels.unscored) == (5, 1)
 
 
-def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(
-    run_folder, claim, answer, card_of
-):
+def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(run_folder):
     claims = [claim(1, "supported", "a quote"), claim(2, "unverified"), claim(3, "supported")]
     labels = {
         "correctness": 1.0,
@@ -54,9 +53,7 @@ def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(
     assert (supported.overall.clusters, supported.overall.figures["accuracy"].low) == (1, None)
 
 
-def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(
-    run_folder, answer, card_of
-):
+def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(run_folder):
     rows = [{"text": "a", "verdict": "supported", "claim": None}] * 2
     labels = {"correctness": 1.0, "utility": None, "claims": rows}
     items = [
@@ -67,23 +64,19 @@ def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(
     assert (card.labels.count, card.labels.unscored) == (4, 3)  # y, and its two claims
 
 
-def test_an_answer_that_is_called_like_a_claim_of_another_is_refused(
-    run_folder, answer, claim, card_of
-):
+def test_an_answer_that_is_called_like_a_claim_of_another_is_refused(run_folder):
     items = [answer("x", 1.0, claims=[claim(1, "supported")]), answer("x#1", 1.0)]
     with pytest.raises(InputError, match='"x#1"'):
         card_of(run_folder(items=items, task="answers"))
 
 
 @pytest.mark.parametrize(("verdict", "missed"), [(0.75, 1), (0.76, 0)])
-def test_a_graded_verdict_is_a_miss_a_quarter_away(
-    run_folder, labels_file, verdict, missed, answer, card_of
-):
+def test_a_graded_verdict_is_a_miss_a_quarter_away(run_folder, labels_file, verdict, missed):
     folder = run_folder(items=[answer("x", verdict), answer("y", 1.0)], task="answers")
     card = card_of(folder, labels=labels_file([{"id": "x", "correctness": 1.0}]))
     assert card.scales[0].missed == missed
 
 
-def test_answers_have_no_labels_of_their_own(run_folder, card_of, answer):
+def test_answers_have_no_labels_of_their_own(run_folder):
     with pytest.raises(InputError, match="--labels"):
         card_of(run_folder(items=[answer("x", 1.0)], task="answers"))

@@ -3,14 +3,13 @@
 import json
 
 import pytest
+from certified import card_of
 
 from gigamind.assurance.trials import Share
 from gigamind.errors import InputError
 
 
-def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(
-    run_folder, labels_file, card_of
-):
+def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(run_folder, labels_file):
     rows = [{"id": name, "unanswerable": True} for name in ("u1", *"pqrstuv")]
     with pytest.raises(InputError) as caught:
         card_of(run_folder(), labels=labels_file(rows))
@@ -21,7 +20,7 @@ def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(
     assert more.values == {"n": 2}
 
 
-def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path, card_of):
+def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path):
     with pytest.raises(InputError, match=r"plain.*run.json"):
         card_of(run_folder("plain", judge=None))
     with pytest.raises(InputError, match="links"):
@@ -30,7 +29,7 @@ def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, 
         card_of(tmp_path / "nowhere")
 
 
-def test_a_broken_line_is_named(run_folder, card_of):
+def test_a_broken_line_is_named(run_folder):
     folder = run_folder()
     with (folder / "per_item.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "x", "query"')
@@ -55,9 +54,7 @@ def attacks(tmp_path, hits, of, fingerprint="f" * 64):
     return trial(tmp_path / "attacks.json", fingerprint, group, **parts)
 
 
-def test_attacks_are_counted_with_an_interval_that_is_honest_about_none(
-    run_folder, tmp_path, card_of
-):
+def test_attacks_are_counted_with_an_interval_that_is_honest_about_none(run_folder, tmp_path):
     card = card_of(run_folder(), attacks=attacks(tmp_path, 0, 40))
     rate = card.attacks.rate
     # by Wilson's formula, 1.96 squared over 40 and the same square
@@ -66,7 +63,7 @@ def test_attacks_are_counted_with_an_interval_that_is_honest_about_none(
     assert (none.rate.value, none.attempted) == (None, 0)
 
 
-def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
+def test_attacks_on_another_judge_are_refused(run_folder, tmp_path):
     with pytest.raises(InputError, match="000000000000"):
         card_of(run_folder(), attacks=attacks(tmp_path, 1, 2, fingerprint="0" * 64))
     (tmp_path / "attacks.json").write_text("{}", encoding="utf-8")
@@ -80,13 +77,13 @@ def read_card_text(card):
     return type(card).model_validate_json(card.model_dump_json())
 
 
-def test_equal_runs_give_equal_cards(run_folder, card_of):
+def test_equal_runs_give_equal_cards(run_folder):
     folder = run_folder()
     assert card_of(folder) == card_of(folder)
     assert card_of(folder, seed=1) != card_of(folder)
 
 
-def test_a_card_is_valid_for_its_judge_and_model_alone(run_folder, card_of):
+def test_a_card_is_valid_for_its_judge_and_model_alone(run_folder):
     card = card_of(run_folder())
     assert card.is_valid_for("f" * 64, "openai/gpt-x")
     assert not card.is_valid_for("f" * 64, "openai/gpt-y")

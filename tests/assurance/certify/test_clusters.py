@@ -1,11 +1,10 @@
 """Claims of one answer do not tell as much as claims of several."""
 
 import pytest
+from certified import answers_with_claims, card_of, claims_of
 
 
-def test_intervals_of_claims_are_those_of_their_answers(
-    run_folder, card_of, answers_with_claims, claims_of
-):
+def test_intervals_of_claims_are_those_of_their_answers(run_folder):
     """Three alike claims an answer: every interval is as if each answer were one claim."""
     scales = []
     for copies in (1, 3):
@@ -31,7 +30,7 @@ def test_intervals_of_claims_are_those_of_their_answers(
     assert (alike.headline.corrected.n, alike.headline.corrected.clusters) == (12, 4)
 
 
-def test_an_answer_with_a_claim_that_nobody_labelled_is_one_cluster(run_folder, claims_of, card_of):
+def test_an_answer_with_a_claim_that_nobody_labelled_is_one_cluster(run_folder):
     two = ["supported", "unverified"]
     items = [
         claims_of("x", two, [two[0], None]),
@@ -45,7 +44,7 @@ def test_an_answer_with_a_claim_that_nobody_labelled_is_one_cluster(run_folder, 
     assert (scale.headline.items, scale.headline.clusters) == (8, 4)
 
 
-def test_items_that_stand_alone_have_no_clusters(run_folder, labels_file, card_of):
+def test_items_that_stand_alone_have_no_clusters(run_folder, labels_file):
     rows = [{"id": name, "unanswerable": name[0] == "u"} for name in ("u0", "u1", "a0", "a1")]
     folders = run_folder("one"), run_folder("two")
     (scale,) = card_of(*folders, labels=labels_file(rows)).scales

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from demands.model import TESTS, Departure, Equal, Section, Test, row
+from demands.model import TESTS, Departure, Equal, Section, row
 
 _JOB = "conformance/test_card.py::test_"
-_SEARCH = Test(f"{_JOB}a_search_run_loads_three")
-_MODEL = Test(f"{_JOB}a_search_run_with_a_model_loads_six")
-_EMBEDDER = Test(f"{_JOB}an_embedder_of_fastembed_loads_it")
-_ALL = Test(f"{_JOB}a_flow_with_a_model_a_qdrant_server_and_fastembed_loads_nine")
+_SEARCH = f"{_JOB}a_search_run_loads_three"
+_MODEL = f"{_JOB}a_search_run_with_a_model_loads_six"
+_EMBEDDER = f"{_JOB}an_embedder_of_fastembed_loads_it"
+_ALL = f"{_JOB}a_flow_with_a_model_a_qdrant_server_and_fastembed_loads_nine"
 _TOP = ("pyproject.toml", "flows", "judges", "prompts", "tests", "deployments", "README.md")
 
 

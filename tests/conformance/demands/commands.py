@@ -2,16 +2,7 @@
 
 import tomllib
 
-from demands.model import (
-    REQUIRED,
-    Departure,
-    Equal,
-    Option,
-    Section,
-    Test,
-    beyond,
-    row,
-)
+from demands.model import REQUIRED, Departure, Equal, Option, Section, beyond, row
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, IndexingError, InputError, NotesError
 
@@ -46,10 +37,8 @@ _COMMON = (
         43,
         "`--out <dir>`: 결과 저장 경로 (기본: `eval/out/YYYYMMDD-HHMMSS`)",
         Option("eval search", "--out", None),
-        Test("cli/test_evaluate.py::test_without_out_the_results_stand_under_eval_out"),
-        Test(
-            "tasks/search/test_evaluate.py::test_without_a_name_the_out_folder_is_named_by_the_time"
-        ),
+        "cli/test_evaluate.py::test_without_out_the_results_stand_under_eval_out",
+        "tasks/search/test_evaluate.py::test_without_a_name_the_out_folder_is_named_by_the_time",
     ),
     row(
         44,
@@ -57,9 +46,7 @@ _COMMON = (
         Option("eval search", "--format", "both", ("json", "md", "both")),
         Option("eval links", "--format", "both", ("json", "md", "both")),
         Departure(
-            "`--format md`: `summary.md`",
-            "also `report.html`",
-            "one offline page shows everything",
+            "`--format md`: `summary.md`", "also `report.html`", "one offline page shows everything"
         ),
     ),
     row(
@@ -72,7 +59,7 @@ _COMMON = (
         46,
         "`--sample <n|ratio>`: 샘플링 비율/개수 (기본: 전체)",
         Option("eval search", "--sample", None),
-        Test("datasets/test_sample.py::test_whole_numbers_are_counts_and_the_rest_ratios"),
+        "datasets/test_sample.py::test_whole_numbers_are_counts_and_the_rest_ratios",
     ),
     row(
         (47, 48, 49),
@@ -97,21 +84,19 @@ _COMMON = (
         50,
         "`--strict`: 스키마 오류 시 즉시 실패",
         Option("eval search", "--strict", default=False),
-        Test("cli/test_evaluate_problems.py::test_a_broken_row_under_strict_ends_with_code_1"),
+        "cli/test_evaluate_problems.py::test_a_broken_row_under_strict_ends_with_code_1",
     ),
     row(
         51,
         "`--dry-run`: 데이터셋/노트 검증만 수행",
         Option("eval search", "--dry-run", default=False),
-        Test("cli/test_evaluate_problems.py::test_a_dry_run_counts_and_writes_nothing"),
+        "cli/test_evaluate_problems.py::test_a_dry_run_counts_and_writes_nothing",
     ),
     row(
         52,
         "`--save-snapshot`: 결과 스냅샷 저장",
         Option("eval search", "--save-snapshot", default=False),
-        Test(
-            "e2e/test_golden.py::test_the_out_folder_of_a_link_run_holds_the_files_of_the_golden_one"
-        ),
+        "e2e/test_golden.py::test_the_out_folder_of_a_link_run_holds_the_files_of_the_golden_one",
     ),
     row(
         53,
@@ -127,19 +112,19 @@ _COMMON = (
         54,
         "`--fail-on-regression`: 회귀 기준 충족 시 non-zero exit code",
         Option("eval search", "--fail-on-regression", default=False),
-        Test("cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries"),
+        "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
     ),
     row(
         55,
         "`--notes-hash-mode <content|mtime>`: vault 해시 계산 방식 (기본: `content`)",
         Option("eval search", "--notes-hash-mode", "content", ("content", "mtime")),
-        Test("vault/test_fingerprint.py::test_the_content_hash_is_the_documented_one"),
-        Test("vault/test_fingerprint.py::test_modification_times_stand_for_content_in_mtime_mode"),
+        "vault/test_fingerprint.py::test_the_content_hash_is_the_documented_one",
+        "vault/test_fingerprint.py::test_modification_times_stand_for_content_in_mtime_mode",
     ),
     row(
         58,
         "`0`: 성공",
-        Test("cli/test_evaluate.py::test_a_run_prints_its_figures_and_where_the_report_is"),
+        "cli/test_evaluate.py::test_a_run_prints_its_figures_and_where_the_report_is",
     ),
     row(59, "`1`: 입력 검증 실패", Equal(lambda: InputError.exit_code, 1)),
     row(
@@ -151,7 +136,7 @@ _COMMON = (
     row(
         62,
         "`4`: 회귀 감지 (fail-on-regression 활성화)",
-        Test("cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries"),
+        "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
     ),
     beyond(
         "exit codes 0 to 4",
@@ -192,9 +177,7 @@ _OF_TASKS = (
         76,
         "`--cold-start`: 캐시 무시/초기 상태에서 평가",
         Option("eval search", "--cold-start", default=False),
-        Test(
-            "retrieval/test_prepare.py::test_a_cold_start_trusts_no_vector_and_no_index_of_an_earlier_run"
-        ),
+        "retrieval/test_prepare.py::test_a_cold_start_trusts_no_vector_and_no_index_of_an_earlier_run",
     ),
     row(
         77,
@@ -210,7 +193,7 @@ _OF_TASKS = (
     row(
         86,
         "`generate-links --out-notes`로 생성된 수정된 vault를 사용해야 합니다",
-        Test("cli/test_eval_links.py::test_the_original_vault_draws_a_warning"),
+        "cli/test_eval_links.py::test_the_original_vault_draws_a_warning",
     ),
     row(89, "`--topk <int>`: 제안 링크 수 (기본: 5)", Option("eval links", "--topk", 5)),
     row(
@@ -242,9 +225,7 @@ _OF_TASKS = (
         104,
         "`--include-headers`: H1~H3 헤더에서도 쿼리 생성 (기본: 제목만)",
         Option("eval generate-queries", "--include-headers", default=False),
-        Test(
-            "datasets/test_generate_queries.py::test_headings_are_asked_about_only_when_included_and_never_without_the_title"
-        ),
+        "datasets/test_generate_queries.py::test_headings_are_asked_about_only_when_included_and_never_without_the_title",
     ),
     row(
         108,
@@ -255,9 +236,7 @@ _OF_TASKS = (
         112,
         "`--notes <dir>`: 소스 vault 경로 (필수, 읽기 전용)",
         Option("eval generate-links", "--notes", REQUIRED),
-        Test(
-            "datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive"
-        ),
+        "datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive",
     ),
     row(
         113,
@@ -278,16 +257,12 @@ _OF_TASKS = (
         116,
         "`--seed <int>`: 랜덤 시드 (기본: 42)",
         Option("eval generate-links", "--seed", 42),
-        Test(
-            "datasets/test_generate_links.py::test_equal_seeds_give_equal_bytes_and_another_seed_other_links"
-        ),
+        "datasets/test_generate_links.py::test_equal_seeds_give_equal_bytes_and_another_seed_other_links",
     ),
     row(
         (118, 240),
         "원본 vault는 수정되지 않습니다 … 읽기 전용입니다",
-        Test(
-            "datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive"
-        ),
+        "datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive",
     ),
 )
 

@@ -2,14 +2,7 @@
 
 from typing import get_args
 
-from demands.model import (
-    Departure,
-    Equal,
-    Field,
-    Section,
-    Test,
-    row,
-)
+from demands.model import Departure, Equal, Field, Section, row
 from gigamind.datasets.schema import Difficulty, ExpectedSpan, LinkItem, QueryItem
 from gigamind.spans import Utf16
 from gigamind.vault.identity import key
@@ -40,7 +33,7 @@ _ROWS = (
         137,
         "`created_at` (string, ISO8601)",
         Field(QueryItem, "created_at"),
-        Test("datasets/test_jsonl.py::test_iso_8601_times_are_kept_as_written"),
+        "datasets/test_jsonl.py::test_iso_8601_times_are_kept_as_written",
     ),
     row(143, "note_path: string;", Field(ExpectedSpan, "note_path")),
     row(144, "start: number;", Field(ExpectedSpan, "start")),
@@ -50,9 +43,7 @@ _ROWS = (
         (150, 151, 152),
         "`start`, `end`는 노트 파일 내 0-based **UTF-16 code unit** 인덱스 … 반개구간(half-open interval)"
         " … JavaScript `String.prototype.slice(start, end)` 동작과 일치",
-        Test(
-            "datasets/test_check.py::test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices"
-        ),
+        "datasets/test_check.py::test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices",
         Departure(
             "offsets in UTF-16 code units",
             "in JSON files; code points in the package, in `align` and `suggest_links`",
@@ -67,12 +58,12 @@ _ROWS = (
     row(
         154,
         "`text`가 있으면 실행 시 실제 내용과 비교하여 불일치 시 경고",
-        Test("datasets/test_check.py::test_a_text_that_differs_is_a_warning_with_both_texts"),
+        "datasets/test_check.py::test_a_text_that_differs_is_a_warning_with_both_texts",
     ),
     row(
         (158, 159),
         '"id":"q-001","query":"우리 팀의 승인 프로세스는?" … "id":"q-002"',
-        Test("datasets/test_jsonl.py::test_the_rows_of_the_specification_are_read"),
+        "datasets/test_jsonl.py::test_the_rows_of_the_specification_are_read",
     ),
     row(165, "`id` (string)", Field(LinkItem, "id")),
     row(166, "`source_note` (string): 평가 대상 노트 경로", Field(LinkItem, "source_note")),
@@ -99,17 +90,11 @@ _ROWS = (
         "`language`, `tags`, `created_at`",
         *(Field(LinkItem, name) for name in ("language", "tags", "created_at")),
     ),
-    row(
-        177,
-        '"id":"l-101"',
-        Test("datasets/test_jsonl.py::test_the_rows_of_the_specification_are_read"),
-    ),
+    row(177, '"id":"l-101"', "datasets/test_jsonl.py::test_the_rows_of_the_specification_are_read"),
     row(
         182,
         "기본 식별자는 **notesDir 기준 상대 경로**",
-        Test(
-            "vault/test_identity.py::test_every_path_means_its_own_note_and_its_key_means_some_note"
-        ),
+        "vault/test_identity.py::test_every_path_means_its_own_note_and_its_key_means_some_note",
     ),
     row(
         (183, 184, 185, 186),
@@ -119,12 +104,12 @@ _ROWS = (
     row(
         187,
         "`expected_links`가 제목만 들어온 경우, 파일명/Frontmatter 제목 매핑으로 resolve",
-        Test("vault/test_identity.py::test_a_name_leads_to_its_note"),
+        "vault/test_identity.py::test_a_name_leads_to_its_note",
     ),
     row(
         (194, 195, 196, 197),
         "정확한 상대 경로 일치 … Frontmatter `title` 필드 일치 … 파일명 일치 … 정규화된 키 일치 (첫 번째 매칭 사용)",
-        Test("vault/test_identity.py::test_the_rules_come_in_order"),
+        "vault/test_identity.py::test_the_rules_come_in_order",
         Departure(
             "identical keys: the first match counts",
             "the first in path order",
@@ -134,30 +119,22 @@ _ROWS = (
     row(
         200,
         "경고 로그 출력 후 첫 번째 매칭 사용",
-        Test(
-            "tasks/search/test_prepare.py::test_by_default_a_met_collision_is_a_warning_and_the_first_note_is_meant"
-        ),
+        "tasks/search/test_prepare.py::test_by_default_a_met_collision_is_a_warning_and_the_first_note_is_meant",
     ),
     row(
         201,
         "`--strict` 모드: 에러로 처리, exit code 1 반환",
-        Test(
-            "cli/test_evaluate_problems.py::test_a_collision_under_strict_ends_with_code_1_in_the_format_of_the_specification"
-        ),
+        "cli/test_evaluate_problems.py::test_a_collision_under_strict_ends_with_code_1_in_the_format_of_the_specification",
     ),
     row(
         (205, 206, 207),
         "[WARN] Note identifier collision: … (selected) … (ignored)",
-        Test(
-            "vault/test_identity.py::test_a_collision_selects_the_first_path_and_reads_as_specified"
-        ),
+        "vault/test_identity.py::test_a_collision_selects_the_first_path_and_reads_as_specified",
     ),
     row(
         (220, 221),
         '질문 형태로 변환 … "프로젝트 구조" → "프로젝트 구조가 어떻게 되어 있나요?"',
-        Test(
-            "datasets/test_generate_queries.py::test_a_title_becomes_a_question_in_the_language_of_the_note"
-        ),
+        "datasets/test_generate_queries.py::test_a_title_becomes_a_question_in_the_language_of_the_note",
         Departure(
             'a title becomes "...가 어떻게 되어 있나요?"',
             "this question or one of three other forms, by a hash of the note",
@@ -167,47 +144,35 @@ _ROWS = (
     row(
         222,
         "`answerable: true`, `expected_notes: [해당 노트]`로 자동 설정",
-        Test(
-            "datasets/test_generate_queries.py::test_the_examples_give_valid_rows_in_several_shapes_and_equal_bytes"
-        ),
+        "datasets/test_generate_queries.py::test_the_examples_give_valid_rows_in_several_shapes_and_equal_bytes",
     ),
     row(
         223,
         "수동 검토 후 라벨 수정 권장",
         Field(QueryItem, "source"),
-        Test(
-            "cli/test_generate.py::test_a_report_over_generated_queries_says_that_they_are_easier"
-        ),
+        "cli/test_generate.py::test_a_report_over_generated_queries_says_that_they_are_easier",
     ),
     row(
         (235, 236, 237, 238),
         "(원본 보존) … `[[wikilink]]` 추출 … 비율만큼 랜덤하게 링크 제거 … 제거된 링크 정보를 `--dataset`에 저장",
-        Test(
-            "datasets/test_generate_links.py::test_every_link_to_another_note_can_be_removed_and_nothing_else"
-        ),
-        Test(
-            "datasets/test_generate_links.py::test_the_ratio_is_a_share_of_the_links_and_one_at_least"
-        ),
-        Test("datasets/test_generate_links.py::test_rows_are_read_back_without_a_warning"),
+        "datasets/test_generate_links.py::test_every_link_to_another_note_can_be_removed_and_nothing_else",
+        "datasets/test_generate_links.py::test_the_ratio_is_a_share_of_the_links_and_one_at_least",
+        "datasets/test_generate_links.py::test_rows_are_read_back_without_a_warning",
     ),
     row(
         244,
         '"anchor_range":{"start":145,"end":152}',
-        Test(
-            "datasets/test_generate_links.py::test_a_range_counts_utf16_units_of_the_changed_note"
-        ),
+        "datasets/test_generate_links.py::test_a_range_counts_utf16_units_of_the_changed_note",
     ),
     row(
         628,
         "answerable = true인 경우 최소 1개 이상의 정답 노트를 명시",
-        Test("datasets/test_check.py::test_an_answerable_query_needs_a_note"),
+        "datasets/test_check.py::test_an_answerable_query_needs_a_note",
     ),
     row(
         629,
         "우선순위 1개 + 보조 1개까지",
-        Test(
-            "examples/test_examples.py::test_an_answerable_query_has_one_or_two_expected_notes_that_exist"
-        ),
+        "examples/test_examples.py::test_an_answerable_query_has_one_or_two_expected_notes_that_exist",
         Departure(
             "one expected note, at most two",
             "advice, which the examples follow; `gains` grades any number of notes",
@@ -226,14 +191,12 @@ _ROWS = (
     row(
         639,
         "사용자 피드백 기반 온라인 메트릭(accept rate) 자동 수집",
-        Test(
-            "service/test_guard.py::test_feedback_becomes_rows_that_evaluations_read_and_no_labels"
-        ),
+        "service/test_guard.py::test_feedback_becomes_rows_that_evaluations_read_and_no_labels",
     ),
     row(
         (640, 641),
         "서브셋 평가 … 다국어 별도 스코어링",
-        Test("tasks/search/test_figures.py::test_slices_hold_their_own_queries"),
+        "tasks/search/test_figures.py::test_slices_hold_their_own_queries",
     ),
     row(
         642,

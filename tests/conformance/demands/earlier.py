@@ -1,14 +1,6 @@
 """The earlier text of 000: seed 002."""
 
-from demands.model import (
-    Departure,
-    Option,
-    Repeats,
-    Row,
-    Section,
-    Test,
-    row,
-)
+from demands.model import Departure, Option, Repeats, Row, Section, row
 
 
 def again(seed: str, lines: dict[int, tuple[int, str]]) -> tuple[Row, ...]:
@@ -127,10 +119,8 @@ SECTIONS = (
             row(
                 138,
                 "Top-1 score < minScore 또는 “없음” 판정 메시지",
-                Test(
-                    "judges/test_threshold.py::test_a_query_is_unanswerable_strictly_below_the_threshold"
-                ),
-                Test("judges/test_unanswerable_llm.py::test_an_unanswerable_needs_no_proof"),
+                "judges/test_threshold.py::test_a_query_is_unanswerable_strictly_below_the_threshold",
+                "judges/test_unanswerable_llm.py::test_an_unanswerable_needs_no_proof",
             ),
             row(
                 (189, 190, 191, 192),

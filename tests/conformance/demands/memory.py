@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 from rapidfuzz.distance import Levenshtein
 
-from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
+from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, AlignOptions, Failed, Method
@@ -44,9 +44,7 @@ _EXTRACTION = (
     row(
         (12, 22, 30),
         "LLM 프롬프트에서 spanStart/spanEnd 요구 제거 … spanStart/spanEnd는 제공하지 마세요 … 출력 스키마에서 spanStart/spanEnd 제거",
-        Test(
-            "memory/test_model_extractor.py::test_one_session_is_one_request_that_asks_for_quotes_and_no_spans"
-        ),
+        "memory/test_model_extractor.py::test_one_session_is_one_request_that_asks_for_quotes_and_no_spans",
     ),
     row(
         (13, 31), "quote 필드 필수로 변경 … quote 필수 검증 추가", Field(StatementEvidence, "quote")
@@ -59,11 +57,7 @@ _EXTRACTION = (
             expected=True,
         ),
     ),
-    row(
-        18,
-        "각 entry에 대해 evidence를 제공하세요",
-        Field(Statement, "evidence"),
-    ),
+    row(18, "각 entry에 대해 evidence를 제공하세요", Field(Statement, "evidence")),
     row(
         19,
         "messageIndex: 증거가 있는 메시지 인덱스 (0-based)",
@@ -72,7 +66,7 @@ _EXTRACTION = (
     row(
         32,
         "messageIndex 범위 검증",
-        Test("memory/test_pipeline.py::test_a_message_index_beyond_the_session_blocks_the_entry"),
+        "memory/test_pipeline.py::test_a_message_index_beyond_the_session_blocks_the_entry",
     ),
     row(
         42,
@@ -87,7 +81,7 @@ _EXTRACTION = (
     row(
         45,
         "messageIndex: z.number().int().nonnegative(),",
-        Test(_FIELDS),
+        _FIELDS,
         Departure(
             "evidence has `messageIndex`, `quote`, `quoteHash`, `spanStart`, `spanEnd`, `confidence`, `matchMethod`",
             "in the event `evidence_aligned`, with spans in UTF-16 code units; also `source_index`,"
@@ -96,15 +90,15 @@ _EXTRACTION = (
         ),
     ),
     row(46, "quote: z.string(),", Field(AlignedRecord, "quote")),
-    row(47, "quoteHash: z.string(),", Test(_FIELDS)),
-    row(48, "spanStart: z.number().int().nonnegative(),", Test(_FIELDS)),
-    row(49, "spanEnd: z.number().int().positive(),", Test(_FIELDS)),
+    row(47, "quoteHash: z.string(),", _FIELDS),
+    row(48, "spanStart: z.number().int().nonnegative(),", _FIELDS),
+    row(49, "spanEnd: z.number().int().positive(),", _FIELDS),
     row(50, "confidence: z.number().min(0).max(1),", Field(AlignedRecord, "confidence")),
-    row(51, "matchMethod: AlignMethodSchema", Test(_FIELDS)),
+    row(51, "matchMethod: AlignMethodSchema", _FIELDS),
     row(
         (66, 70, 76, 77, 78),
         "export class EvidenceAlignerV2 … async align( … exactMatch(quote: string … normalizedMatch(quote: string … fuzzyMatch(quote: string",
-        Test("evidence/test_align.py::test_the_first_level_that_hits_is_recorded"),
+        "evidence/test_align.py::test_the_first_level_that_hits_is_recorded",
         Departure(
             "`EvidenceAlignerV2`, `string-utils.ts`",
             "functions in `gigamind/evidence/`; `rapidfuzz` finds the passage, our code its bounds",
@@ -115,12 +109,12 @@ _EXTRACTION = (
     row(
         (89, 90),
         "normalize 함수 구현 … (위치 역추적 포함)",
-        Test("evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original"),
+        "evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original",
     ),
     row(
         (92, 93),
         "(슬라이딩 윈도우) … (3단계 폴백)",
-        Test("evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are"),
+        "evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are",
     ),
     row(
         99,
@@ -139,14 +133,14 @@ _EXTRACTION = (
         100,
         "maxQuoteLength: number;        // default: 500",
         Option("memory graduate", "--max-quote-length", 500),
-        Test("evidence/test_align.py::test_a_quote_of_500_characters_is_taken_and_of_501_refused"),
+        "evidence/test_align.py::test_a_quote_of_500_characters_is_taken_and_of_501_refused",
     ),
     row(
         101,
         "enableFuzzy: boolean;          // default: true",
         Option("memory graduate", "--enable-fuzzy", default=True),
         Option("memory graduate", "--no-enable-fuzzy"),
-        Test("evidence/test_align.py::test_fuzzy_matching_can_be_switched_off"),
+        "evidence/test_align.py::test_fuzzy_matching_can_be_switched_off",
     ),
 )
 
@@ -158,16 +152,16 @@ _EVENTS = (
             lambda: get_args(EventType)[:3],
             ("session_ingested", "memory_extracted", "evidence_aligned"),
         ),
-        Test(_STEPS),
+        _STEPS,
     ),
-    row((113, 133), "payload 스키마 정의 … source_event_id: ingestEvent.eventId,", Test(_STEPS)),
-    row(134, "aligned_count: alignResult.alignedEvidence.length,", Test(_STEPS)),
-    row(135, "failed_count: alignResult.failedQuotes.length,", Test(_STEPS)),
-    row(136, "evidence: alignResult.alignedEvidence,", Test(_FIELDS)),
+    row((113, 133), "payload 스키마 정의 … source_event_id: ingestEvent.eventId,", _STEPS),
+    row(134, "aligned_count: alignResult.alignedEvidence.length,", _STEPS),
+    row(135, "failed_count: alignResult.failedQuotes.length,", _STEPS),
+    row(136, "evidence: alignResult.alignedEvidence,", _FIELDS),
     row(
         137,
         "failed_quotes: alignResult.failedQuotes",
-        Test(_STEPS),
+        _STEPS,
         Departure(
             "`failed_quotes` of the event: texts",
             "records with quote, entry, message, reason and nearest passage; texts only in"
@@ -179,7 +173,7 @@ _EVENTS = (
         (144, 146, 155),
         "e.entryId === entry.entryId … entry.evidenceAligned = entryEvidence.every(e => e.matchMethod !== 'none') … entry에 evidenceAligned 플래그 설정",
         Field(Entry, "evidence_aligned"),
-        Test("evidence/test_align.py::test_one_failed_quote_leaves_an_entry_unaligned"),
+        "evidence/test_align.py::test_one_failed_quote_leaves_an_entry_unaligned",
         Departure(
             "`every(...)` over the evidence of an entry",
             "at least one quote, and none failed",
@@ -189,7 +183,7 @@ _EVENTS = (
     row(
         (166, 167, 168, 169, 178, 179),
         "if (!entry.evidenceAligned) { … success: false, … reason: 'Evidence alignment failed. … 승격 조건에 evidenceAligned 추가 … 명확한 reason 제공",
-        Test(_REFUSED),
+        _REFUSED,
         Departure(
             "an entry with `evidenceAligned` may be promoted; an exact quote is evidence",
             "only if each quote proves something: it is not cut inside a word, or before a negation, a limit"
@@ -229,20 +223,18 @@ _EXAMPLES = (
         (195, 205),
         "levenshteinDistance(a: string, b: string) … Levenshtein 거리 함수",
         Equal(lambda: Levenshtein.distance("kitten", "sitting"), 3),
-        Test(
-            "evidence/test_bitvector.py::test_distances_are_those_to_the_best_suffix_of_each_prefix"
-        ),
+        "evidence/test_bitvector.py::test_distances_are_those_to_the_best_suffix_of_each_prefix",
     ),
     row(
         (196, 206),
         "levenshteinSimilarity(a: string, b: string) … 유사도 함수 (1 - distance / max_length)",
         Equal(lambda: Levenshtein.normalized_similarity("kitten", "sitting"), round(1 - 3 / 7, 9)),
-        Test("evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are"),
+        "evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are",
     ),
     row(
         (214, 215),
         "normalizedToOriginal: Map<number, number>; … originalToNormalized: Map<number, number>;",
-        Test("evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range"),
+        "evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range",
         Departure(
             "`PositionMap`: a map of every position",
             "runs of equal lengths with binary search (`Folding`)",
@@ -252,7 +244,7 @@ _EXAMPLES = (
     row(
         (218, 219, 223, 224),
         "createPositionMap( … mapSpanToOriginal( … 위치 매핑 생성 함수 … span 역추적 함수",
-        Test("evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original"),
+        "evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original",
     ),
     row(
         (248, 249, 251, 252, 253, 254),
@@ -295,13 +287,13 @@ _EXAMPLES = (
         Equal(
             lambda: _why_not("JSONB를 제거", "벡터 검색을 구현합니다"), "quote_too_short_for_fuzzy"
         ),
-        Test("memory/test_promotion.py::test_one_quote_that_is_not_found_blocks_and_is_named"),
+        "memory/test_promotion.py::test_one_quote_that_is_not_found_blocks_and_is_named",
     ),
     row(
         (288, 290, 291),
         "{ evidenceAligned: false, stage: 'candidate' } … expect(result.success).toBe(false) … 'Evidence alignment failed'",
         Equal(lambda: get_args(get_type_hints(Entry)["stage"]), ("candidate", "verified")),
-        Test(_REFUSED),
+        _REFUSED,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from demands.model import Departure, Equal, Field, Option, Section, Test, Written, row
+from demands.model import Departure, Equal, Field, Option, Section, Written, row
 from gigamind.judges.unanswerable import judge_by_threshold
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion, f1, far, precision, recall, share
@@ -57,39 +57,33 @@ _RANKINGS = (
         254,
         "**Hit@K**: Top-K 내 정답 노트 포함 여부",
         Written(_GOLDEN, "overall.search.hit_at_10"),
-        Test("metrics/test_ranking.py::test_a_hit_begins_at_the_rank_of_the_first_relevant_note"),
+        "metrics/test_ranking.py::test_a_hit_begins_at_the_rank_of_the_first_relevant_note",
     ),
     row(
         255,
         "**MRR**: 첫 정답의 역순위 평균",
-        Test(
-            "metrics/test_ranking.py::test_only_the_first_relevant_note_counts_for_the_reciprocal_rank"
-        ),
+        "metrics/test_ranking.py::test_only_the_first_relevant_note_counts_for_the_reciprocal_rank",
     ),
     row(
         256,
         "**NDCG@K**: 순위 기반 정규화 이득",
-        Test("metrics/test_trec_eval_parity.py::test_figures_agree_with_trec_eval_on_tied_scores"),
+        "metrics/test_trec_eval_parity.py::test_figures_agree_with_trec_eval_on_tied_scores",
     ),
     row(
         257,
         "**Recall@K**: 정답 노트 커버리지",
-        Test("metrics/test_ranking.py::test_recall_is_the_share_of_all_relevant_notes"),
+        "metrics/test_ranking.py::test_recall_is_the_share_of_all_relevant_notes",
     ),
     row(
         258,
         "**Latency p50/p95**: 쿼리 처리 시간 (인덱싱 제외)",
         Written(_GOLDEN, "overall.search.latency_p50_ms"),
-        Test(
-            "evaluation/test_latency.py::test_percentiles_interpolate_between_the_two_nearest_times"
-        ),
+        "evaluation/test_latency.py::test_percentiles_interpolate_between_the_two_nearest_times",
     ),
     row(
         262,
         "**Span Precision**: 추출된 근거(evidence) 중 expected_spans와 일치하는 비율",
-        Test(
-            "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans"
-        ),
+        "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans",
         Departure(
             "span precision and recall: overlap above half of the union",
             "the same, and `answer_in_evidence`: the evidence contains the whole labelled span; a warning"
@@ -100,18 +94,14 @@ _RANKINGS = (
     row(
         263,
         "**Span Recall**: expected_spans 중 추출된 근거에 포함된 비율",
-        Test(
-            "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans"
-        ),
+        "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans",
     ),
     row(
         (269, 270),
         "각 청크를 evidence로 사용 … 쿼리와 매칭된 문장/구문을 evidence로 추출",
         Option("eval search", "--evidence-notes", 3),
-        Test(
-            "retrieval/test_passages.py::test_the_sentence_with_the_most_query_words_is_shown_where_it_stands"
-        ),
-        Test(f"{_SEED}the_search_command_reads_the_rows_and_writes_the_files"),
+        "retrieval/test_passages.py::test_the_sentence_with_the_most_query_words_is_shown_where_it_stands",
+        f"{_SEED}the_search_command_reads_the_rows_and_writes_the_files",
         Departure(
             "evidence: the chunks found, or their matching sentences",
             "each note found has one: the matching sentence of its best chunk, or the whole chunk if no word of the"
@@ -151,9 +141,7 @@ _RANKINGS = (
             lambda: _by_text("우리 RAG 시스템의 구조는 이렇다.", "rag 시스템의 구조는..."),
             expected=True,
         ),
-        Test(
-            "tasks/search/test_systems.py::test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words"
-        ),
+        "tasks/search/test_systems.py::test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words",
     ),
     row(
         292,
@@ -169,10 +157,8 @@ _ANSWERABILITY = (
     row(
         (302, 364, 365),
         "Phase 1은 **retrieval-only** 평가입니다 … LLM 호출 없음 … 결정론적, 비용 없음",
-        Test(
-            "cli/test_extras.py::"
-            "test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest"
-        ),
+        "cli/test_extras.py::"
+        "test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest",
     ),
     row(
         306,
@@ -198,29 +184,23 @@ _ANSWERABILITY = (
         315,
         "**기본 점수 (base_score)**: 0~1 범위의 정규화된 관련성 점수",
         Field(Hit, "base_score"),
-        Test(
-            "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank"
-        ),
+        "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
     ),
     row(
         (316, 320, 376),
         "`--min-score` 임계값은 이 기본 점수에 적용됩니다 … Unanswerable 판정에는 사용되지 않음 … 항상 리랭킹 전 `base_score`를 사용합니다",
-        Test(
-            "judges/test_threshold.py::test_the_boost_of_the_graph_never_makes_a_query_answerable"
-        ),
+        "judges/test_threshold.py::test_the_boost_of_the_graph_never_makes_a_query_answerable",
     ),
     row(
         (323, 324),
         "임베딩 코사인 유사도 (0~1) … 하이브리드 검색 시 키워드 점수와 가중 합산",
-        Test("retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation"),
+        "retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation",
     ),
     row(
         (318, 319),
         "**최종 점수 (final_score)**: 그래프 리랭킹 부스트 적용 후 … 순위 결정에만 사용, 1.0 초과 가능",
         Field(Hit, "final_score"),
-        Test(
-            "retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone"
-        ),
+        "retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone",
     ),
     row(
         (332, 333, 335, 336),
@@ -231,7 +211,7 @@ _ANSWERABILITY = (
         (340, 341, 343, 344),
         "score = BM25(query, chunk) / max_bm25 if max_bm25 > 0 else 0 … `max_bm25 == 0`인 경우 (키워드 매칭 없음): score = 0",
         Equal(lambda: (_relative("backup")[0], _relative("unknown")), (1.0, [0.0, 0.0, 0.0])),
-        Test("retrieval/test_keyword.py::test_relative_scores_are_over_the_best_of_the_query"),
+        "retrieval/test_keyword.py::test_relative_scores_are_over_the_best_of_the_query",
         Departure(
             "BM25",
             "BM25; if no chunk has a one-syllable Korean word in the query's form, it matches all forms",
@@ -266,9 +246,7 @@ _ANSWERABILITY = (
     row(
         (369, 370),
         "`final_score` 기준으로 정렬하여 최상위 결과 선택 … `base_score`를 `--min-score` 임계값과 비교",
-        Test(
-            "judges/test_threshold.py::test_the_verdict_goes_by_the_first_by_final_score_not_by_the_best_base_score"
-        ),
+        "judges/test_threshold.py::test_the_verdict_goes_by_the_first_by_final_score_not_by_the_best_base_score",
     ),
     row(
         (373, 374),
@@ -281,9 +259,7 @@ _ANSWERABILITY = (
         (378, 379),
         "`--unanswerable-mode llm` … 검색 결과를 LLM에 전달하여",
         Option("eval search", "--unanswerable-mode", choices=("llm",)),
-        Test(
-            "tasks/search/test_model_judging.py::test_an_answer_counts_only_with_a_quote_that_stands_in_its_note"
-        ),
+        "tasks/search/test_model_judging.py::test_an_answer_counts_only_with_a_quote_that_stands_in_its_note",
     ),
     row(385, "answer: string;", Field(UnanswerableReply, "answer")),
     row(
@@ -320,9 +296,9 @@ _ANSWERABILITY = (
     row(
         (395, 398, 399),
         "gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm",
-        Test(f"{_SEED}both_ways_to_judge_queries_run_with_a_model_from_the_environment"),
-        Test(f"{_SEED}a_model_may_be_in_gigamind_toml"),
-        Test(f"{_SEED}without_a_model_the_error_names_all_three_places"),
+        f"{_SEED}both_ways_to_judge_queries_run_with_a_model_from_the_environment",
+        f"{_SEED}a_model_may_be_in_gigamind_toml",
+        f"{_SEED}without_a_model_the_error_names_all_three_places",
         Departure(
             "`--unanswerable-mode llm` without a model",
             "the model is `model` in [search] of `gigamind.toml`, or `GIGAMIND_EVAL_SEARCH_MODEL`, or `--model`;"
@@ -359,9 +335,7 @@ _ANSWERABILITY = (
     row(
         (419, 420, 421),
         "Top-1 선택은 `finalScore` 기준 … Top-1의 `baseScore`로 수행 … `baseScore`는 리랭킹 전에 계산된 값",
-        Test(
-            "retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score"
-        ),
+        "retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score",
     ),
 )
 
@@ -369,7 +343,7 @@ _LINKS_AND_COSTS = (
     row(
         425,
         "**Precision@K**: 제안된 링크 중 정답 비율",
-        Test("metrics/test_linking.py::test_the_figures_of_one_note_by_hand"),
+        "metrics/test_linking.py::test_the_figures_of_one_note_by_hand",
         Departure(
             "Precision@K for the suggestions of an anchor",
             "for a note: correct / returned, and correct / K, with ceilings",
@@ -379,24 +353,22 @@ _LINKS_AND_COSTS = (
     row(
         426,
         "**Recall@K**: 정답 링크 중 제안된 비율",
-        Test("metrics/test_linking.py::test_figures_over_notes_are_sums_divided"),
+        "metrics/test_linking.py::test_figures_over_notes_are_sums_divided",
     ),
     row(
         427,
         "**Novelty**: 기존 본문 링크와 중복되지 않는 비율",
-        Test("tasks/links/test_run.py::test_five_notes_counted_by_hand"),
+        "tasks/links/test_run.py::test_five_notes_counted_by_hand",
     ),
     row(
         428,
         "**Acceptance proxy**: human label(accept/reject)이 있을 경우 사용",
-        Test("tasks/links/test_run.py::test_a_rejected_link_is_not_expected_and_lowers_acceptance"),
+        "tasks/links/test_run.py::test_a_rejected_link_is_not_expected_and_lowers_acceptance",
     ),
     row(
         (438, 439, 440, 441, 449, 450, 451),
         "~$0.01 … ~$0.50 … ~$0.03",
-        Test(
-            "tasks/search/test_estimate.py::test_a_run_that_asks_no_model_costs_nothing_and_says_so"
-        ),
+        "tasks/search/test_estimate.py::test_a_run_that_asks_no_model_costs_nothing_and_says_so",
         Departure(
             "a table of costs by size",
             "`--dry-run`: requests, tokens, dollars and time for this dataset and model",
@@ -406,7 +378,7 @@ _LINKS_AND_COSTS = (
     row(
         453,
         "링크 평가는 앵커당 여러 후보를 검색하므로",
-        Test("linking/test_meaning.py::test_phrases_are_embedded_once_and_kept_in_the_cache"),
+        "linking/test_meaning.py::test_phrases_are_embedded_once_and_kept_in_the_cache",
     ),
 )
 
@@ -414,30 +386,24 @@ _PIPELINE = (
     row(
         459,
         "dataset 스키마 + notesDir 유효성 체크",
-        Test(
-            "tasks/search/test_prepare.py::test_rows_that_cannot_be_used_are_listed_with_file_and_line"
-        ),
-        Test("tasks/search/test_prepare.py::test_notes_that_cannot_be_read_end_with_code_2"),
+        "tasks/search/test_prepare.py::test_rows_that_cannot_be_used_are_listed_with_file_and_line",
+        "tasks/search/test_prepare.py::test_notes_that_cannot_be_read_end_with_code_2",
     ),
     row(
         460,
         "RAG 인덱스 준비 (cold-start 옵션 제공)",
-        Test("tasks/search/test_evaluate.py::test_a_cold_start_is_told_only_where_it_was_one"),
+        "tasks/search/test_evaluate.py::test_a_cold_start_is_told_only_where_it_was_one",
     ),
     row(
         461,
         "캐시/임베딩 로딩을 위한 N회 사전 실행",
-        Test("tasks/search/test_score.py::test_the_first_queries_are_run_once_more_as_a_warm_up"),
+        "tasks/search/test_score.py::test_the_first_queries_are_run_once_more_as_a_warm_up",
     ),
     row(
         462,
         "병렬 실행 + 타임아웃",
-        Test(
-            "evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do"
-        ),
-        Test(
-            "tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait"
-        ),
+        "evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do",
+        "tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait",
     ),
     row(
         463,
@@ -448,17 +414,13 @@ _PIPELINE = (
     row(
         464,
         "JSON + Markdown",
-        Test(
-            "tasks/search/test_evaluate.py::test_every_file_of_the_out_folder_reads_back_as_its_model"
-        ),
+        "tasks/search/test_evaluate.py::test_every_file_of_the_out_folder_reads_back_as_its_model",
     ),
     row(
         (466, 467),
         "temperature=0",
         Option("eval search", "--deterministic", default=False),
-        Test(
-            "evaluation/test_options.py::test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says"
-        ),
+        "evaluation/test_options.py::test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says",
         Departure(
             "a deterministic mode with pinned seed and model",
             "`--deterministic`: temperature 0, no sample, no re-judging, stored replies. Without a model,"
@@ -469,9 +431,7 @@ _PIPELINE = (
     row(
         468,
         "고정 모델 버전",
-        Test(
-            "release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict"
-        ),
+        "release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict",
         Departure(
             "a fixed model version",
             "the version that answered is recorded; runs with two versions get no verdict unless `relax` lists models",
@@ -482,9 +442,7 @@ _PIPELINE = (
     row(
         470,
         "랜덤 샘플링 금지",
-        Test(
-            "evaluation/test_options.py::test_a_deterministic_run_draws_nothing_and_asks_nothing_twice"
-        ),
+        "evaluation/test_options.py::test_a_deterministic_run_draws_nothing_and_asks_nothing_twice",
     ),
 )
 

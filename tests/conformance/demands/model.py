@@ -224,9 +224,10 @@ class Row:
         return tuple(proof for proof in self.proofs if isinstance(proof, Departure))
 
 
-def row(lines: int | tuple[int, ...], says: str, *proofs: Proof) -> Row:
-    """A demand of the seed."""
-    return Row((lines,) if isinstance(lines, int) else lines, says, proofs)
+def row(lines: int | tuple[int, ...], says: str, *proofs: Proof | str) -> Row:
+    """A demand of the seed; a proof that is a text is the id of a test."""
+    found = tuple(Test(proof) if isinstance(proof, str) else proof for proof in proofs)
+    return Row((lines,) if isinstance(lines, int) else lines, says, found)
 
 
 def beyond(asked: str, here: str, why: str) -> Row:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from demands.model import Departure, Equal, Field, Option, Section, Test, Written, beyond, row
+from demands.model import Departure, Equal, Field, Option, Section, Written, beyond, row
 from gigamind.choices import Phase
 from gigamind.records.schema import RUN_ID_FORMAT, Environment, RunReport
 from gigamind.release.model import EvalSnapshot
@@ -41,7 +41,7 @@ _FILES = (
     row(
         481,
         "summary.md            # 사람이 읽기 좋은 요약",
-        Test("e2e/test_golden.py::test_the_out_folder_holds_the_files_of_the_golden_one"),
+        "e2e/test_golden.py::test_the_out_folder_holds_the_files_of_the_golden_one",
     ),
     row(
         482,
@@ -57,7 +57,7 @@ _FILES = (
     row(
         483,
         "errors.jsonl          # 실패 케이스",
-        Test("tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean"),
+        "tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean",
     ),
     row(
         484,
@@ -67,27 +67,23 @@ _FILES = (
     row(
         485,
         "compare.md            # 비교 리포트 (--compare)",
-        Test("cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries"),
+        "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
     ),
     row(
         489,
         "주요 메트릭 테이블",
-        Test("reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank"),
+        "reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank",
     ),
     row(
         490,
         "실패 상위 사례 10개",
-        Test(
-            "reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset"
-        ),
-        Test("reports/test_search_view.py::test_ten_failures_are_listed_of_all"),
+        "reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset",
+        "reports/test_search_view.py::test_ten_failures_are_listed_of_all",
     ),
     row(
         491,
         "회귀/개선 요약",
-        Test(
-            "reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items"
-        ),
+        "reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items",
     ),
 )
 
@@ -163,9 +159,7 @@ _SUMMARY = (
     row(
         (539, 540),
         "블록은 생략될 수 있습니다 … snake_case를 권장하며, 필요 시 확장 가능합니다",
-        Test(
-            "metrics/test_spec.py::test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name"
-        ),
+        "metrics/test_spec.py::test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name",
     ),
 )
 
@@ -182,7 +176,7 @@ _SNAPSHOTS = (
         554,
         "dataset_hash: string;",
         Field(EvalSnapshot, "dataset_hash"),
-        Test("datasets/test_jsonl.py::test_the_hash_is_that_of_the_bytes"),
+        "datasets/test_jsonl.py::test_the_hash_is_that_of_the_bytes",
     ),
     row(555, "notes_hash: string;", Field(EvalSnapshot, "notes_hash")),
     row(556, 'notes_hash_mode: "content" | "mtime";', Field(EvalSnapshot, "notes_hash_mode")),
@@ -201,18 +195,13 @@ _SNAPSHOTS = (
     ),
     row(563, "rag_schema_version: string;", Field(EvalSnapshot, "environment.rag_schema_version")),
     row(567, "config: {", Field(EvalSnapshot, "config")),
-    row(
-        568,
-        'task: "search" | "links";',
-        Written(_SNAPSHOT, "config.task"),
-        Test(_CONFIG),
-    ),
-    row(569, "mode?: string;", Test(_CONFIG)),
-    row(570, "topk: number;", Written(_SNAPSHOT, "config.topk"), Test(_CONFIG)),
+    row(568, 'task: "search" | "links";', Written(_SNAPSHOT, "config.task"), _CONFIG),
+    row(569, "mode?: string;", _CONFIG),
+    row(570, "topk: number;", Written(_SNAPSHOT, "config.topk"), _CONFIG),
     row(
         571,
         "min_score: number;",
-        Test(_CONFIG),
+        _CONFIG,
         Departure(
             "`config.min_score: number`",
             "the score in effect, from the option or the judge file; `null` for other kinds of judges; absent"
@@ -220,7 +209,7 @@ _SNAPSHOTS = (
             "calibrated judges and models use no base score",
         ),
     ),
-    row(572, "unanswerable_mode?: string;", Test(_CONFIG)),
+    row(572, "unanswerable_mode?: string;", _CONFIG),
     row(
         577,
         "metrics: SummaryReport;",
@@ -239,9 +228,7 @@ _SNAPSHOTS = (
             lambda: set(DEFAULT_EXCLUDES),
             {".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp"},
         ),
-        Test(
-            "vault/test_walk.py::test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes"
-        ),
+        "vault/test_walk.py::test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes",
         Departure(
             "`notes_hash` excludes `eval/`",
             "it excludes all but `.md` files of folders named `eval`, and result folders anywhere (`run.json`"
@@ -254,14 +241,12 @@ _SNAPSHOTS = (
         589,
         "`--notes-hash-exclude` 옵션으로 지정 가능합니다",
         Option("eval search", "--notes-hash-exclude"),
-        Test(
-            "vault/test_fingerprint.py::test_patterns_of_the_user_come_on_top_of_the_default_ones"
-        ),
+        "vault/test_fingerprint.py::test_patterns_of_the_user_come_on_top_of_the_default_ones",
     ),
     row(
         592,
         "`dataset_hash` 불일치 시 경고",
-        Test("cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too"),
+        "cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too",
         Departure(
             "another dataset: a warning (6.2), no comparison (7)",
             "no verdict",
@@ -271,9 +256,7 @@ _SNAPSHOTS = (
     row(
         593,
         "`notes_hash` 불일치 시 경고",
-        Test(
-            "release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so"
-        ),
+        "release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so",
         Departure(
             "other notes: a warning (6.2), no comparison (7)",
             "no verdict unless `relax` in `gates.toml` lists notes; figures are shown",
@@ -283,14 +266,12 @@ _SNAPSHOTS = (
     row(
         594,
         "`rag_schema_version` 불일치 시 경고",
-        Test("release/test_compare.py::test_each_difference_of_the_runs_is_named"),
+        "release/test_compare.py::test_each_difference_of_the_runs_is_named",
     ),
     row(
         595,
         "`embedding_model` 불일치 시 에러: 비교 불가",
-        Test(
-            "release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates"
-        ),
+        "release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates",
         Departure(
             "embedding model differs: an error",
             "an error with a gate (`--compare`). `gigamind compare` shows figures without a verdict. A"
@@ -305,9 +286,7 @@ _REGRESSIONS = (
     row(
         601,
         "`eval-benchmark-plan.md`를 source of truth로",
-        Test(
-            "release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures"
-        ),
+        "release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures",
         Departure(
             "`eval-benchmark-plan.md` is the source of truth",
             "`deployments/gates.toml`",
@@ -330,22 +309,19 @@ _REGRESSIONS = (
         610,
         "GA: > 0.01",
         Equal(lambda: _drop("ga"), 0.01),
-        Test("release/test_gates.py::test_each_phase_from_both_sides_of_its_drop"),
+        "release/test_gates.py::test_each_phase_from_both_sides_of_its_drop",
     ),
     row(
         611,
         "N < 200인 경우 모든 phase에서 최대 0.03 허용",
-        Equal(
-            lambda: (_policy().small_sample.below, _policy().small_sample.drop),
-            (200, 0.03),
-        ),
-        Test("release/test_gates.py::test_below_200_items_a_drop_of_003_is_allowed_in_every_phase"),
+        Equal(lambda: (_policy().small_sample.below, _policy().small_sample.drop), (200, 0.03)),
+        "release/test_gates.py::test_below_200_items_a_drop_of_003_is_allowed_in_every_phase",
     ),
     row(
         614,
         "Search p95: +15% 또는 +0.2s 초과 시 실패",
         Equal(lambda: (_limit("search_p95").ratio, _limit("search_p95").rise_ms), (1.15, 200)),
-        Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
+        "release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits",
         Departure(
             "p95 fails from +15% or +0.2 s",
             "the cost of a query in passes next to a fixed load, from +15% or +0.2 s, if the 99% interval"
@@ -364,7 +340,7 @@ _REGRESSIONS = (
         615,
         "Cold start: +20% 또는 +2m 초과 시 실패",
         Equal(lambda: (_limit("cold_start").ratio, _limit("cold_start").rise_ms), (1.2, 120_000)),
-        Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
+        "release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits",
         Departure(
             "a cold start fails from +20% or +2 min",
             "the same; the share counts from a rise of 10 s (`ratio_from_ms`)",
@@ -378,12 +354,12 @@ _REGRESSIONS = (
             lambda: {name: rules.soft for name, rules in _policy().phases.items()},
             {"mvp": ("links",), "beta": (), "ga": ()},
         ),
-        Test("release/test_gates.py::test_links_are_soft_in_mvp_and_hard_afterwards"),
+        "release/test_gates.py::test_links_are_soft_in_mvp_and_hard_afterwards",
     ),
     row(
         621,
         "`--fail-on-regression` 사용 시 exit code 4 반환",
-        Test("cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release"),
+        "cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release",
     ),
     beyond(
         "model figures fail on the raw drop",

@@ -1,6 +1,6 @@
 """`baseScore` and `finalScore` apart: seed 001."""
 
-from demands.model import Departure, Field, Option, Section, Test, row
+from demands.model import Departure, Field, Option, Section, row
 from gigamind.retrieval.hit import Hit
 from gigamind.tasks.search.schema import HitReport
 
@@ -21,14 +21,12 @@ SECTIONS = (
             row(
                 (19, 20, 21, 22),
                 "cosine_similarity (0~1) … BM25 정규화 (0~1) … 0.7 * vector + 0.3 * keyword … base * (1 + 0.2 * centrality)",
-                Test(
-                    "retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation"
-                ),
+                "retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation",
             ),
             row(
                 (25, 26, 29, 30),
                 "순위 결정용 (centrality boost 포함) … 신뢰도 판정용 … Top-1은 `finalScore`로 선택 … (`< --min-score`면 unanswerable)",
-                Test(_APART),
+                _APART,
             ),
             row(
                 (50, 51, 52, 54, 109, 110, 111, 114),
@@ -81,9 +79,7 @@ SECTIONS = (
                 (141, 149, 160, 165),
                 "vectorWeight * agg.vectorScore + config.keywordWeight * agg.keywordScore … 초기값은 baseScore와 동일"
                 " … // baseScore 기준 … // finalScore만 업데이트",
-                Test(
-                    "retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone"
-                ),
+                "retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone",
             ),
             row(
                 (193, 194),
@@ -94,29 +90,23 @@ SECTIONS = (
             row(
                 239,
                 "baseScore가 0-1 범위인지 확인",
-                Test(
-                    "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank"
-                ),
+                "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
             ),
             row(
                 240,
                 "finalScore >= baseScore 확인",
-                Test("retrieval/test_rerank.py::test_a_boost_is_one_and_a_fifth_of_the_centrality"),
+                "retrieval/test_rerank.py::test_a_boost_is_one_and_a_fifth_of_the_centrality",
             ),
             row(
                 241,
                 "리랭킹 OFF 시 baseScore === finalScore 확인",
-                Test(
-                    "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank"
-                ),
+                "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
             ),
             row(
                 (246, 249),
                 "gigamind eval search --dataset queries.jsonl --notes notes … --graph-rerank",
                 Option("eval search", "--graph-rerank", default=False),
-                Test(
-                    "tasks/search/test_figures.py::test_the_graph_rerank_changes_order_and_never_the_base_score"
-                ),
+                "tasks/search/test_figures.py::test_the_graph_rerank_changes_order_and_never_the_base_score",
             ),
         ),
     ),

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import gigamind
-from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
+from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.assets import asset
 from gigamind.judges.search_qa.judgement import confidence
 from gigamind.records.judged import SearchQAEvaluation
@@ -65,15 +65,13 @@ _PROMPTS = (
             ],
             [True] * 4,
         ),
-        Test(f"{_ASKING}test_a_question_that_nothing_matches_is_told_so_without_a_model"),
-        Test(
-            "tasks/answers/test_answering.py::test_a_model_answers_queries_from_the_notes_that_search_finds"
-        ),
+        f"{_ASKING}test_a_question_that_nothing_matches_is_told_so_without_a_model",
+        "tasks/answers/test_answering.py::test_a_model_answers_queries_from_the_notes_that_search_finds",
     ),
     row(
         32,
         "# [노트 1]\\n{note}\\n\\n[노트 2]\\n{note}",
-        Test("llm/test_fences.py::test_each_note_stands_unchanged_between_its_tags"),
+        "llm/test_fences.py::test_each_note_stands_unchanged_between_its_tags",
         Departure(
             "notes follow `[노트 1]` in the prompt",
             "they are between numbered tags with an unguessable mark; the answer cites `[노트 1]`",
@@ -85,7 +83,7 @@ _PROMPTS = (
         "클라이언트가 context 직접 전달 … 서버에서 `_search_and_fetch_notes()` 호출",
         Field(AskOptions, "context_notes"),
         Field(AskOptions, "mode"),
-        Test(f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not"),
+        f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not",
     ),
     row(
         (43, 44),
@@ -98,11 +96,7 @@ _PROMPTS = (
             "the evaluated search must be the one that answers",
         ),
     ),
-    row(
-        45,
-        "metadata에 note_id, title, score 포함",
-        Test(_ORDER),
-    ),
+    row(45, "metadata에 note_id, title, score 포함", _ORDER),
     row(
         (53, 54, 55, 56, 58),
         "질문에 직접적으로 답변했는가? … 검색 결과를 근거로 활용했는가? … 출처(노트 제목 등)를 명시했는가? … 불확실한 부분을 솔직히 표시했는가? … min_pass_ratio=0.75",
@@ -122,7 +116,7 @@ _PROMPTS = (
     row(
         (66, 67, 68, 69),
         'event: metadata … data: {"chunk": ...} … data: [DONE] … event: quality',
-        Test(_ORDER),
+        _ORDER,
         Departure(
             "`/chat`, `/stream`, SSE events in their order, badges and bars",
             "in `gigamind serve`; also `event: error` before `[DONE]` if the model fails, `answer_id`, `lang`"
@@ -133,7 +127,7 @@ _PROMPTS = (
     row(
         (74, 75),
         "`AIChat.tsx` … `NoteAIPanel.tsx`",
-        Test(f"{_PAGE}test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it"),
+        f"{_PAGE}test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it",
         Departure(
             "`AIChat.tsx`, `NoteAIPanel.tsx`, lucide icons",
             "two views of one page, with equivalent icons and labels",
@@ -157,9 +151,7 @@ _EVALUATION = (
         (90, 222),
         "cited: bool … cited: boolean",
         Field(SearchQAEvaluation, "source_coverage.cited"),
-        Test(
-            "judges/search_qa/test_judge.py::test_a_note_counts_as_cited_only_with_words_that_stand_in_it_and_in_the_answer"
-        ),
+        "judges/search_qa/test_judge.py::test_a_note_counts_as_cited_only_with_words_that_stand_in_it_and_in_the_answer",
     ),
     row(
         (91, 223),
@@ -175,7 +167,7 @@ _EVALUATION = (
         (95, 227, 149),
         "correctness: float    # 0.0~1.0 … correctness: number … 응답의 모든 주장이 context_notes에 근거하면 1.0",
         Field(SearchQAEvaluation, "correctness"),
-        Test(_PROVEN),
+        _PROVEN,
         Departure(
             "`correctness` from the model",
             "supported claims / claims, with a quote from the note for each; the model's value is"
@@ -192,9 +184,7 @@ _EVALUATION = (
         (96, 228, 150),
         "utility: float        # 0.0~1.0 … utility: number … 직접적/완전한 답변이면 1.0, 부분 답변이면 감점",
         Field(SearchQAEvaluation, "utility"),
-        Test(
-            "judges/search_qa/test_usefulness.py::test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer"
-        ),
+        "judges/search_qa/test_usefulness.py::test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer",
         Departure(
             "`utility` from the model",
             'the same, but 1 or 0 for "the notes do not say"',
@@ -220,27 +210,18 @@ _EVALUATION = (
         (99, 231, 152),
         "grounding_issues: list[str] … grounding_issues: string[] … context에 없는 주장(hallucination) 목록",
         Field(SearchQAEvaluation, "grounding_issues"),
-        Test(
-            "judges/search_qa/test_judge.py::test_a_claim_without_proof_is_unverified_whatever_the_model_says"
-        ),
+        "judges/search_qa/test_judge.py::test_a_claim_without_proof_is_unverified_whatever_the_model_says",
         Departure(
             "`grounding_issues` as the model lists them",
             "code writes one sentence per unsupported claim; the model's list is `reported_issues`",
             "the list must match the count",
         ),
     ),
-    row(
-        (100, 232),
-        "summary: str … summary: string",
-        Field(SearchQAEvaluation, "summary"),
-        Test(_NAMES),
-    ),
+    row((100, 232), "summary: str … summary: string", Field(SearchQAEvaluation, "summary"), _NAMES),
     row(
         (108, 109, 110, 111, 112),
         "question: str, … context_notes: list[str], … note_titles: list[str], … ai_response: str, … lang: str",
-        Test(
-            "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json"
-        ),
+        "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
         Departure(
             '`lang: str = "ko"`',
             "the default is the language of the question; `--judge-lang` sets the judge's prompt",
@@ -250,9 +231,7 @@ _EVALUATION = (
     row(
         (123, 124, 161),
         "2-1의 QualityGate와 **독립 모듈** … SearchQAEvaluator는 **추가 실행** … 기존 quality gate 이후 추가",
-        Test(
-            "tasks/answers/test_checks.py::test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check"
-        ),
+        "tasks/answers/test_checks.py::test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check",
     ),
     row(
         (125, 361),
@@ -261,9 +240,7 @@ _EVALUATION = (
             lambda: [_judge("search_qa.toml")[name] for name in ("temperature", "max_tokens")],
             [0.1, 768],
         ),
-        Test(
-            f"{_ASKING}test_one_answer_costs_one_evaluation_and_one_check_and_none_when_it_is_asked_again"
-        ),
+        f"{_ASKING}test_one_answer_costs_one_evaluation_and_one_check_and_none_when_it_is_asked_again",
         Departure(
             "`max_tokens` 768, one call",
             "160 more per claim beyond four; several calls above 24 claims, one more for a missing claim",
@@ -273,9 +250,7 @@ _EVALUATION = (
     row(
         134,
         "원본 질문, 참조 노트 목록 (제목 + 요약), AI 응답",
-        Test(
-            "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json"
-        ),
+        "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
         Departure(
             "the judge sees titles and summaries of the notes",
             "it sees titles and the text behind the answer",
@@ -285,15 +260,13 @@ _EVALUATION = (
     row(
         135,
         "출력 형식 (JSON 강제)",
-        Test("llm/test_contract.py::test_the_request_states_a_strict_schema_and_all_parameters"),
+        "llm/test_contract.py::test_the_request_states_a_strict_schema_and_all_parameters",
     ),
     row(
         126,
         "context_notes가 없으면 평가 스킵 → `None` 반환",
-        Test(
-            "judges/search_qa/test_judge.py::test_without_context_notes_there_is_no_evaluation_and_no_call"
-        ),
-        Test("tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found"),
+        "judges/search_qa/test_judge.py::test_without_context_notes_there_is_no_evaluation_and_no_call",
+        "tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found",
         Departure(
             "no context notes: skipped",
             'skipped, with `outcome: "without_context"` in `per_item.jsonl` and a separate count',
@@ -303,7 +276,7 @@ _EVALUATION = (
     row(
         (138, 139, 141, 144, 145),
         '"correctness": 0.85, … "utility": 0.9, … "note_index": 1, "cited": true … "grounding_issues": … "summary":',
-        Test(_NAMES),
+        _NAMES,
         Departure(
             "the model writes the whole evaluation",
             "it gives role, verdict and quote per sentence; code computes the evaluation",
@@ -326,15 +299,13 @@ _SERVICE = (
     row(
         (173, 180),
         'quality_dict["qa_evaluation"] = qa_result.model_dump() … `quality: dict | None` 필드 내부에 `qa_evaluation` 키 추가',
-        Test(f"{_ASKING}test_chat_holds_the_evaluation_within_the_quality"),
+        f"{_ASKING}test_chat_holds_the_evaluation_within_the_quality",
     ),
-    row((184, 187), "event: qa_evaluation … `event: quality` 이후에 전송", Test(_ORDER)),
+    row((184, 187), "event: qa_evaluation … `event: quality` 이후에 전송", _ORDER),
     row(
         (176, 195, 206),
         "context_notes 정보를 평가 시점까지 보존 … search_qa + search 모드에서도 … eval_context_notes = opts",
-        Test(
-            f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation"
-        ),
+        f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation",
     ),
     row(
         207,
@@ -349,45 +320,45 @@ _SERVICE = (
     row(
         (239, 245),
         "currentEvent === 'qa_evaluation' … return { ..., qaEvaluation }",
-        Test(f"{_PAGE}test_events_are_read_whatever_pieces_they_come_in"),
+        f"{_PAGE}test_events_are_read_whatever_pieces_they_come_in",
     ),
     row(
         255,
         "`high` → 초록 뱃지 + ShieldCheck 아이콘",
-        Test(f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words"),
+        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
     ),
     row(
         256,
         "`medium` → 주황 뱃지 + AlertTriangle 아이콘",
-        Test(f"{_PAGE}test_three_levels_have_three_colours"),
+        f"{_PAGE}test_three_levels_have_three_colours",
     ),
     row(
         257,
         "`low` → 빨강 뱃지 + AlertOctagon 아이콘",
-        Test(f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words"),
+        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
     ),
     row(
         (259, 260, 261),
         "**소스 커버리지** (클릭 펼침) … 인용됨 ✅ / 미인용 ⬜ … 인용된 주장 표시",
-        Test(f"{_PAGE}test_sources_unfold_and_their_passages_are_marked_in_the_note"),
+        f"{_PAGE}test_sources_unfold_and_their_passages_are_marked_in_the_note",
     ),
     row(
         264,
         "빨간 텍스트로 hallucination 경고",
-        Test(f"{_PAGE}test_issues_say_what_is_wrong_and_show_what_the_note_says"),
+        f"{_PAGE}test_issues_say_what_is_wrong_and_show_what_the_note_says",
     ),
     row(
         (266, 267, 268, 278, 279),
         "**정확성/유용성 바** … 정확성 {(qaEvaluation.correctness * 100).toFixed(0)}% … 유용성",
-        Test(f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words"),
+        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
     ),
     row(
         272,
         "{qaEvaluation && !isStreaming && (",
-        Test(f"{_PAGE}test_badges_come_only_when_the_answer_has_ended"),
+        f"{_PAGE}test_badges_come_only_when_the_answer_has_ended",
     ),
     *(
-        row(line, f'"{name}": "{word}"', Equal(lambda name=name: _phrase(name), word), Test(_WORDS))
+        row(line, f'"{name}": "{word}"', Equal(lambda name=name: _phrase(name), word), _WORDS)
         for line, name, word in (
             (300, "qaCorrectness", "정확성"),
             (301, "qaUtility", "유용성"),
@@ -414,9 +385,7 @@ _SERVICE = (
     row(
         (326, 349),
         "`frontend/src/locales/en.json` … 한국어 우선",
-        Test(
-            "service/test_locales.py::test_both_languages_have_the_same_phrases_with_the_same_placeholders"
-        ),
+        "service/test_locales.py::test_both_languages_have_the_same_phrases_with_the_same_placeholders",
     ),
 )
 
@@ -424,7 +393,7 @@ _CAUTIONS = (
     row(
         356,
         "quality_gate_enabled=False면 둘 다 스킵",
-        Test(f"{_ASKING}test_with_the_quality_gate_off_nothing_is_judged"),
+        f"{_ASKING}test_with_the_quality_gate_off_nothing_is_judged",
         Option("eval answers", "--checklist", default=False),
         Departure(
             "the quality gate off: both are off",
@@ -436,14 +405,12 @@ _CAUTIONS = (
     row(
         357,
         "**context_notes 보존**",
-        Test(
-            f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation"
-        ),
+        f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation",
     ),
     row(
         358,
         "insight, writing 등 다른 feature는 기존 동작 그대로",
-        Test(f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not"),
+        f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not",
         Departure(
             "only `search_qa` is evaluated",
             "also `insight` with `mode: search`, at the price of one more request; other `insight`,"
@@ -452,11 +419,11 @@ _CAUTIONS = (
             " the evaluation; its answers cite notes, so they need the same check",
         ),
     ),
-    row(359, "`[DONE]` → `event: quality` → `event: qa_evaluation`", Test(_ORDER)),
+    row(359, "`[DONE]` → `event: quality` → `event: qa_evaluation`", _ORDER),
     row(
         360,
         "AI 호출 실패 시 qa_evaluation=None, 원본 응답 정상 전달",
-        Test(f"{_ASKING}test_a_judge_that_answers_rubbish_harms_nothing"),
+        f"{_ASKING}test_a_judge_that_answers_rubbish_harms_nothing",
         Departure(
             "a failed evaluation is `None`",
             "the same, and `GET /api/ai/answers/ID` gives the reason",

@@ -1,4 +1,5 @@
 import pytest
+from checklist_case import FILE, check, entries, scripted
 
 from gigamind.errors import InputError
 from gigamind.judges.quality_gate import (
@@ -18,7 +19,7 @@ def feature(items, more=""):
 
 @pytest.mark.parametrize(("least", "expected"), [(10, True), (11, False)])
 def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
-    least, expected, judge_file, check, scripted, entries
+    least, expected, judge_file
 ):
     features = feature(ITEM).replace("features.f", "features.search_qa")
     file = judge_file(min_quote_chars=least, features=features)
@@ -27,14 +28,12 @@ def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
 
 
 @pytest.mark.parametrize("feature", ["search_qa", "insight", "writing", "summary"])
-def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_seed(
-    feature, judge_of_the_project
-):
-    checklist = load_quality_gate(judge_of_the_project, feature, "ko").checklist
+def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_seed(feature):
+    checklist = load_quality_gate(FILE, feature, "ko").checklist
     assert (len(checklist.items), checklist.min_pass_ratio) == (4, 0.75)
 
 
-def test_a_feature_that_the_judge_does_not_know_is_named(check, scripted):
+def test_a_feature_that_the_judge_does_not_know_is_named():
     with pytest.raises(InputError, match=r"chat.*insight, search_qa, summary"):
         check(scripted(), feature="chat")
 

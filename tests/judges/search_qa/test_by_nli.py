@@ -109,12 +109,12 @@ FILLER = "Birds sing softly while rivers run slowly past the old stone mill."
 @pytest.mark.parametrize(
     "note",
     [
-        " ".join([*[FILLER] * 30, "The office rests on the weekend.", *[FILLER] * 30]),
-        "\n\n".join([*[FILLER] * 30, "The office rests on the weekend."]),
-        " and ".join([*[FILLER.rstrip(".")] * 30, "weekend"]),  # one sentence of 390 words
+        " ".join([*[FILLER] * 10, "The office rests on the weekend.", *[FILLER] * 10]),
+        "\n\n".join([*[FILLER] * 10, "The office rests on the weekend."]),
+        " and ".join([*[FILLER.rstrip(".")] * 10, "weekend"]),  # one sentence of 130 words
     ],
 )
-@pytest.mark.parametrize("tokens", [40, 512])
+@pytest.mark.parametrize("tokens", [40, 100])
 def test_every_part_of_a_long_note_is_read(judge, note, tokens):
     ours = judge(f"max_tokens = {tokens}")
     assert claim_of(ours, "Nobody works.", Source("Long", note)).verdict == "supported"

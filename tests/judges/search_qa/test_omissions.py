@@ -1,6 +1,8 @@
 """What an answer leaves out, and the roles that its sentences count as, by the judge as a whole."""
 
 import pytest
+from answer_reply import aside, finding
+from scripted_model import Scripted, judge_by, reply_of
 
 from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.prompting.fences import Source
@@ -20,18 +22,14 @@ def omission(quote, note=1, what="something"):
     return {"what": what, "note": note, "quote": quote}
 
 
-@pytest.fixture
-def judged(judge_by, scripted, reply_of):
-    def judge(answer, *claims, **changes):
-        client = scripted(reply_of(*claims, **({"answerable": True} | changes)))
-        return judge_by(client, answer, question=ASKED, notes=NOTES, language="en")
-
-    return judge
+def judged(answer, *claims, **changes):
+    client = Scripted(reply_of(*claims, **({"answerable": True} | changes)))
+    return judge_by(client, answer, question=ASKED, notes=NOTES, language="en")
 
 
-def test_one_of_three_facts_asked_for_true_and_quoted_is_correct_and_incomplete(judged, found):
+def test_one_of_three_facts_asked_for_true_and_quoted_is_correct_and_incomplete():
     told = [omission("Pay by 3 May at the desk"), omission("in Porto. It is refundable")]
-    seen = judged("The fee is 30 euros [Note 1].", found(1, "supported", 1, FEE), omissions=told)
+    seen = judged("The fee is 30 euros [Note 1].", finding(1, "supported", 1, FEE), omissions=told)
     assert (seen.correctness, seen.completeness) == (1.0, 1 / 3)
     assert [(one.note, one.doubt) for one in seen.omissions] == [(1, None), (1, None)]
 
@@ -51,46 +49,45 @@ def test_one_of_three_facts_asked_for_true_and_quoted_is_correct_and_incomplete(
     ],
 )
 def test_an_omission_counts_only_with_words_of_a_note_that_the_answer_does_not_have(
-    judged, found, quote, note, doubt
+    quote, note, doubt
 ):
-    claim = found(1, "supported", 1, FEE)
+    claim = finding(1, "supported", 1, FEE)
     seen = judged("The fee is 30 euros.", claim, omissions=[omission(quote, note)])
     assert [one.doubt for one in seen.omissions] == [doubt]
     assert seen.completeness == (1 / 2 if doubt is None else 1.0)
 
 
-def test_the_same_place_is_left_out_once(judged, found):
+def test_the_same_place_is_left_out_once():
     told = [omission("Pay by 3 May at the desk"), omission("by 3 May at the desk in Porto")]
-    seen = judged("The fee is 30 euros.", found(1, "supported", 1, FEE), omissions=told)
+    seen = judged("The fee is 30 euros.", finding(1, "supported", 1, FEE), omissions=told)
     assert [one.doubt for one in seen.omissions] == [None, "repeated"]
     assert seen.completeness == 1 / 2
 
 
-def test_an_abstention_on_an_answerable_question_is_wholly_incomplete(judged, aside):
+def test_an_abstention_on_an_answerable_question_is_wholly_incomplete():
     text = "The notes do not say what the fee is."
-    seen = judged(text, aside(1, "abstention", "The notes do not say"))
+    seen = judged(text, aside("abstention", "The notes do not say"))
     assert (seen.outcome, seen.correctness, seen.completeness) == ("abstained", None, 0.0)
-    unanswerable = judged(text, aside(1, "abstention", "The notes do not say"), answerable=False)
+    unanswerable = judged(text, aside("abstention", "The notes do not say"), answerable=False)
     assert (unanswerable.completeness, unanswerable.utility) == (None, 1.0)
 
 
-def test_a_true_answer_is_not_halved_by_a_courtesy(judged, found, aside):
+def test_a_true_answer_is_not_halved_by_a_courtesy():
     answer = "Of course! The fee is 30 euros [Note 1]. Let me know if you'd like the full list."
-    claim = found(2, "supported", 1, FEE)
-    seen = judged(answer, aside(1, "courtesy"), claim, aside(3, "courtesy"))
-    assert seen.correctness == 1.0
+    claim = finding(2, "supported", 1, FEE)
+    seen = judged(answer, aside("courtesy"), claim, aside("courtesy", number=3))
     assert [(one.id, one.role) for one in seen.asides] == [(1, "courtesy"), (3, "courtesy")]
-    assert [one.id for one in seen.claims] == [2]
+    assert (seen.correctness, [one.id for one in seen.claims]) == (1.0, [2])
 
 
-def test_a_sentence_without_a_role_is_a_claim(judged):
+def test_a_sentence_without_a_role_is_a_claim():
     bare = {"id": 1, "verdict": "not_found", "note": None, "quote": ""}
     assert judged("Of course!", bare).correctness == 0.0
 
 
-def test_a_partial_abstention_is_both(judged, found):
+def test_a_partial_abstention_is_both():
     answer = "The notes do not say when; the fee is 30 euros."
-    told = found(1, "supported", 1, FEE) | {
+    told = finding(1, "supported", 1, FEE) | {
         "role": "claim",
         "abstention_quote": "The notes do not say when",
     }
@@ -100,19 +97,19 @@ def test_a_partial_abstention_is_both(judged, found):
     assert not unsaid.abstains
 
 
-def test_a_sentence_taken_back_is_judged_as_the_model_judged_it(judged, aside):
-    seen = judged("Sure, the fee is 30 euros.", aside(1, "courtesy"))
+def test_a_sentence_taken_back_is_judged_as_the_model_judged_it():
+    seen = judged("Sure, the fee is 30 euros.", aside("courtesy"))
     (claim,) = seen.claims
     assert (claim.veto, claim.reported_role, claim.verdict) == ("number", "courtesy", "not_found")
-    proven = aside(1, "courtesy") | {"verdict": "supported", "note": 1, "quote": FEE}
+    proven = aside("courtesy") | {"verdict": "supported", "note": 1, "quote": FEE}
     (claim,) = judged("Sure, the fee is 30 euros.", proven).claims
     assert (claim.veto, claim.verdict) == ("proven", "supported")
 
 
-def test_an_abstention_beside_the_claim_that_answers_is_a_claim(judged, found, aside):
+def test_an_abstention_beside_the_claim_that_answers_is_a_claim():
     answer = "The fee is 30 euros [Note 1]. The notes do not say what the fee is."
-    silent = aside(2, "abstention", "The notes do not say")
-    claim, told = found(1, "supported", 1, FEE), {"answer_note": 1, "answer_quote": FEE}
+    silent = aside("abstention", "The notes do not say", 2)
+    claim, told = finding(1, "supported", 1, FEE), {"answer_note": 1, "answer_quote": FEE}
     contradicting = judged(answer, claim, silent, **told)
     assert [one.veto for one in contradicting.claims] == [None, "answered"]
     assert (contradicting.correctness, contradicting.abstains) == (1 / 2, False)
@@ -124,12 +121,10 @@ def test_an_abstention_beside_the_claim_that_answers_is_a_claim(judged, found, a
     assert judged(other, claim, silent, **told).abstains
 
 
-def test_an_answer_or_a_note_in_a_third_language_is_judged_and_says_so(
-    judge_by, scripted, reply_of, found
-):
+def test_an_answer_or_a_note_in_a_third_language_is_judged_and_says_so():
     german = "Die Gebühr beträgt dreißig Euro und muss bis zum dritten Mai am Schalter in Porto bezahlt werden, sonst"
     notes = (Source("Gebühr", f"{german} verfällt die Anmeldung ohne Anspruch auf Erstattung."),)
-    client = scripted(reply_of(found(1, "not_found")))
+    client = Scripted(reply_of(finding(1, "not_found")))
     assert judge_by(client, "The fee is 30 euros.", notes=notes).notices == ("other_language",)
     assert judge_by(client, "The fee is 30 euros.", notes=NOTES).notices == ()
 

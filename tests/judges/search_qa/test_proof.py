@@ -1,4 +1,6 @@
 import pytest
+from answer_reply import finding
+from scripted_model import Scripted, judge_by, reply_of
 
 from gigamind.prompting.fences import Source
 
@@ -13,10 +15,8 @@ from gigamind.prompting.fences import Source
         ("사 첫해에 15일", "unverified"),  # seven
     ],
 )
-def test_a_short_quote_proves_a_claim_only_as_a_whole_line(
-    judge_by, scripted, reply_of, found, quote, verdict
-):
-    client = scripted(reply_of(found(1, "supported", 1, quote)))
+def test_a_short_quote_proves_a_claim_only_as_a_whole_line(quote, verdict):
+    client = Scripted(reply_of(finding(1, "supported", 1, quote)))
     judged = judge_by(client, "연차는 15일." if "15" in quote else "병가는 3일.")
     assert judged.claims[0].verdict == verdict
 
@@ -34,16 +34,16 @@ def test_a_short_quote_proves_a_claim_only_as_a_whole_line(
     ],
 )  # fmt: skip
 def test_a_quote_that_was_cut_or_speaks_to_the_judge_proves_nothing(
-    judge_by, scripted, reply_of, found, judge_file, note, claim, quote, doubt
+    judge_file, note, claim, quote, doubt
 ):
-    client = scripted(reply_of(found(1, "supported", 1, quote)))
+    client = Scripted(reply_of(finding(1, "supported", 1, quote)))
     loose = judge_file(min_quote_chars=6)
     judged = judge_by(client, claim, notes=(Source("노트", note),), file=loose)
     assert [(one.verdict, one.doubt) for one in judged.claims] == [("unverified", doubt)]
 
 
-def test_what_contradicts_a_claim_need_not_have_its_words(judge_by, scripted, reply_of, found):
-    client = scripted(reply_of(found(1, "contradicted", 1, "3일")))
+def test_what_contradicts_a_claim_need_not_have_its_words():
+    client = Scripted(reply_of(finding(1, "contradicted", 1, "3일")))
     judged = judge_by(client, "병가는 열흘입니다.")
     assert (judged.claims[0].verdict, judged.claims[0].note) == ("contradicted", 1)
 
@@ -59,11 +59,9 @@ def test_what_contradicts_a_claim_need_not_have_its_words(judge_by, scripted, re
         ("환불은 90일 이내에 가능하다.", "환불은 90일 이내에 가능합니다.", ()),
     ],
 )  # fmt: skip
-def test_a_claim_that_its_source_sentence_speaks_against_is_unverified(
-    judge_by, scripted, reply_of, found, note, claim, against
-):
+def test_a_claim_that_its_source_sentence_speaks_against_is_unverified(note, claim, against):
     quote = note.splitlines()[0].removeprefix("# ").partition(" No.")[0]
-    client = scripted(reply_of(found(1, "supported", 1, quote)))
+    client = Scripted(reply_of(finding(1, "supported", 1, quote)))
     notes = (Source("노트", note),)
     judged = judge_by(client, claim, notes=notes)
     seen = [(one.verdict, one.doubt, one.contradictions) for one in judged.claims]
@@ -72,8 +70,8 @@ def test_a_claim_that_its_source_sentence_speaks_against_is_unverified(
     ]
 
 
-def test_a_quote_in_other_typography_still_proves(judge_by, scripted, reply_of, found):
+def test_a_quote_in_other_typography_still_proves():
     judged = judge_by(
-        scripted(reply_of(found(1, "supported", 1, "연차는  입사 첫해에 15일을 준다"))), "15일."
+        Scripted(reply_of(finding(1, "supported", 1, "연차는  입사 첫해에 15일을 준다"))), "15일."
     )
     assert judged.claims[0].verdict == "supported"

@@ -183,7 +183,7 @@ def test_a_long_sentence_takes_linear_time(role, unit):
         text = "The notes do not say " + unit * (size // len(unit)) + "b"
         veto(text, role, behind="\n- b")
 
-    check_linear(read, 32_000)
+    check_linear(read, 16_000)
 
 
 def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():

@@ -1,4 +1,6 @@
 import pytest
+from answer_reply import aside, finding
+from scripted_model import Scripted, judge_by, reply_of
 
 from gigamind.judges.search_qa.judgement import confidence, outcome, utility
 
@@ -22,31 +24,31 @@ from gigamind.judges.search_qa.judgement import confidence, outcome, utility
     ],
 )
 def test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer(
-    judge_by, scripted, reply_of, aside, answerable, note, quote, expected
+    answerable, note, quote, expected
 ):
     reply = reply_of(
-        aside(1, "abstention", "관련 정보가 없습니다"),
+        aside("abstention", "관련 정보가 없습니다"),
         answerable=answerable,
         answer_note=note,
         answer_quote=quote,
         utility=0.3,
     )
-    judged = judge_by(scripted(reply), "노트에는 관련 정보가 없습니다.")
+    judged = judge_by(Scripted(reply), "노트에는 관련 정보가 없습니다.")
     assert (judged.outcome, judged.correctness, judged.confidence) == ("abstained", None, None)
     assert (judged.utility, judged.reported_utility) == (expected, 0.3)
     assert judged.completeness == (0.0 if answerable else None)
 
 
-def test_a_blank_answer_is_useless_and_costs_nothing(judge_by, scripted, reply_of):
-    client = scripted(reply_of())
+def test_a_blank_answer_is_useless_and_costs_nothing():
+    client = Scripted(reply_of())
     judged = judge_by(client, " \n")
     assert (judged.outcome, judged.correctness, judged.utility) == ("no_claims", None, 0.0)
     assert client.requests == []
 
 
-def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripted, reply_of, aside):
-    reply = reply_of(aside(1, "abstention", "연차는 99일이다."))
-    judged = judge_by(scripted(reply), "연차는 99일이다.")
+def test_a_word_of_the_model_turns_no_claim_into_an_abstention():
+    reply = reply_of(aside("abstention", "연차는 99일이다."))
+    judged = judge_by(Scripted(reply), "연차는 99일이다.")
     assert (judged.outcome, judged.correctness) == ("judged", 0.0)
 
 
@@ -89,13 +91,11 @@ def test_an_answer_without_a_proven_claim_is_hardly_useful_whatever_the_model_sa
     ("quote", "expected"),
     [("반차는 0.5일로 계산한다.", 0.4), ("연차는 입사 첫해에 15일을 준다.", 0.75)],
 )
-def test_a_proven_answer_to_another_question_is_hardly_useful(
-    judge_by, scripted, reply_of, found, quote, expected
-):
+def test_a_proven_answer_to_another_question_is_hardly_useful(quote, expected):
     """Its words are about leave, so only the model's own quote can say that it answers the question."""
     sentence = "연차는 입사 첫해에 15일을 준다."
     reply = reply_of(
-        found(1, "supported", 1, sentence), answerable=True, answer_note=1, answer_quote=quote
+        finding(1, "supported", 1, sentence), answerable=True, answer_note=1, answer_quote=quote
     )
-    judged = judge_by(scripted(reply), sentence, question="반차는 며칠로 계산하나요?")
+    judged = judge_by(Scripted(reply), sentence, question="반차는 며칠로 계산하나요?")
     assert (judged.correctness, judged.answers_question, judged.utility) == (1.0, 0.0, expected)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from answer_summaries import answer_summary
+from summaries import answer_summary
 
 from gigamind.i18n import translator
 from gigamind.records.judged import (

@@ -1,0 +1,95 @@
+"""What runs say of themselves in summary.json."""
+
+from gigamind.records.judged import LlmReport
+from gigamind.tasks.answers.schema import (
+    AnswerCounts,
+    AnswerPerformance,
+    AnswerSliceReport,
+    AnswerSummaryReport,
+    CorrelationReport,
+)
+from gigamind.tasks.search.schema import (
+    Performance,
+    RunCounts,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+
+NO_QUERIES = SliceReport(
+    counts=SliceCounts(queries=0, answerable=0, unanswerable=0),
+    search={},
+    unanswerable={},
+    intervals={},
+)
+
+
+def search_summary(
+    overall: SliceReport = NO_QUERIES, notes: int = 3, cold_start_ms: float | None = None
+) -> SummaryReport:
+    """A whole run over so many notes, without slices."""
+    counts = overall.counts
+    return SummaryReport(
+        status="complete",
+        counts=RunCounts(
+            queries_total=counts.queries,
+            queries_answerable=counts.answerable,
+            queries_unanswerable=counts.unanswerable,
+            rows_rejected=0,
+            rows_not_sampled=0,
+            queries_failed=0,
+            queries_not_run=0,
+            notes=notes,
+        ),
+        overall=overall,
+        by_language={},
+        cross_lingual=None,
+        by_tag={},
+        by_difficulty={},
+        performance=Performance(
+            cold_start_ms=cold_start_ms,
+            indexing_ms=1.0,
+            eval_runtime_ms=1.0,
+            latency_method="by hand",
+        ),
+    )
+
+
+def answer_summary(items: int = 0, **changes: object) -> AnswerSummaryReport:
+    """A whole run over so many answers, without figures but those that are given."""
+    counts = dict.fromkeys(AnswerCounts.model_fields, 0)
+    given: dict[str, object] = {
+        "status": "complete",
+        "counts": AnswerCounts.model_validate(counts),
+        "overall": AnswerSliceReport(items=items, answers={}, intervals={}),
+        "by_language": {},
+        "by_tag": {},
+        "confidence": {},
+        "verdicts": {},
+        "doubts": {},
+        "quotes": None,
+        "correlation": CorrelationReport(r=None, n=0, separate=None),
+        "agreement": None,
+        "flagged": 0,
+        "performance": AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
+    }
+    return AnswerSummaryReport.model_validate(given | changes)
+
+
+def llm_report(**changes: object) -> LlmReport:
+    """Five calls of a model at no cost, with a verdict on each of four items."""
+    given: dict[str, object] = {
+        "calls": 5,
+        "cache_hits": 0,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cached_tokens": 0,
+        "usd": 0.0,
+        "usd_source": "table",
+        "reserved_usd": 0.0,
+        "by_role": {},
+        "outcomes": {"scored": 4},
+        "items": 4,
+        "coverage": 1.0,
+    }
+    return LlmReport.model_validate(given | changes)
