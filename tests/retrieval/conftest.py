@@ -1,12 +1,13 @@
 """A vector index that is no engine, vaults written to disk, the real default encoder, and a tiny real ONNX model."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from qdrant_server import Standing, qdrant
 from tiny_model import LETTERS, tiny_matrix, write_tiny_model
 
 from gigamind.retrieval.embed import Vectors
@@ -70,9 +71,9 @@ def known() -> Known:
     return Known(vectors, query, vectors.astype(np.float64) @ query.astype(np.float64))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def content_of() -> Callable[..., IndexContent]:
-    """What an index of these unit vectors is to hold; counts how often the vectors were asked for."""
+    """What an index of these unit vectors is to hold."""
 
     def content(vectors: Vectors, name: str = "model-content") -> IndexContent:
         chunks = [
@@ -82,6 +83,13 @@ def content_of() -> Callable[..., IndexContent]:
         return IndexContent(name, chunks, lambda: vectors)
 
     return content
+
+
+@pytest.fixture
+def standing() -> Iterator[Standing]:
+    """A Qdrant server."""
+    with qdrant() as server:
+        yield server
 
 
 @pytest.fixture

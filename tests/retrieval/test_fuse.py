@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, highest, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, boosts, highest, score_notes
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ def cases(draw: st.DrawFn):
     return unit(vectors), unit(query), keyword.tolist(), counts.tolist(), fusion
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases())
 def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index, case):
     vectors, query, keyword, counts, fusion = case
@@ -78,7 +78,7 @@ def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index
     )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases())
 def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(content_of, case):
     vectors, query, keyword, counts, fusion = case
@@ -91,6 +91,10 @@ def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(content
     assert found == brute_force(keyword, every, counts, fusion)
     exact = vectors.astype(np.float64) @ query.astype(np.float64)
     assert every == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_boost_is_one_and_a_fifth_of_the_centrality():
+    assert boosts(np.array([0.0, 0.25, 1.0])) == pytest.approx([1.0, 1.05, 1.2])
 
 
 EAST = np.array([1.0, 0.0], dtype=np.float32)
@@ -165,18 +169,6 @@ def test_notes_without_any_score_take_no_place(plain_index):
     assert scored.top(10).tolist() == []
 
 
-def test_equal_scores_fall_by_place_as_in_trec_eval():
-    scored = score_notes(
-        np.array([0.5, 1.0, 0.5, 0.5]),
-        ChunkLayout.of([1] * 4),
-        Fusion(0.0, np.ones(4), 4),
-        None,
-        None,
-    )
-
-    assert scored.top(3).tolist() == [1, 3, 2]
-
-
 def test_a_note_is_worth_its_best_chunk_in_each_leg(plain_index):
     index = plain_index(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
 
@@ -202,8 +194,8 @@ def test_notes_stand_by_final_score_and_not_by_base_score():
 
 
 def test_equal_notes_fall_by_place_and_so_by_path_as_in_trec_eval():
-    equal = np.full(3, 0.5)  # a.md, b.md, 다.md: notes stand in path order
-    assert Scored(equal, equal, equal, equal).top(3).tolist() == [2, 1, 0]
+    final = np.array([0.5, 1.0, 0.5, 0.5])  # a.md, b.md, c.md, 다.md: notes stand in path order
+    assert Scored(final, final, final, final).top(3).tolist() == [1, 3, 2]
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 64, 1_000, 5_000]), st.integers(1, 40))

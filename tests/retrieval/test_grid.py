@@ -47,9 +47,11 @@ def test_rankings_are_those_of_each_setting_by_itself(search, topk):
 
 
 def test_chunks_of_another_length_are_another_index(search):
-    with search() as long, search(chunk_chars=600) as short, search(mode="keyword") as again:
+    first, shorter = {"mode": "keyword"}, {"mode": "keyword", "chunk_chars": 600}
+    with search(**first) as long, search(**shorter) as short, search(**first) as again:
         assert len(short.chunks) > len(long.chunks) == len(again.chunks)
         assert short.keyword.size == len(short.chunks)
+        assert long.keyword.size == again.keyword.size == len(long.chunks)
         assert short.search("approval")[0].note == long.search("approval")[0].note
 
 

@@ -4,7 +4,7 @@ import json
 import socket
 
 import pytest
-from qdrant_server import DROPPED, qdrant
+from qdrant_server import DROPPED
 
 from gigamind.errors import IndexingError, InputError, NotesError
 from gigamind.evaluation.options import validated
@@ -64,102 +64,97 @@ def fillings(standing):
 
 
 def test_an_evaluation_reads_the_collection_that_was_built_for_it_and_fills_none(
-    options, evaluated
+    standing, options, evaluated
 ):
-    with qdrant() as standing:
-        made = index_vault(options(standing.url))
-        assert made["chunks"] == 12
-        assert standing.aliases["gigamind-bikes"] == made["collection"]
-        assert len(fillings(standing)) == 1
-        standing.requests.clear()
+    made = index_vault(options(standing.url))
+    assert made["chunks"] == 12
+    assert standing.aliases["gigamind-bikes"] == made["collection"]
+    assert len(fillings(standing)) == 1
+    standing.requests.clear()
 
-        out = evaluated(standing.url)
+    out = evaluated(standing.url)
 
-        assert fillings(standing) == []
-        asked = {path for _, path in standing.requests if path.endswith("/query")}
-        assert asked == {f"/collections/{made['collection']}/points/query"}
-        assert len((out / "per_item.jsonl").read_text("utf-8").splitlines()) == 9
+    assert fillings(standing) == []
+    asked = {path for _, path in standing.requests if path.endswith("/query")}
+    assert asked == {f"/collections/{made['collection']}/points/query"}
+    assert len((out / "per_item.jsonl").read_text("utf-8").splitlines()) == 9
 
 
 def test_a_vault_that_changed_since_is_filled_by_the_evaluation_and_the_alias_stays(
-    options, evaluated, write_vault
+    standing, options, evaluated, write_vault
 ):
-    with qdrant() as standing:
+    made = index_vault(options(standing.url))
+    write_vault({"note3.md": "# Another\n\nAnother text."})
+
+    evaluated(standing.url)
+
+    assert len(standing.collections) == 2
+    assert standing.aliases["gigamind-bikes"] == made["collection"]
+
+
+def test_a_vault_is_built_again_only_where_it_changed(standing, options, write_vault):
+    first = index_vault(options(standing.url))
+    assert index_vault(options(standing.url)) == first
+    assert len(fillings(standing)) == 1
+    names = [first["collection"]]
+    for text in ("one", "two"):
+        write_vault({"note3.md": text})
         made = index_vault(options(standing.url))
-        write_vault({"note3.md": "# Another\n\nAnother text."})
+        names.append(made["collection"])
 
-        evaluated(standing.url)
-
-        assert len(standing.collections) == 2
-        assert standing.aliases["gigamind-bikes"] == made["collection"]
+    assert made["dropped"] == names[:1]
+    assert standing.collections == sorted(names[1:])
 
 
-def test_a_vault_is_built_again_only_where_it_changed(options, write_vault):
-    with qdrant() as standing:
-        first = index_vault(options(standing.url))
-        assert index_vault(options(standing.url)) == first
-        assert len(fillings(standing)) == 1
-        names = [first["collection"]]
-        for text in ("one", "two"):
-            write_vault({"note3.md": text})
-            made = index_vault(options(standing.url))
-            names.append(made["collection"])
+def test_vaults_of_other_names_are_left_alone(standing, options, write_vault):
+    other = index_vault(options(standing.url, vault="scooters"))["collection"]
+    for text in ("one", "two", "three"):
+        write_vault({"note3.md": text})
+        index_vault(options(standing.url))
 
-        assert made["dropped"] == names[:1]
-        assert standing.collections == sorted(names[1:])
+    assert other in standing.collections
+    assert standing.aliases["gigamind-scooters"] == other
+    assert len(standing.collections) == 3
 
 
-def test_vaults_of_other_names_are_left_alone(options, write_vault):
-    with qdrant() as standing:
-        other = index_vault(options(standing.url, vault="scooters"))["collection"]
-        for text in ("one", "two", "three"):
-            write_vault({"note3.md": text})
-            index_vault(options(standing.url))
-
-        assert other in standing.collections
-        assert standing.aliases["gigamind-scooters"] == other
-        assert len(standing.collections) == 3
-
-
-def test_a_server_that_dies_leaves_the_alias_where_it_was(options, write_vault, monkeypatch):
+def test_a_server_that_dies_leaves_the_alias_where_it_was(
+    standing, options, write_vault, monkeypatch
+):
     monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
-    with qdrant() as standing:
-        made = index_vault(options(standing.url))
-        write_vault({"note3.md": "changed"})
-        standing.fault = lambda _method, path: DROPPED if path.endswith("/points") else None
+    made = index_vault(options(standing.url))
+    write_vault({"note3.md": "changed"})
+    standing.fault = lambda _method, path: DROPPED if path.endswith("/points") else None
 
-        with pytest.raises(IndexingError):
-            index_vault(options(standing.url))
+    with pytest.raises(IndexingError):
+        index_vault(options(standing.url))
 
-        assert standing.aliases == {
-            "gigamind-bikes": made["collection"],
-            f"{made['collection']}.complete": made["collection"],
-        }
+    assert standing.aliases == {
+        "gigamind-bikes": made["collection"],
+        f"{made['collection']}.complete": made["collection"],
+    }
 
 
 def test_an_evaluation_whose_server_dies_ends_with_exit_code_2_and_leaves_no_half(
-    options, evaluated, monkeypatch, tmp_path
+    standing, options, evaluated, monkeypatch, tmp_path
 ):
     monkeypatch.setattr("gigamind.retrieval.server.QUERY_PATIENCE_S", 0.5)
-    with qdrant() as standing:
-        index_vault(options(standing.url))
+    index_vault(options(standing.url))
 
-        def dies(_method, _path):
-            asked = sum(path.endswith("/query") for _, path in standing.requests)
-            return DROPPED if asked > 12 else None
+    def dies(_method, _path):
+        asked = sum(path.endswith("/query") for _, path in standing.requests)
+        return DROPPED if asked > 12 else None
 
-        standing.fault = dies
-        with pytest.raises(IndexingError) as caught:
-            evaluated(standing.url)
+    standing.fault = dies
+    with pytest.raises(IndexingError) as caught:
+        evaluated(standing.url)
 
     assert caught.value.exit_code == 2
     assert not (tmp_path / "out").exists()
 
 
-def test_a_server_that_is_away_at_the_start_is_waited_for(options):
-    with qdrant() as standing:
-        standing.fault = lambda _method, _path: 503 if len(standing.requests) < 4 else None
-        assert index_vault(options(standing.url))["chunks"] == 12
+def test_a_server_that_is_away_at_the_start_is_waited_for(standing, options):
+    standing.fault = lambda _method, _path: 503 if len(standing.requests) < 4 else None
+    assert index_vault(options(standing.url))["chunks"] == 12
 
 
 def test_what_cannot_be_indexed_says_why(options, tmp_path, monkeypatch):

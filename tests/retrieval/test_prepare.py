@@ -141,7 +141,7 @@ def test_settings_that_change_no_chunk_share_one_index(search, tmp_path):
 
 
 def test_indexes_of_old_versions_of_a_vault_go(search, tmp_path):
-    for version in range(10):
+    for version in range(9):
         search(NOTES | {"weather.md": f"version {version}"}, mode="keyword")
 
     kept = [entry.name for entry in (tmp_path / "cache" / "keywords").iterdir()]

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from gigamind.judges.unanswerable import judge_by_threshold
+from gigamind.retrieval.cache import Cache, embed_all, quiet
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
@@ -43,7 +45,7 @@ def open_with(vault, examples_cache):
                 vault,
                 Identities(vault.notes),
                 RetrievalSettings(cache=examples_cache, **settings),
-                lambda _done, _total: None,
+                quiet,
             )
         return replace(opened[key], fusion=replace(opened[key].fusion, topk=topk))
 
@@ -58,13 +60,15 @@ def hybrid(open_with):
 
 
 @pytest.fixture(scope="session")
-def chunk_scores(vault, encoder):
+def chunk_scores(vault, encoder, examples_cache):
     """Per query: every chunk's passage, cosine and relative BM25."""
     chunks = chunk_notes(vault.notes)
-    vectors = encoder.embed_passages([chunk.indexed_text for chunk in chunks]).astype(np.float64)
-    bm25 = BM25Okapi([tokens(chunk.indexed_text) for chunk in chunks])
+    texts = [chunk.indexed_text for chunk in chunks]
+    vectors = embed_all(encoder, texts, Cache(examples_cache).embeddings, quiet).astype(np.float64)
+    bm25 = BM25Okapi([tokens(text) for text in texts])
     assert len(chunks) > 64
 
+    @cache
     def scores(query: str) -> list[tuple[Passage, float, float]]:
         cosines = vectors @ encoder.embed_query(query).astype(np.float64)
         words = bm25.get_scores(tokens(query))
@@ -79,6 +83,7 @@ def chunk_scores(vault, encoder):
 def plain_scores(chunk_scores):
     """Per query: (best max(0, cosine), best relative BM25) of every note, computed chunk by chunk."""
 
+    @cache
     def scores(query: str) -> dict[str, tuple[float, float]]:
         best: dict[str, tuple[float, float]] = {}
         for passage, cosine, word in chunk_scores(query):

@@ -3,14 +3,12 @@
 import itertools
 import socket
 import time
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from loopback import Answering, listening
-from qdrant_client import QdrantClient, models
-from qdrant_server import DROPPED, qdrant
+from qdrant_server import DROPPED
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval import server as of_server
@@ -24,89 +22,95 @@ pytestmark = [
 ]
 
 
-class Counted:
-    """Vectors, and how often they were computed."""
-
-    def __init__(self, vectors: np.ndarray) -> None:
-        self.calls = 0
-        self._vectors = vectors
-
-    def __call__(self) -> np.ndarray:
-        self.calls += 1
-        return self._vectors
+NAME = "gigamind-model-content"
+MARK = f"{NAME}.complete"
 
 
-def test_a_filled_collection_is_not_filled_again_unless_asked(content_of, known):
-    client = QdrantClient(":memory:")
-    vectors = Counted(known.vectors)
-    content = replace(content_of(known.vectors), vectors=vectors)
+@pytest.fixture
+def engine(standing):
+    """What the server has in memory."""
+    return standing.engine
 
-    open_collection(content, client)
-    open_collection(content, client)
-    assert vectors.calls == 1
-    index = open_collection(content, client, refill=True)
 
-    assert vectors.calls == 2
-    assert client.count("gigamind-model-content").count == 1_200
+@pytest.fixture
+def opened(standing, content_of, known):
+    """Opens the collection of the known vectors, or of others, over HTTP."""
+    indexes = []
+
+    def open_(vectors=known.vectors, **options):
+        content = content_of(vectors)
+        indexes.append(open_collection(content, connect(standing.url), **options))
+        return indexes[-1]
+
+    yield open_
+    for index in indexes:
+        index.close()
+
+
+def test_a_filled_collection_is_not_filled_again_unless_asked(engine, content_of, known):
+    computed = []
+    content = replace(
+        content_of(known.vectors), vectors=lambda: computed.append(True) or known.vectors
+    )
+
+    open_collection(content, engine)
+    open_collection(content, engine)
+    assert len(computed) == 1
+    index = open_collection(content, engine, refill=True)
+
+    assert len(computed) == 2
+    assert engine.count(NAME).count == 1_200
     assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
-    client.close()
 
 
-def test_a_half_filled_collection_is_completed(content_of, known):
-    client = QdrantClient(":memory:")
-    open_collection(content_of(known.vectors), client)
-    client.delete("gigamind-model-content", list(range(300, 900)))
-    assert client.count("gigamind-model-content").count == 600
+def test_a_half_filled_collection_is_completed(engine, content_of, known):
+    open_collection(content_of(known.vectors), engine)
+    engine.delete(NAME, list(range(300, 900)))
+    assert engine.count(NAME).count == 600
 
-    index = open_collection(content_of(known.vectors), client)
+    index = open_collection(content_of(known.vectors), engine)
 
-    assert client.count("gigamind-model-content").count == 1_200
+    assert engine.count(NAME).count == 1_200
     assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
-    client.close()
 
 
-def test_a_point_tells_other_readers_where_its_chunk_stands(content_of, known):
-    client = QdrantClient(":memory:")
-    open_collection(content_of(known.vectors), client)
+def test_a_point_tells_other_readers_where_its_chunk_stands(engine, content_of, known):
+    open_collection(content_of(known.vectors), engine)
 
-    (point,) = client.retrieve("gigamind-model-content", [7])
+    (point,) = engine.retrieve(NAME, [7])
 
     assert point.payload == {"note": "note2.md", "start": 7, "end": 11}
-    client.close()
 
 
-class OutpacedClient(QdrantClient):
-    """Another run creates each collection between this one's look and its own attempt."""
+def test_a_collection_that_another_run_has_just_created_is_filled(
+    engine, content_of, known, monkeypatch
+):
+    from qdrant_client import models
 
-    outpaced = False
+    looks = []
 
-    def collection_exists(self, collection_name: str, **options: object) -> bool:
-        exists = super().collection_exists(collection_name, **options)
-        if not exists and not self.outpaced:
-            self.outpaced = True
-            params = models.VectorParams(size=16, distance=models.Distance.COSINE)
-            self.create_collection(collection_name, params)
-        return exists
+    def outpaced(name):
+        """Another run creates the collection between this one's look and its own attempt."""
+        looks.append(name)
+        if len(looks) > 1:
+            return True
+        engine.create_collection(name, models.VectorParams(size=16, distance="Cosine"))
+        return False
 
+    monkeypatch.setattr(engine, "collection_exists", outpaced)
 
-def test_a_collection_that_another_run_has_just_created_is_filled(content_of, known):
-    client = OutpacedClient(":memory:")
+    index = open_collection(content_of(known.vectors), engine)
 
-    index = open_collection(content_of(known.vectors), client)
-
-    assert client.outpaced
+    assert looks
     assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
-    index.close()
 
 
-def test_a_server_that_fails_is_an_indexing_error(content_of, known):
-    client = QdrantClient(":memory:")
-    index = open_collection(content_of(known.vectors), client)
-    client.delete_collection("gigamind-model-content")
+def test_a_server_that_fails_is_an_indexing_error(engine, content_of, known):
+    index = open_collection(content_of(known.vectors), engine)
+    engine.delete_collection(NAME)
 
     with pytest.raises(IndexingError):
         index.nearest(known.query, 1)
-    client.close()
 
 
 @pytest.fixture
@@ -140,7 +144,7 @@ def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypa
 
 
 def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_for(
-    free_port, monkeypatch
+    standing, free_port, monkeypatch
 ):
     begun = time.monotonic()
     with pytest.raises(IndexingError, match=str(free_port)):
@@ -148,10 +152,9 @@ def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_f
     assert time.monotonic() - begun < of_server.PATIENCE_S
 
     monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
-    with qdrant() as standing:
-        standing.fault = lambda _method, _path: DROPPED if len(standing.requests) < 2 else None
-        connect(standing.url).close()
-        assert len(standing.requests) == 2
+    standing.fault = lambda _method, _path: DROPPED if len(standing.requests) < 2 else None
+    connect(standing.url).close()
+    assert len(standing.requests) == 2
 
 
 @pytest.mark.usefixtures("impatient")
@@ -199,10 +202,6 @@ def test_something_else_at_the_address_is_an_indexing_error(http_server, status,
         connect(f"http://127.0.0.1:{http_server.server_port}")
 
 
-NAME = "gigamind-model-content"
-MARK = f"{NAME}.complete"
-
-
 def fails_for_the_first(count, status):
     """A fault of the first so many requests."""
     numbers = itertools.count()
@@ -210,65 +209,59 @@ def fails_for_the_first(count, status):
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-def test_over_http_a_collection_is_filled_marked_and_read(content_of, known, monkeypatch):
+def test_over_http_a_collection_is_filled_marked_and_read(standing, opened, known, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "secret")
-    with qdrant(key="secret") as standing:
-        index = open_collection(content_of(known.vectors), connect(standing.url))
+    standing.key = "secret"
+    index = opened()
 
-        assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
-        assert index.cosines(known.query, np.array([7, 3])) == pytest.approx(
-            known.exact[[7, 3]], abs=1e-6
-        )
-        assert standing.aliases == {MARK: NAME}
-        assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 5  # 1 200 by 256
-        index.close()
+    assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
+    assert standing.aliases == {MARK: NAME}
+    assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 5  # 1 200 by 256
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 @pytest.mark.parametrize(("key", "status"), [(None, 401), ("wrong", 401), ("reader", 403)])
 def test_a_key_that_is_refused_is_said_at_once_and_nothing_is_filled(
-    key, status, content_of, known, monkeypatch
+    key, status, standing, opened, monkeypatch
 ):
     if key:
         monkeypatch.setenv(KEY_VARIABLE, key)
-    with qdrant(key="secret", read_only_key="reader") as standing:
-        with pytest.raises(IndexingError) as caught:
-            open_collection(content_of(known.vectors), connect(standing.url))
+    standing.key, standing.read_only_key = "secret", "reader"
+    with pytest.raises(IndexingError) as caught:
+        opened()
 
-        refusal = caught.value.message.values
-        refusal = refusal.get("reason", caught.value.message).values
-        assert (refusal["status"], refusal["variable"]) == (status, KEY_VARIABLE)
-        assert (key or "secret") not in str(caught.value)
-        assert caught.value.exit_code == 2
-        assert standing.requests.count(("GET", "/collections")) == 1
-        assert standing.requests.count(("PUT", f"/collections/{NAME}")) <= 1
-        assert standing.collections == []
+    refusal = caught.value.message.values
+    refusal = refusal.get("reason", caught.value.message).values
+    assert (refusal["status"], refusal["variable"]) == (status, KEY_VARIABLE)
+    assert (key or "secret") not in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert standing.requests.count(("GET", "/collections")) == 1
+    assert standing.requests.count(("PUT", f"/collections/{NAME}")) <= 1
+    assert standing.collections == []
 
 
-def test_no_message_says_a_key_or_a_password(monkeypatch):
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+def test_no_message_says_a_key_or_a_password(standing, monkeypatch):
     monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
     with pytest.raises(IndexingError) as away:
         connect("http://me:pass-word-1@127.0.0.1:9")
     assert str(away.value).startswith("http://[redacted]@127.0.0.1:9: ")
     monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
-    with qdrant() as standing, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        client = connect(standing.url)
-        with pytest.raises(IndexingError) as caught:
-            # A server says back what it was sent.
-            switch_vault(client, "a", "gigamind-secret-key-123-gone")
-        client.close()
+    client = connect(standing.url)
+    with pytest.raises(IndexingError) as caught:
+        # A server says back what it was sent.
+        switch_vault(client, "a", "gigamind-secret-key-123-gone")
+    client.close()
     assert "gigamind-[redacted]-gone" in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [503, 429, DROPPED])
-def test_a_server_that_is_away_for_a_moment_is_waited_for(status, content_of, known):
-    with qdrant(fault=fails_for_the_first(3, status)) as standing:
-        index = open_collection(content_of(known.vectors), connect(standing.url))
+def test_a_server_that_is_away_for_a_moment_is_waited_for(status, standing, opened):
+    standing.fault = fails_for_the_first(3, status)
+    opened()
 
-        assert standing.requests[:4] == [("GET", "/collections")] * 4
-        assert standing.aliases == {MARK: NAME}
-        index.close()
+    assert standing.requests[:4] == [("GET", "/collections")] * 4
+    assert standing.aliases == {MARK: NAME}
 
 
 def dies_after(batches):
@@ -284,140 +277,109 @@ def dies_after(batches):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_filling_during_which_the_server_dies_is_never_read_as_whole(content_of, known):
-    with qdrant(fault=dies_after(batches=3)) as standing:
-        with pytest.raises(IndexingError) as caught:
-            open_collection(content_of(known.vectors), connect(standing.url))
-        assert caught.value.exit_code == 2
-        assert standing.engine.count(NAME).count == 768
-        assert standing.aliases == {}
+def test_a_filling_during_which_the_server_dies_is_never_read_as_whole(standing, opened, known):
+    standing.fault = dies_after(batches=3)
+    with pytest.raises(IndexingError) as caught:
+        opened()
+    assert caught.value.exit_code == 2
+    assert standing.engine.count(NAME).count == 768
+    assert standing.aliases == {}
 
-        standing.fault = lambda _method, _path: None
-        index = open_collection(content_of(known.vectors), connect(standing.url))
+    standing.fault = lambda _method, _path: None
+    index = opened()
 
-        assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
-        assert standing.aliases == {MARK: NAME}
-        index.close()
+    assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
+    assert standing.aliases == {MARK: NAME}
 
 
 @pytest.mark.usefixtures("impatient")
 def test_a_collection_that_was_being_filled_anew_is_not_whole_though_every_point_is_there(
-    content_of, known
+    standing, opened, known
 ):
-    with qdrant() as standing:
-        open_collection(content_of(known.vectors), connect(standing.url)).close()
-        standing.fault = dies_after(batches=3)
-        turned = np.ascontiguousarray(-known.vectors)  # another model behind the same name
-        with pytest.raises(IndexingError):
-            open_collection(content_of(turned), connect(standing.url), refill=True)
-        assert standing.engine.count(NAME).count == 1_200
-        standing.fault = lambda _method, _path: None
+    opened()
+    standing.fault = dies_after(batches=3)
+    turned = np.ascontiguousarray(-known.vectors)  # another model behind the same name
+    with pytest.raises(IndexingError):
+        opened(turned, refill=True)
+    assert standing.engine.count(NAME).count == 1_200
+    standing.fault = lambda _method, _path: None
 
-        index = open_collection(content_of(turned), connect(standing.url))
+    index = opened(turned)
 
-        assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(-known.exact, abs=1e-6)
-        index.close()
+    assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(-known.exact, abs=1e-6)
 
 
-def test_of_two_that_fill_at_the_same_time_neither_reads_a_half(content_of, known):
+def test_of_two_that_fill_at_the_same_time_neither_reads_a_half(standing, opened, known):
     """The second opens while the first has written two batches of five, and so fills, too."""
-    with qdrant() as standing:
-        content = content_of(known.vectors)
-        found = []
+    found = []
 
-        def second(_method, _path):
-            batches = standing.requests.count(("PUT", f"/collections/{NAME}/points"))
-            if batches == 3 and not found:
-                found.append(None)
-                index = open_collection(content, connect(standing.url))
-                found.append(index.cosines(known.query, np.arange(1_200)))
-                index.close()
+    def second(_method, _path):
+        batches = standing.requests.count(("PUT", f"/collections/{NAME}/points"))
+        if batches == 3 and not found:
+            found.append(None)
+            found.append(opened().cosines(known.query, np.arange(1_200)))
 
-        standing.fault = second
-        open_collection(content, connect(standing.url)).close()
+    standing.fault = second
+    opened()
 
-        assert found[1] == pytest.approx(known.exact, abs=1e-6)
-        assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 10
-        assert standing.engine.count(NAME).count == 1_200
+    assert found[1] == pytest.approx(known.exact, abs=1e-6)
+    assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 10
+    assert standing.engine.count(NAME).count == 1_200
 
 
-def test_a_search_asks_again_for_less_time_than_a_query_has(content_of, known, monkeypatch):
+def test_a_search_asks_again_for_less_time_than_a_query_has(standing, opened, known, monkeypatch):
     monkeypatch.setattr(of_server, "QUERY_PATIENCE_S", 1.0)
-    with qdrant() as standing:
-        index = open_collection(content_of(known.vectors), connect(standing.url))
-        standing.fault = fails_for_the_first(1, 503)
-        assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
-        standing.fault = lambda _method, _path: 503
+    index = opened()
+    standing.fault = fails_for_the_first(1, 503)
+    assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
+    standing.fault = lambda _method, _path: 503
 
-        with pytest.raises(IndexingError, match="Unexpected Response: 503") as caught:
-            index.nearest(known.query, 1)
+    with pytest.raises(IndexingError, match="Unexpected Response: 503") as caught:
+        index.nearest(known.query, 1)
 
-        assert "\n" not in str(caught.value)
-        index.close()
+    assert "\n" not in str(caught.value)
 
 
-def filled(standing, content_of, vectors, *names):
-    """Complete collections of these contents."""
-    for name in names:
-        open_collection(content_of(vectors[:20], name), connect(standing.url)).close()
+@pytest.fixture
+def switch(standing, content_of, known):
+    """Switches a vault to one of four complete collections; the collections that were dropped."""
+    client = connect(standing.url)
+    for name in "abcd":
+        open_collection(content_of(known.vectors[:20], name), client)
+    yield lambda name, vault="handbook": switch_vault(client, vault, f"gigamind-{name}")
+    client.close()
 
 
-def test_a_vault_keeps_the_collection_before_and_drops_the_one_before_that(content_of, known):
-    with qdrant() as standing:
-        client = connect(standing.url)
-        filled(standing, content_of, known.vectors, "a", "b", "c")
-        dropped = [
-            switch_vault(client, "handbook", f"gigamind-{name}") for name in ("a", "a", "b", "c")
-        ]
-
-        assert dropped == [[], [], [], ["gigamind-a"]]
-        assert standing.collections == ["gigamind-b", "gigamind-c"]
-        assert standing.aliases == {
-            "gigamind-handbook": "gigamind-c",
-            "gigamind-handbook.before": "gigamind-b",
-            "gigamind-b.complete": "gigamind-b",
-            "gigamind-c.complete": "gigamind-c",
-        }
-        client.close()
+def test_a_vault_keeps_the_collection_before_and_drops_the_one_before_that(standing, switch):
+    assert [switch(name) for name in "aabc"] == [[], [], [], ["gigamind-a"]]
+    assert standing.collections == ["gigamind-b", "gigamind-c", "gigamind-d"]
+    assert standing.aliases == {
+        "gigamind-handbook": "gigamind-c",
+        "gigamind-handbook.before": "gigamind-b",
+        **{f"gigamind-{name}.complete": f"gigamind-{name}" for name in "bcd"},
+    }
 
 
-def test_a_vault_that_is_as_it_was_before_swaps_with_the_one_before(content_of, known):
-    with qdrant() as standing:
-        client = connect(standing.url)
-        filled(standing, content_of, known.vectors, "a", "b")
-        dropped = [
-            switch_vault(client, "handbook", f"gigamind-{name}") for name in ("a", "b", "a", "b")
-        ]
-
-        assert dropped == [[]] * 4
-        assert standing.aliases["gigamind-handbook"] == "gigamind-b"
-        assert standing.aliases["gigamind-handbook.before"] == "gigamind-a"
-        client.close()
+def test_a_vault_that_is_as_it_was_before_swaps_with_the_one_before(standing, switch):
+    assert [switch(name) for name in "abab"] == [[]] * 4
+    assert standing.aliases["gigamind-handbook"] == "gigamind-b"
+    assert standing.aliases["gigamind-handbook.before"] == "gigamind-a"
 
 
-def test_a_collection_of_another_vault_too_is_not_dropped(content_of, known):
-    with qdrant() as standing:
-        client = connect(standing.url)
-        filled(standing, content_of, known.vectors, "a", "b", "c", "d")
-        switch_vault(client, "handbook-ko", "gigamind-a")
-        for name in ("a", "b", "c", "d"):
-            switch_vault(client, "handbook", f"gigamind-{name}")
+def test_a_collection_of_another_vault_too_is_not_dropped(standing, switch):
+    switch("a", vault="handbook-ko")
+    for name in "abcd":
+        switch(name)
 
-        assert standing.collections == ["gigamind-a", "gigamind-c", "gigamind-d"]
-        assert standing.aliases["gigamind-handbook-ko"] == "gigamind-a"
-        client.close()
+    assert standing.collections == ["gigamind-a", "gigamind-c", "gigamind-d"]
+    assert standing.aliases["gigamind-handbook-ko"] == "gigamind-a"
 
 
-def test_both_aliases_of_a_vault_are_switched_by_one_request(content_of, known):
-    with qdrant() as standing:
-        client = connect(standing.url)
-        filled(standing, content_of, known.vectors, "a", "b")
-        switch_vault(client, "handbook", "gigamind-a")
-        standing.requests.clear()
+def test_both_aliases_of_a_vault_are_switched_by_one_request(standing, switch):
+    switch("a")
+    standing.requests.clear()
 
-        switch_vault(client, "handbook", "gigamind-b")
+    switch("b")
 
-        assert [path for verb, path in standing.requests if verb != "GET"] == [
-            "/collections/aliases"
-        ]
-        client.close()
+    changes = [path for verb, path in standing.requests if verb != "GET"]
+    assert changes == ["/collections/aliases"]
