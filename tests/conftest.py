@@ -157,7 +157,6 @@ def pytest_collection() -> "Generator[None, object, object]":
     """What is imported stays: else each of the many collections of garbage walks through all of it."""
     gc.disable()  # a fifth of the time of collecting the tests
     result = yield
-    gc.collect()
     gc.freeze()
     gc.enable()
     return result

@@ -1,7 +1,8 @@
 """Stands in for a Qdrant server: its HTTP API, as far as gigamind asks for it, over qdrant-client's in-memory engine.
 
 The client that speaks to it is the real one, over real HTTP.  Paths, bodies and status codes are those of Qdrant's REST
-API; requests and answers are read and written by the models that qdrant-client generates from it.
+API; requests and answers are read and written by the models that qdrant-client generates from it, which takes a second
+to import.
 """
 
 import contextlib
@@ -11,11 +12,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopback import Answering, listening
 from pydantic import BaseModel, TypeAdapter
-from qdrant_client import QdrantClient, models
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
 
 DROPPED = 0
 """A fault's answer: the connection is closed without one, as by a server that has died."""
@@ -39,6 +42,8 @@ class Standing:
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        from qdrant_client import QdrantClient
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.engine = QdrantClient(":memory:")
@@ -78,16 +83,22 @@ class Standing:
         raise LookupError(f"{method} {path}")
 
 
-def _create(engine: QdrantClient, body: Any, name: str) -> bool:
+def _create(engine: "QdrantClient", body: Any, name: str) -> bool:
+    from qdrant_client import models
+
     wanted = models.CreateCollection.model_validate(body)
     return engine.create_collection(name, vectors_config=wanted.vectors)
 
 
-def _upsert(engine: QdrantClient, body: Any, name: str) -> Any:
+def _upsert(engine: "QdrantClient", body: Any, name: str) -> Any:
+    from qdrant_client import models
+
     return engine.upsert(name, models.PointsList.model_validate(body).points)
 
 
-def _query(engine: QdrantClient, body: Any, name: str) -> Any:
+def _query(engine: "QdrantClient", body: Any, name: str) -> Any:
+    from qdrant_client import models
+
     asked = models.QueryRequest.model_validate(body)
     return engine.query_points(
         name,
@@ -98,7 +109,9 @@ def _query(engine: QdrantClient, body: Any, name: str) -> Any:
     )
 
 
-def _change_aliases(engine: QdrantClient, body: Any) -> bool:
+def _change_aliases(engine: "QdrantClient", body: Any) -> bool:
+    from qdrant_client import models
+
     operations = TypeAdapter(list[models.AliasOperations]).validate_python(body["actions"])
     return engine.update_collection_aliases(operations)
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from qdrant_client import models
 from qdrant_server import qdrant
 from search_servers import meilisearch, opensearch, plain, search_server, typesense
 
@@ -85,7 +84,10 @@ def test_typesense(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
-def test_qdrant_is_asked_with_the_vector_of_the_query():
+def test_qdrant_is_asked_with_the_vector_of_the_query(monkeypatch):
+    from qdrant_client import models
+
+    monkeypatch.setenv("QDRANT_API_KEY", "secret-key")
     embedder = load_embedder("use-multilingual")
     vectors = {name: embedder.embed_query(text) for name, text in DOCUMENTS.items()}
     with qdrant(key="secret-key") as server:
@@ -96,9 +98,7 @@ def test_qdrant_is_asked_with_the_vector_of_the_query():
             for at, name in enumerate(DOCUMENTS)
         ]
         server.engine.upsert("notes", points)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("QDRANT_API_KEY", "secret-key")
-            hits = found(f"{server.url}/collections/notes/points/query", "qdrant")
+        hits = found(f"{server.url}/collections/notes/points/query", "qdrant")
     wanted = embedder.embed_query(QUERY.text)
     cosines = {name: float(np.dot(vector, wanted)) for name, vector in vectors.items()}
     first, second, _ = sorted(cosines, key=cosines.__getitem__, reverse=True)
