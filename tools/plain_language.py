@@ -53,13 +53,33 @@ def texts() -> Iterator[tuple[str, str, bool]]:
 
 def pages_and_docstrings() -> Iterator[tuple[str, str, bool]]:
     """Yield those of `texts` that are no messages, which take seconds to extract."""
+    yield from pages()
+    for file in (*ROOT.glob("gigamind/**/*.py"), *ROOT.glob("flows/*.py")):
+        for text in docstrings(ast.parse(file.read_text("utf-8"))):
+            yield str(file.relative_to(ROOT)), text, False
+
+
+def pages() -> Iterator[tuple[str, str, bool]]:
+    """Yield those of `texts` that are pages."""
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")):
         if ".ko." not in page.name and page.name not in GENERATED:
             yield str(page.relative_to(ROOT)), page.read_text("utf-8"), page == ROOT / "README.md"
-    for file in (*ROOT.glob("gigamind/**/*.py"), *ROOT.glob("flows/*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield str(file.relative_to(ROOT)), ast.get_docstring(node) or "", False
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Yield the docstrings of a module, its classes and its functions."""
+    for node in (tree, *statements(tree)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements inside a node, nested ones included. `ast.walk` visits ten times as many nodes."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()):
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
 
 
 def problems() -> Iterator[str]:

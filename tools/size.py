@@ -15,7 +15,7 @@ from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
 
-from plain_language import LONGEST_SENTENCE, pages_and_docstrings, sentences
+from plain_language import LONGEST_SENTENCE, docstrings, pages, sentences, statements
 
 ROOT = Path(__file__).parents[1]
 LIMITS = Path(__file__).with_suffix(".txt")
@@ -37,7 +37,16 @@ def counts(root: Path = ROOT) -> dict[str, int]:
             _lines(file)
         )
     modules = {_name(file, root): file for file in files if file.suffix == ".py"}
-    imports = {name: imported(name, file, modules) for name, file in modules.items()}
+    imports: dict[str, set[str]] = {}
+    names = 0
+    texts = [text for _place, text, _limited in pages()]
+    for name, file in modules.items():
+        tree = ast.parse(file.read_text("utf-8"))
+        imports[name] = imported(name, tree, modules)
+        names += len(list(public_names(tree)))
+        texts += docstrings(tree)
+    for file in (root / "flows").glob("*.py"):
+        texts += docstrings(ast.parse(file.read_text("utf-8")))
     imports["gigamind"] = set()  # the names of the library, each loaded when it is first used
     importers = Counter(chain.from_iterable(imports.values()))
     return {
@@ -48,11 +57,11 @@ def counts(root: Path = ROOT) -> dict[str, int]:
         "modules": len(modules),
         "modules with one importer": sum(count == 1 for count in importers.values()),
         "modules in the longest chain of imports": len(longest_chain(imports)),
-        "public names": sum(len(list(public_names(file))) for file in modules.values()),
+        "public names": names,
         "repeated lines": repeated_lines(file.read_text("utf-8") for file in modules.values()),
         "long sentences": sum(
             len(sentence.split()) > LONGEST_SENTENCE
-            for _place, text, _limited in pages_and_docstrings()
+            for text in texts
             for sentence in sentences(text)
         ),
     }
@@ -67,17 +76,19 @@ def _name(file: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(name: str, file: Path, modules: Mapping[str, Path]) -> set[str]:
+def imported(name: str, tree: ast.Module, modules: Mapping[str, Path]) -> set[str]:
     """Return the modules that a module imports, those inside functions and for types included.
 
     Raises:
         ValueError: An import is relative.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             if node.level:
-                raise ValueError(f"{file}:{node.lineno}: import modules by their full names")
+                raise ValueError(
+                    f"{modules[name]}:{node.lineno}: import modules by their full names"
+                )
             whole = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {one if one in modules else str(node.module) for one in whole}
         elif isinstance(node, ast.Import):
@@ -93,9 +104,9 @@ def longest_chain(imports: Mapping[str, set[str]]) -> list[str]:
     return max(below.values(), key=len)
 
 
-def public_names(file: Path) -> Iterator[str]:
+def public_names(tree: ast.Module) -> Iterator[str]:
     """Yield the names of a module that others may use."""
-    for node in ast.parse(file.read_text("utf-8")).body:
+    for node in tree.body:
         match node:
             case (
                 ast.FunctionDef(name=name)
