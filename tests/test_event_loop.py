@@ -13,9 +13,9 @@ import pytest
 from answer_reply import ANSWER, PROOF, answer_reply, supported
 from fastapi import FastAPI
 from faulty_model import running
+from linked_notes import write_linked_notes
 
 import gigamind
-from gigamind.datasets.generate_links import generate_links
 from gigamind.evaluation.shards import is_resumable
 from gigamind.event_loop import async_twin, run_async, stop_if_cancelled
 
@@ -24,15 +24,10 @@ QUERIES, VAULT = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
 FEW = {"mode": "keyword", "sample": "8", "speed_passes": 0}
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def dataset(tmp_path, monkeypatch, cache):
+def dataset(tmp_path, monkeypatch, examples_cache):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(cache))
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps(ANSWER) + "\n", "utf-8")
     return path
@@ -114,8 +109,7 @@ def test_context_variables_reach_the_work():
 def evaluations(dataset, server):
     """Each evaluating function of the library, and its figure, by the name of the function."""
     home = dataset.parent
-    if not (home / "links.jsonl").exists():
-        generate_links(VAULT, home / "unlinked", home / "links.jsonl", remove_ratio=0.1, seed=42)
+    write_linked_notes(home / "unlinked", home / "links.jsonl")
     paid = {"model": "openai/judge", "api_base": server.url, "store_mode": "off"}
     return {
         "evaluate_search": (
@@ -125,7 +119,7 @@ def evaluations(dataset, server):
         ),
         "evaluate_links": (
             (home / "links.jsonl", home / "unlinked"),
-            {"sample": "3", "topk": 3, "semantic": False},
+            {"topk": 3, "semantic": False},
             lambda result: result.summary.overall.links["recall_at_3"],
         ),
         "evaluate_answers": (

@@ -3,8 +3,10 @@
 import doctest
 import json
 import re
+import shutil
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_type_hints
@@ -13,10 +15,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from answer_reply import ANSWER, PROOF, answer_reply, supported
 from faulty_model import running
+from linked_notes import write_linked_notes
 
 import gigamind
 from gigamind import library
-from gigamind.datasets.generate_links import generate_links
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs
 from gigamind.tasks import TASKS
@@ -28,6 +30,7 @@ from gigamind.tasks.options import (
 )
 
 ROOT = Path(__file__).parents[1]
+QUERIES = ROOT / "examples" / "queries.jsonl"
 # Told by an argument of its own, or of the command line alone.
 ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression", "config"}
 REPLY = answer_reply([supported(PROOF)], PROOF)
@@ -42,6 +45,25 @@ def here(tmp_path, monkeypatch, examples_cache):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
     return tmp_path
+
+
+def search(**options):
+    """Evaluate the built-in search on a few of the examples."""
+    few = {"mode": "keyword", "sample": "8", "speed_passes": 0}
+    return gigamind.evaluate_search(QUERIES, ROOT / "examples" / "vault", **few | options)
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """A run without a folder."""
+    return search()
+
+
+@pytest.fixture
+def snapshot(here, bare):
+    """The same as a file."""
+    (here / "snapshot.json").write_text(bare.snapshot.model_dump_json(), "utf-8")
+    return "snapshot.json"
 
 
 def test_every_name_of_the_door_is_there_and_documented():
@@ -79,12 +101,18 @@ def test_tuning_can_be_told_the_axes_of_the_command_line():
 
 
 def test_the_examples_hold(here):
-    # A folder of the vault: to embed what all notes say takes eight seconds.
-    vault, unlinked = here / "examples" / "vault" / "policies", here / "vault-without-links"
-    generate_links(vault, unlinked, here / "links.jsonl", remove_ratio=0.1, seed=42)
+    write_linked_notes(here / "vault-without-links", here / "links.jsonl")
     (here / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
+    # Some notes of the vault: to embed what all of them say takes eight seconds.
+    for name in ("projects/전주-출시.md", "howto/배터리-교체.md", "howto/민원-응대.md"):
+        (here / "some" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(here / "examples" / "vault" / name, here / "some" / name)
+    names = vars(library) | {
+        "evaluate_search": cache(library.evaluate_search),  # several examples begin alike
+        "suggest_links": lambda _vault, note: library.suggest_links("some", note),
+    }
     with running() as server:
-        names = vars(library) | {"server": server.url}
+        names["server"] = server.url
         server.script.append(REPLY)
         found = doctest.testmod(library, extraglobs=names, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert (found.failed, found.attempted > 0) == (0, True)
@@ -92,12 +120,8 @@ def test_the_examples_hold(here):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_run_without_a_folder_equals_one_with_it():
-    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
-    bare = gigamind.evaluate_search("examples/queries.jsonl", "examples/vault", **given)
-    kept = gigamind.evaluate_search(
-        "examples/queries.jsonl", "examples/vault", out="run", lang="ko", **given
-    )
+def test_a_run_without_a_folder_equals_one_with_it(bare):
+    kept = search(out="run", lang="ko")
     assert (bare.out, kept.out) == (None, Path("run"))
     assert bare.summary.overall.search["mrr"] == kept.summary.overall.search["mrr"]
     assert [item.id for item in bare.items] == [item.id for item in kept.items]
@@ -105,35 +129,24 @@ def test_a_run_without_a_folder_equals_one_with_it():
     assert (comparison.shared, comparison.changes) == (8, ())
 
 
-def test_a_baseline_gives_comparison_and_verdict_without_a_folder(here):
-    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
-    queries, vault = "examples/queries.jsonl", "examples/vault"
-    before = gigamind.evaluate_search(queries, vault, **given)
-    (here / "snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
-    after = gigamind.evaluate_search(queries, vault, compare="snapshot.json", **given)
+def test_a_baseline_gives_comparison_and_verdict_without_a_folder(snapshot):
+    after = search(compare=snapshot)
     assert after.comparison is not None
-    assert after.gate == gigamind.gate("snapshot.json", after)
+    assert after.gate == gigamind.gate(snapshot, after)
 
 
 @pytest.mark.usefixtures("here")
-def test_several_runs_are_compared_as_by_the_command_line():
-    given = {"mode": "keyword", "sample": "8", "speed_passes": 0}
-    queries, vault = "examples/queries.jsonl", "examples/vault"
-    kept = [
-        gigamind.evaluate_search(queries, vault, out=f"runs/top{topk}", topk=topk, **given)
-        for topk in (10, 3, 1)
-    ]
+def test_several_runs_are_compared_as_by_the_command_line(bare):
+    kept = [search(out=f"runs/top{topk}", topk=topk) for topk in (10, 3, 1)]
     paths = [Path(f"runs/top{topk}") for topk in (10, 3, 1)]
     experiment = gigamind.compare(*kept)
     assert experiment == gigamind.compare(*paths)
     assert experiment == compare_runs(paths, ReleaseOptions(), "auto", TASKS).experiment
     assert [run.label for run in experiment.runs] == ["top10", "top3", "top1"]
-    bare = gigamind.evaluate_search(queries, vault, topk=1, **given)
     assert gigamind.compare(*kept[:2], bare).runs[2].label == bare.run.run_id
-    other = gigamind.evaluate_search(queries, vault, out="other", **given | {"sample": "3"})
     with pytest.raises(gigamind.InputError, match="nowhere"):
         gigamind.compare(*paths, "nowhere")
-    assert gigamind.compare(*paths, other).shared == 3
+    assert gigamind.compare(*kept[:2], search(sample="3")).shared == 3
 
 
 @pytest.mark.parametrize(
@@ -150,20 +163,13 @@ def test_several_runs_are_compared_as_by_the_command_line():
 @pytest.mark.usefixtures("here")
 def test_what_cannot_be_is_said(options, problem):
     with pytest.raises(gigamind.InputError, match=problem):
-        gigamind.evaluate_search(
-            "examples/queries.jsonl",
-            "examples/vault",
-            **{"mode": "keyword", "speed_passes": 0} | options,
-        )
+        search(**options)
 
 
 @pytest.mark.usefixtures("here")
 def test_an_unknown_note_is_named():
     with pytest.raises(gigamind.InputError, match=r"^nowhere: .*examples/vault"):
         gigamind.suggest_links("examples/vault", "nowhere")
-
-
-QUERIES = Path(__file__).parents[1] / "examples" / "queries.jsonl"
 
 
 class Search:
@@ -180,36 +186,22 @@ class Search:
 
 def test_what_an_own_search_raises_or_returns_of_another_type_is_a_failure_of_its_query(tmp_path):
     rows = QUERIES.read_text("utf-8").splitlines()[:20]
-    ids = [json.loads(row)["id"] for row in rows]
-    dataset = tmp_path / "queries.jsonl"
+    dataset, out = tmp_path / "queries.jsonl", tmp_path / "run"
     changed = [
         json.dumps(json.loads(row) | {"id": f"q{at:03}"}) for at, row in enumerate(rows, start=1)
     ]
     dataset.write_text("\n".join(changed), "utf-8")
-    found = gigamind.evaluate_search(str(dataset), system=Search(), out=str(tmp_path / "run"))
-    errors = [
-        json.loads(line)
-        for line in (tmp_path / "run" / "errors.jsonl").read_text("utf-8").splitlines()
-    ]
+    gigamind.evaluate_search(str(dataset), system=Search(), out=str(out))
+    errors = [json.loads(line) for line in (out / "errors.jsonl").read_text("utf-8").splitlines()]
     assert [one["message"] for one in errors if one["id"] in {"q001", "q002"}] == [
         "query q001: RuntimeError: the index is gone",
         "query q002: search() returned list, not gigamind.Ranking",
     ]
-    assert len(ids) == 20
-    assert found.summary.counts
 
 
 @pytest.mark.parametrize("out", [None, "run"])
-@pytest.mark.usefixtures("here")
-def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
-    dataset, vault = "examples/queries.jsonl", "examples/vault"
-    few = {"mode": "keyword", "sample": "20", "speed_passes": 0}
-    before = gigamind.evaluate_search(dataset, vault, **few)
-    Path("snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
-    few |= {"out": out} if out else {}
-    result = gigamind.evaluate_search(
-        dataset, vault, topk=1, compare="snapshot.json", changed=["settings"], **few
-    )
+def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out, snapshot):
+    result = search(out=out, topk=1, compare=snapshot, changed=["settings"])
     frames = []
 
     class Frames(HTMLParser):
@@ -231,21 +223,17 @@ def test_a_notebook_shows_the_report_without_scripts_in_a_frame(out):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.usefixtures("here")
-def test_a_data_frame_has_a_row_for_each_item(library, monkeypatch):
-    result = gigamind.evaluate_search(
-        "examples/queries.jsonl", "examples/vault", mode="keyword", sample="8", speed_passes=0
-    )
-    made = getattr(result, f"to_{library}")
+def test_a_data_frame_has_a_row_for_each_item(library, bare, monkeypatch):
+    made = getattr(bare, f"to_{library}")
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(gigamind.InputError, match=f"pip install {library}"):
         made()
     monkeypatch.undo()
     pytest.importorskip(library)
     frame = made()
-    assert list(frame["id"]) == [item.id for item in result.items]
+    assert list(frame["id"]) == [item.id for item in bare.items]
     ranks = [x for x in frame["mrr"].to_list() if x is not None and x == x]  # noqa: PLR0124  not NaN
-    assert sum(ranks) / len(ranks) == pytest.approx(result.summary.overall.search["mrr"])
+    assert sum(ranks) / len(ranks) == pytest.approx(bare.summary.overall.search["mrr"])
 
 
 REGRESSION = """
@@ -261,12 +249,14 @@ QUERIES, VAULT = "examples/queries.jsonl", "examples/vault"
 @pytest.fixture(scope="session")
 def runs():
     def run(**options):
-        return gigamind.evaluate_search(QUERIES, VAULT, mode="keyword", speed_passes=0, **options)
+        few = {"mode": "keyword", "sample": "150", "speed_passes": 0}
+        return gigamind.evaluate_search(QUERIES, VAULT, **few, **options)
 
-    good = json.loads(run().snapshot.model_dump_json())
-    good["metrics"]["overall"]["search"]["latency_p95_ms"] += 105  # measured once: perhaps the machine
-    Path("slow.json").write_text(json.dumps(good))
-    return {"good": run(), "bad": run(title_weight=0.0, topk=1), "slow": Path("slow.json")}
+    good = run()
+    slow = json.loads(good.snapshot.model_dump_json())
+    slow["metrics"]["overall"]["search"]["latency_p95_ms"] += 105  # measured once: perhaps the machine
+    Path("slow.json").write_text(json.dumps(slow))
+    return {"good": good, "bad": run(title_weight=0.0, topk=1), "slow": Path("slow.json")}
 
 
 @pytest.mark.gigamind

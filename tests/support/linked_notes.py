@@ -1,5 +1,9 @@
 """Five notes, three links that were taken from two of them, and what is to be found again."""
 
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 # From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
 NOTES = {
     "a.md": "👋 See Beta and [[감마]] and 감마.",
@@ -23,3 +27,13 @@ ROWS = [
     row("2", "c.md", "감마", "감마.md", 0, "ko"),
     row("3", "c.md", "Some words", "d.md", 15, "ko"),
 ]
+
+
+def write_linked_notes(
+    vault: Path, dataset: Path, rows: Sequence[Mapping[str, object]] = ROWS
+) -> None:
+    """Write the notes into a folder, and rows into a file."""
+    vault.mkdir(exist_ok=True)
+    for name, text in NOTES.items():
+        (vault / name).write_text(text, "utf-8")
+    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

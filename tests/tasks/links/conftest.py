@@ -1,10 +1,7 @@
 """An evaluation over five notes."""
 
-import json
-
 import pytest
-from linked_notes import NOTES, ROWS
-from vaults import write_vault
+from linked_notes import ROWS, write_linked_notes
 
 from gigamind import tasks
 from gigamind.evaluation.options import validated
@@ -13,11 +10,8 @@ from gigamind.tasks.options import LinkEvalOptions
 
 @pytest.fixture
 def evaluate(tmp_path):
-    write_vault(tmp_path / "notes", NOTES)
-
     def run(rows=ROWS, progress=None, **options):
-        lines = (json.dumps(row) for row in rows)
-        (tmp_path / "links.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        write_linked_notes(tmp_path / "notes", tmp_path / "links.jsonl", rows)
         given = {
             "dataset": tmp_path / "links.jsonl",
             "notes": tmp_path / "notes",
