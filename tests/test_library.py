@@ -54,9 +54,9 @@ def search(**options):
 
 
 @pytest.fixture(scope="module")
-def bare():
+def bare(examples_cache):
     """A run without a folder."""
-    return search()
+    return search(cache_dir=examples_cache)
 
 
 @pytest.fixture

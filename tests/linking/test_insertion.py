@@ -213,7 +213,7 @@ NOTES = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(text=NOTES, markdown=st.booleans(), data=st.data())
 @example(text="**게이트**를 gate", markdown=False, data=None)
 def test_a_note_has_the_links_and_is_else_what_it_was(vault_of, text, markdown, data):

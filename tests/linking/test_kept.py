@@ -1,11 +1,13 @@
 """What is suggested is the same with nothing kept, with all kept, and with what is kept damaged."""
 
 import random
+import shutil
 import stat
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embed import unit_rows
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
+from gigamind.vault.notes import read_vault
 
 NOTES = {
     "rain.md": "# Rain\n\nWater that falls; see [[wind]], and what storms do.",
@@ -152,8 +155,8 @@ def test_what_is_damaged_or_cut_short_is_found_again(vault_of, cache):
     (file,) = files(cache)
     whole = file.read_bytes()
     chosen = random.Random(7)
-    damaged = [whole[: chosen.randrange(len(whole))] for _ in range(5)]
-    for _ in range(20):
+    damaged = [whole[: chosen.randrange(len(whole))] for _ in range(3)]
+    for _ in range(7):
         flipped = bytearray(whole)
         flipped[chosen.randrange(len(whole))] ^= 1 << chosen.randrange(8)
         damaged.append(bytes(flipped))
@@ -218,6 +221,7 @@ class Counting(LinkSuggester):
 def counted(vault, cache, stop_after=None):
     """The suggestions of one run, how many notes were scored, and how many texts embedded."""
     embedder = Syllables()
+    vault = replace(vault, root=Path("many"))  # one vault to the cache, wherever it was written
     suggester = Counting(vault, Identities(vault.notes), embedder, cache)
     suggester.prepare(vault.notes, options=ANY)
     found = {}
@@ -228,18 +232,35 @@ def counted(vault, cache, stop_after=None):
     return found, suggester.scored, embedder.texts
 
 
-def test_one_sentence_more_costs_one_note(vault_of, cache):
-    before, scored, texts = counted(vault_of(MANY), cache)
+@pytest.fixture(scope="module")
+def of_many(tmp_path_factory):
+    """What a first run over the many notes finds, and the cache that it leaves."""
+    folder = tmp_path_factory.mktemp("many")
+    for path, text in MANY.items():
+        (folder / path).write_text(text, "utf-8")
+    cache = Cache(tmp_path_factory.mktemp("kept"))
+    return *counted(read_vault(folder), cache), cache
+
+
+@pytest.fixture
+def kept_of_many(of_many, cache):
+    """A copy of that cache."""
+    shutil.copytree(of_many[-1].folder, cache.folder)
+    return cache
+
+
+def test_one_sentence_more_costs_one_note(vault_of, of_many, kept_of_many):
+    before, scored, texts, _ = of_many
     assert (scored, texts > 60) == (60, True)
     edited = vault_of({**MANY, "topic 05.md": MANY["topic 05.md"] + "\n\nNew: after topic 40.\n"})
-    after, scored, texts = counted(edited, cache)
+    after, scored, texts = counted(edited, kept_of_many)
     assert scored == 1
     assert texts < 10
     assert "topic 40.md" in [one.target for one in after["topic 05.md"]]
     assert {path: one for path, one in after.items() if path != "topic 05.md"} == {
         path: one for path, one in before.items() if path != "topic 05.md"
     }
-    assert counted(edited, cache)[1:] == (0, 0)
+    assert counted(edited, kept_of_many)[1:] == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -252,26 +273,24 @@ def test_one_sentence_more_costs_one_note(vault_of, cache):
         ({"new.md": "x"}, 61),
     ],
 )
-def test_a_change_is_scored_as_far_as_it_reaches(vault_of, cache, changed, scored):
-    counted(vault_of(MANY), cache)
-    assert counted(vault_of({**MANY, **changed}), cache)[1] == scored
+def test_a_change_is_scored_as_far_as_it_reaches(vault_of, kept_of_many, changed, scored):
+    assert counted(vault_of({**MANY, **changed}), kept_of_many)[1] == scored
 
 
-def test_small_changes_add_up(vault_of, cache):
-    counted(vault_of(MANY), cache)
+def test_small_changes_add_up(vault_of, kept_of_many):
     notes = dict(MANY)
     costs = []
     for number in range(4):
         notes[f"topic 0{number}.md"] += "\n\nx"
-        costs.append(counted(vault_of(notes), cache)[1])
+        costs.append(counted(vault_of(notes), kept_of_many)[1])
     assert costs == [1, 1, 1, 60]
 
 
-def test_a_stopped_run_keeps_what_it_had(vault_of, cache, monkeypatch):
+def test_a_stopped_run_keeps_what_it_had(vault_of, cache, of_many, monkeypatch):
     vault = vault_of(MANY)
     monkeypatch.setattr("gigamind.linking.suggest._SAVED_EVERY_S", -1.0)
     _, _, texts = counted(vault, cache, stop_after=40)  # as if killed: it never ends
     assert texts > 60
     found, scored, texts = counted(vault, cache)
     assert (scored, texts) == (20, 0)
-    assert found == counted(vault, None)[0]
+    assert found == of_many[0]

@@ -1,3 +1,5 @@
+from functools import cache
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ NOTES = {
 
 @pytest.fixture
 def writer_of(vault_of):
+    @cache
     def build(style: str) -> LinkWriter:
         vault = vault_of({**NOTES, "style.md": style})
         return LinkWriter(vault, Identities(vault.notes))

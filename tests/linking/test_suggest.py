@@ -46,17 +46,19 @@ def suggester_of(vault_of):
     return build
 
 
+def suggested(suggester: LinkSuggester, path: str = "t.md", options: SuggestOptions = ALL):
+    return suggester.suggest(suggester.vault.note(path), options)
+
+
 def found(suggester: LinkSuggester, path: str, options: SuggestOptions = ALL):
-    note = suggester.vault.note(path)
-    return [(one.anchor, one.target, one.confidence) for one in suggester.suggest(note, options)]
+    return [(one.anchor, one.target, one.confidence) for one in suggested(suggester, path, options)]
 
 
 def counted(suggester: LinkSuggester, path: str):
     """Anchor -> target, link probability and commonness."""
-    note = suggester.vault.note(path)
     return {
         one.anchor: (one.target, one.features.link_probability, one.features.commonness)
-        for one in suggester.suggest(note, ALL)
+        for one in suggested(suggester, path)
     }
 
 
@@ -88,9 +90,8 @@ def test_a_name_that_may_mean_a_note_linked_already_is_offered_for_no_other(sugg
         "t.md": "[[on-call|rules]], the engineer on call.",
     }
     suggester = suggester_of(notes)
-    note = suggester.vault.note("t.md")
-    assert suggester.suggest(note, SuggestOptions(min_confidence=0.0)) == []
-    assert [one.anchor for one in suggester.suggest(note, ALL)] == ["on call"]
+    assert found(suggester, "t.md", SuggestOptions(min_confidence=0.0)) == []
+    assert [one.anchor for one in suggested(suggester)] == ["on call"]
 
 
 def test_a_name_that_leads_elsewhere_more_often_than_to_a_linked_note_is_still_offered(
@@ -110,14 +111,13 @@ def test_a_name_that_leads_elsewhere_more_often_than_to_a_linked_note_is_still_o
 
 
 def test_places_with_the_same_words_count_as_the_first(suggester_of):
-    suggester = suggester_of(FIVE | {"t.md": "snow, Snow and snow"})
-    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    (one,) = suggested(suggester_of(FIVE | {"t.md": "snow, Snow and snow"}))
     assert one.span.start == 0
 
 
 def test_a_place_written_as_the_title_is_taken_before_one_in_small_letters(suggester_of):
-    suggester = suggester_of({"Snow.md": "x", "a.md": "[[Snow]]", "t.md": "No snow but Snow."})
-    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    notes = {"Snow.md": "x", "a.md": "[[Snow]]", "t.md": "No snow but Snow."}
+    (one,) = suggested(suggester_of(notes))
     assert (one.anchor, one.features.spelled_as_name) == ("Snow", True)
 
 
@@ -142,8 +142,7 @@ HOME = {
     ],
 )
 def test_a_name_is_linked_where_it_first_stands_in_prose_so_that_a_link_can(suggester_of, text):
-    suggester = suggester_of(HOME | {"t.md": text})
-    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    (one,) = suggested(suggester_of(HOME | {"t.md": text}))
     assert one.span.start == text.index("재택근무를 늘리")
     places = {match.start() for match in re.finditer("재택근무", text)}
     assert {span.start for span in one.elsewhere} < places
@@ -151,15 +150,13 @@ def test_a_name_is_linked_where_it_first_stands_in_prose_so_that_a_link_can(sugg
 
 def test_a_place_that_is_clearly_surer_is_linked_before_the_first(suggester_of):
     text = "재택근무를 늘리자고 한다.\n\n팀장에게 신청하고 노트북을 쓰는 재택근무."
-    suggester = suggester_of(HOME | {"t.md": text})
-    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    (one,) = suggested(suggester_of(HOME | {"t.md": text}))
     assert [one.span.start, *(span.start for span in one.elsewhere)] == [text.rindex("재택"), 0]
 
 
 def test_a_name_in_tables_alone_is_linked_there(suggester_of):
     text = "| gate | a |\n|---|---|\n| gate | gate |\n"
-    suggester = suggester_of({"gate.md": "x", "a.md": "[[gate]]", "t.md": text})
-    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    (one,) = suggested(suggester_of({"gate.md": "x", "a.md": "[[gate]]", "t.md": text}))
     assert [one.span.start, *(span.start for span in one.elsewhere)] == [2, 25, 32]
 
 
@@ -235,14 +232,11 @@ def test_each_target_comes_once_with_its_surest_anchor(suggester_of):
     notes = {
         "a.md": "---\ntitle: 결재 규정\naliases: [결재]\n---\n",
         "t.md": "결재는 결재 규정을 따른다. 결재 규정.",
+        "x.md": "[[결재 규정]]",
+        "y.md": "결재 없이",
     }
-    notes |= {"x.md": "[[결재 규정]]", "y.md": "결재 없이"}
-    (only,) = suggester_of(notes).suggest(read_note(notes, "t.md", suggester_of), ALL)
+    (only,) = suggested(suggester_of(notes))
     assert (only.anchor, only.span.start) == ("결재 규정", 4)
-
-
-def read_note(notes, path, suggester_of):
-    return suggester_of(notes).vault.note(path)
 
 
 @pytest.mark.parametrize(
@@ -287,27 +281,25 @@ def test_words_of_a_link_that_are_almost_never_linked_are_dropped(vault_of):
 
 def test_a_suggestion_says_where_why_and_around_what(suggester_of):
     suggester = suggester_of(FIVE | {"한.md": "---\nlang: ko\n---\n이제 snow를 본다."})
-    (one,) = suggester.suggest(suggester.vault.note("한.md"), replace(ALL, context_chars=4))
+    (one,) = suggested(suggester, "한.md", replace(ALL, context_chars=4))
     assert one.span.slice(suggester.vault.note("한.md").text) == one.anchor == "snow"
     assert one.context == "제 snow를"
     assert (one.target, one.target_title) == ("snow.md", "snow")
     assert one.reason == reason(one.features, "ko")
     assert one.scores == scores(one.features, suggester.habits.models)
     assert (one.features.linked_notes, one.features.saying_notes) == (1, 2)
-    first = suggester.suggest(suggester.vault.note("hail.md"), ALL)[0]
+    first = suggested(suggester, "hail.md")[0]
     assert first.reason == reason(first.features, "en")
 
 
 def test_a_link_back_is_known(suggester_of):
-    suggester = suggester_of({"sea.md": "[[bay]]", "bay.md": "The sea."})
-    (one,) = suggester.suggest(suggester.vault.note("bay.md"), ALL)
-    assert one.features.linked_back
+    (one,) = suggested(suggester_of({"sea.md": "[[bay]]", "bay.md": "The sea."}), "bay.md")
     assert one.features.linked_back
 
 
 def test_cyclic_embeds_and_links_to_missing_notes_do_no_harm(suggester_of):
-    suggester = suggester_of({"a.md": "![[b]] [[nowhere]] nowhere", "b.md": "![[a]]"})
-    assert found(suggester, "a.md") == []
+    notes = {"a.md": "![[b]] [[nowhere]] nowhere", "b.md": "![[a]]"}
+    assert found(suggester_of(notes), "a.md") == []
 
 
 def test_the_names_in_the_examples_give_exactly_these_suggestions():
@@ -396,9 +388,8 @@ def test_no_phrase_begins_or_ends_within_a_word_of_several_parts(suggester_of, t
 
 def test_names_alone_and_names_with_phrases_give_the_same_names(suggester_of):
     notes = {"a.md": "x", "b.md": "[[a b]]", "a b.md": "x", "t.md": "A b and storms."}
-    alone, both = suggester_of(notes), suggester_of(notes, Known({"storms": (1,), "a.md": (1,)}))
-    (name,) = alone.suggest(alone.vault.note("t.md"), ALL)
-    assert name in both.suggest(both.vault.note("t.md"), ALL)
+    (name,) = suggested(suggester_of(notes))
+    assert name in suggested(suggester_of(notes, Known({"storms": (1,), "a.md": (1,)})))
 
 
 WORDS = (
@@ -424,32 +415,42 @@ def stormy(tmp_path_factory):
     return LinkSuggester(vault, Identities(vault.notes), Known(vectors))
 
 
+@pytest.fixture(scope="module")
+def names_alone(stormy):
+    """The same without phrases."""
+    return LinkSuggester(stormy.vault, Identities(stormy.vault.notes))
+
+
+def draft(suggester, words):
+    """A note of these words."""
+    text = " ".join(words)
+    return replace(suggester.vault.note("t.md"), text=text, document=parse(text))
+
+
 @given(st.lists(st.sampled_from(WORDS), max_size=30), st.booleans())
 def test_whatever_a_draft_says_suggestions_are_apart_one_a_target_and_in_order(
     stormy, words, exclude_existing
 ):
-    text = " ".join(words)
-    note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
+    note = draft(stormy, words)
     options = replace(ALL, exclude_existing=exclude_existing, max_suggestions=100)
-    suggested = stormy.suggest(note, options)
-    spans = sorted(one.span for one in suggested)
+    shown = stormy.suggest(note, options)
+    spans = sorted(one.span for one in shown)
     assert all(left.end <= right.start for left, right in pairwise(spans))
-    assert all(one.span.slice(text) == one.anchor for one in suggested)
-    targets = [one.target for one in suggested]
+    assert all(one.span.slice(note.text) == one.anchor for one in shown)
+    targets = [one.target for one in shown]
     assert len(set(targets)) == len(targets)
     assert "t.md" not in targets
     assert not (exclude_existing and "[[wind]]" in words and "wind.md" in targets)
-    of_names = [one.confidence for one in suggested if not one.is_phrase]
+    of_names = [one.confidence for one in shown if not one.is_phrase]
     assert of_names == sorted(of_names, reverse=True)
-    assert all(0 < one.confidence < 1 for one in suggested)
-    assert stormy.suggest(note, replace(options, max_suggestions=2)) == suggested[:2]
-    assert stormy.suggest(note, options) == suggested
+    assert all(0 < one.confidence < 1 for one in shown)
+    assert stormy.suggest(note, replace(options, max_suggestions=2)) == shown[:2]
+    assert stormy.suggest(note, options) == shown
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from((0.0, 0.1, 0.13, 0.2, 0.4)))
 def test_what_is_shown_is_what_of_everything_is_sure_enough(stormy, words, least):
-    text = " ".join(words)
-    note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
+    note = draft(stormy, words)
     every = stormy.suggest(note, replace(ALL, max_suggestions=100))
     # All names here are titles.
     sure = [one for one in every if one.confidence >= max(least, LEAST_CONFIDENCE * one.is_phrase)]
@@ -458,24 +459,33 @@ def test_what_is_shown_is_what_of_everything_is_sure_enough(stormy, words, least
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30))
-def test_what_is_said_of_sure_names_does_not_hang_on_whether_meaning_is_compared(stormy, words):
-    text = " ".join(words)
-    note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
+def test_what_is_said_of_sure_names_does_not_hang_on_whether_meaning_is_compared(
+    stormy, names_alone, words
+):
+    note = draft(stormy, words)
     options = replace(ALL, unlikely=False, max_suggestions=100, min_confidence=LEAST_CONFIDENCE)
-    alone = LinkSuggester(stormy.vault, Identities(stormy.vault.notes)).suggest(note, options)
 
-    def sure_names(suggestions):
+    def sure_names(suggester):
         return [
-            one for one in suggestions if not one.is_phrase and one.confidence >= CONFIDENT_NAME
+            one
+            for one in suggester.suggest(note, options)
+            if not one.is_phrase and one.confidence >= CONFIDENT_NAME
         ]
 
-    assert sure_names(stormy.suggest(note, options)) == sure_names(alone)
+    assert sure_names(stormy) == sure_names(names_alone)
 
 
 def test_suggestions_do_not_hang_on_the_order_of_sets():
-    options = ("--no-semantic", "--all", "--format", "json", "--min-confidence", "0")
-    notes = ("--notes", EXAMPLES / "policies")
-    command = [sys.executable, "-m", "gigamind", "suggest-links", *options, *notes]
+    code = f"""
+from pathlib import Path
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+vault = read_vault(Path({str(EXAMPLES / "policies")!r}))
+suggester = LinkSuggester(vault, Identities(vault.notes))
+print([suggester.suggest(note, SuggestOptions(min_confidence=0.0)) for note in vault.notes])
+"""
+    command = [sys.executable, "-c", code]
     told = {
         subprocess.run(
             command, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
@@ -483,6 +493,7 @@ def test_suggestions_do_not_hang_on_the_order_of_sets():
         for seed in ("1", "2")
     }
     assert len(told) == 1
+    assert "LinkSuggestion(" in told.pop().decode()
 
 
 def test_notes_prepared_together_get_what_they_get_one_by_one(suggester_of):
@@ -498,6 +509,5 @@ def test_notes_prepared_together_get_what_they_get_one_by_one(suggester_of):
     ("confidence", "told"), [(0.3049, "0.30"), (0.994, "0.99"), (0.99999, "0.99"), (1.0, "0.99")]
 )
 def test_no_confidence_is_told_as_certain(suggester_of, confidence, told):
-    suggester = suggester_of(FIVE)
-    first = suggester.suggest(suggester.vault.note("hail.md"), ALL)[0]
+    first = suggested(suggester_of(FIVE), "hail.md")[0]
     assert replace(first, confidence=confidence).confidence_text == told
