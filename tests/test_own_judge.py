@@ -18,6 +18,18 @@ from gigamind.metrics.spec import Metric, Text
 ROOT = Path(__file__).parents[1]
 JUDGE = "examples.own_judge.directness:Directness"
 IDS = [f"a{number}" for number in range(12)]
+EVALUATE = "eval answers --dataset answers.jsonl --notes vault --cache-dir cache"
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def compared(out, metric):
+    """What the comparison of a run says of a metric."""
+    comparison = json.loads((out / "compare.json").read_text("utf-8"))["comparison"]
+    (change,) = (one for one in comparison["metrics"] if one["metric"] == metric)
+    return change
 
 
 @pytest.fixture(autouse=True)
@@ -38,21 +50,20 @@ def team(tmp_path):
          "language": "en" if at % 2 else "ko", "context_notes": [{"path": "leave.md"}]}
         for at, name in enumerate(IDS)
     ]  # fmt: skip
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "answers.jsonl").write_text(lines, encoding="utf-8")
+    write_rows(tmp_path / "answers.jsonl", rows)
     return tmp_path
 
 
 @pytest.fixture
 def gigamind(team, monkeypatch, capsys):
-    """Runs a command in the team's folder, as a process that knows nothing of its judge."""
+    """Runs a command line in the team's folder, as a process that knows nothing of its judge."""
     monkeypatch.chdir(team)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    def run(*arguments, code=0):
+    def run(line, code=0):
         table.OWN.clear()
         with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
+            main(line.split())
         said = "".join(capsys.readouterr())
         assert (ended.value.code or 0) == code, said
         return said
@@ -68,50 +79,27 @@ def answered(fake, direct):
 
 
 def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
-    common = (
-        "--dataset",
-        "answers.jsonl",
-        "--notes",
-        "vault",
-        "--judge",
-        JUDGE,
-        "--model",
-        "openai/m",
-    )
+    common = f"{EVALUATE} --judge {JUDGE} --model openai/m"
+    # Both of the following given, no speed is measured.
     asking = (
-        *common,
-        "--api-base",
-        fake.url,
-        "--cache-dir",
-        "cache",
-        "--max-in-flight",
-        "1",
-        "--model-timeout-s",  # both given: no speed is measured
-        "60",
-        "--store-mode",
-        "off",
+        f"{common} --api-base {fake.url} --max-in-flight 1 --model-timeout-s 60 --store-mode off"
     )
 
-    estimate = gigamind("eval", "answers", *common, "--dry-run")
-    assert re.search(r"\b12\b", estimate)
+    assert re.search(r"\b12\b", gigamind(f"{common} --dry-run"))
 
     answered(fake, [True] * 12)
-    gigamind("eval", "answers", *asking, "--out", "before", "--max-calls", "5", code=3)
+    gigamind(f"{asking} --out before --max-calls 5", code=3)
     assert len(fake.seen.bodies) == 5
-    gigamind("eval", "answers", *asking, "--resume", "before")
+    gigamind(f"{asking} --resume before")
     assert len(fake.seen.bodies) == 12
     answered(fake, [False] * 9 + [True] * 3)
-    (team / "gates.toml").write_text(
-        (ROOT / "deployments/gates.toml")
-        .read_text("utf-8")
-        .replace("judged = [", 'judged = ["answers.direct", '),
-        "utf-8",
-    )
-    output = gigamind("eval", "answers", *asking, "--out", "after", "--compare", "before", "--gates", "gates.toml",
-                    "--phase", "ga", "--lang", "ko", "--fail-on-regression", code=4)  # fmt: skip
+    gates = (ROOT / "deployments/gates.toml").read_text("utf-8")
+    gates = gates.replace("judged = [", 'judged = ["answers.direct", ')
+    (team / "gates.toml").write_text(gates, "utf-8")
+    gated = "--gates gates.toml --phase ga --fail-on-regression"
+    output = gigamind(f"{asking} --out after --compare before --lang ko {gated}", code=4)
     assert "바로 답함" in output
-    comparison = json.loads((team / "after/compare.json").read_text("utf-8"))
-    (change,) = (c for c in comparison["comparison"]["metrics"] if c["metric"] == "answers.direct")
+    change = compared(team / "after", "answers.direct")
     assert (change["baseline"], change["current"], change["worse"]) == (1.0, 0.25, 9)
 
     run = json.loads((team / "after/run.json").read_text("utf-8"))
@@ -126,27 +114,16 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
     assert "answers that begin with what was asked" in first_page
 
     # A process that never saw the judge knows its figures from the files, and that a rise of them is for the better.
-    compared = gigamind(
-        "compare",
-        "before",
-        "after",
-        "--gates",
-        "gates.toml",
-        "--phase",
-        "ga",
-        "--fail-on-regression",
-        code=4,
-    )
-    assert re.search(r"바로 답함.*75\.0", compared)
+    assert re.search(r"바로 답함.*75\.0", gigamind(f"compare before after {gated}", code=4))
 
-    labels = "".join(
-        json.dumps({"id": name, "direct": float(at >= 9)}) + "\n" for at, name in enumerate(IDS)
+    write_rows(
+        team / "labels.jsonl",
+        ({"id": name, "direct": float(at >= 9)} for at, name in enumerate(IDS)),
     )
-    (team / "labels.jsonl").write_text(labels, "utf-8")
-    gigamind("judge", "certify", "after", "--labels", "labels.jsonl", "--out", "card")
-    card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
-    assert [scale["name"] for scale in card["scales"]] == ["direct"]
-    assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
+    gigamind("judge certify after --labels labels.jsonl --out card")
+    (scale,) = json.loads((team / "card/judge_card.json").read_text("utf-8"))["scales"]
+    assert scale["name"] == "direct"
+    assert scale["overall"]["figures"]["accuracy"]["value"] == 1
 
 
 FREE = """
@@ -170,10 +147,9 @@ class Short(OwnJudge):
 
 def test_a_judge_without_a_prompt_asks_no_model_and_costs_nothing(gigamind, fake, team):
     (team / "short_judge.py").write_text(FREE, "utf-8")
-    common = ("eval", "answers", "--dataset", "answers.jsonl", "--notes", "vault")
-    free = (*common, "--judge", "short_judge:Short", "--cache-dir", "cache")
-    assert "12" in gigamind(*free, "--dry-run")
-    gigamind(*free, "--out", "before")
+    free = f"{EVALUATE} --judge short_judge:Short"
+    assert "12" in gigamind(f"{free} --dry-run")
+    gigamind(f"{free} --out before")
     import short_judge
 
     assert len(short_judge.SEEN) == 12
@@ -186,16 +162,14 @@ def test_a_judge_without_a_prompt_asks_no_model_and_costs_nothing(gigamind, fake
     assert not (team / "before/attempts.jsonl").exists()
     assert not fake.seen.bodies
 
-    gigamind(*free, "--out", "again", "--compare", "before")
+    gigamind(f"{free} --out again --compare before")
     assert len(short_judge.SEEN) == 12  # stored verdicts
     assert (team / "again/per_item.jsonl").read_text("utf-8").splitlines()[0].count("by length")
-    gates = json.loads((team / "again/compare.json").read_text("utf-8"))["comparison"]
-    (change,) = (c for c in gates["metrics"] if c["metric"] == "answers.short")
+    change = compared(team / "again", "answers.short")
     assert (change["baseline"], change["current"]) == (1.0, 1.0)
 
-    labels = "".join(json.dumps({"id": name, "short": 1.0}) + "\n" for name in IDS)
-    (team / "labels.jsonl").write_text(labels, "utf-8")
-    gigamind("judge", "certify", "again", "--labels", "labels.jsonl", "--out", "card")
+    write_rows(team / "labels.jsonl", ({"id": name, "short": 1.0} for name in IDS))
+    gigamind("judge certify again --labels labels.jsonl --out card")
     card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
 
@@ -237,33 +211,27 @@ def test_a_figure_may_not_have_the_name_of_one_of_ours():
         table.adopt([Metric.of_judge("utility", Text("mine", "내 것"))])
 
 
-def test_a_judge_that_calls_exit_gives_no_verdict_and_ends_no_process(gigamind, fake, team):
-    (team / "leaving.py").write_text(
-        "from examples.own_judge.directness import Directness\n"
-        "class Leaving(Directness):\n"
-        "    def verdict(self, case, reply):\n"
-        "        raise SystemExit(0)\n",
-        "utf-8",
-    )
-    answered(fake, [True] * 12)
-    asked = "eval answers --dataset answers.jsonl --notes vault --judge leaving:Leaving --model openai/m"
-    said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
-    assert "SystemExit: 0" in said
-    assert "Traceback" not in said
-
-
-def test_a_judge_that_fails_is_told_in_a_line_with_the_question(gigamind, fake, team):
-    (team / "failing.py").write_text(
+@pytest.mark.parametrize(
+    ("name", "statement", "told"),
+    [
+        ("leaving", "raise SystemExit(0)", "SystemExit: 0"),
+        ("failing", "return {}['missing']", "KeyError: 'missing'"),
+    ],
+)
+def test_a_judge_that_fails_or_exits_is_told_in_a_line_and_ends_no_process(
+    gigamind, fake, team, name, statement, told
+):
+    (team / f"{name}.py").write_text(
         "from examples.own_judge.directness import Directness\n"
         "class Failing(Directness):\n"
         "    def verdict(self, case, reply):\n"
-        "        return {}['missing']\n",
+        f"        {statement}\n",
         "utf-8",
     )
     answered(fake, [True] * 12)
-    asked = "eval answers --dataset answers.jsonl --notes vault --judge failing:Failing --model openai/m"
-    said = gigamind(*asked.split(), "--api-base", fake.url, "--cache-dir", "cache", code=3)
-    assert "KeyError: 'missing'" in said
+    judged = f"{EVALUATE} --judge {name}:Failing --model openai/m --api-base {fake.url}"
+    said = gigamind(judged, code=3)
+    assert told in said
     assert "Traceback" not in said
 
 

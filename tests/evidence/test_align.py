@@ -105,21 +105,40 @@ def test_no_span_begins_or_ends_inside_an_entity_or_a_tag():
     assert is_boundary("a < b and c > d", 6)
 
 
-def test_a_quote_of_500_characters_is_taken_and_of_501_refused():
-    source = "가" * 600
-    assert align("가" * 500, source).method == "exact"
-    assert align("가" * 501, source).reason == "quote_too_long"
+MARKED = "# 제목\n**벡터** 검색을 함께 쓴다"
+LISTED = "1. **백업**을 먼저 만든다\n2. 그다음 노트를 지운다"
 
 
-def test_a_fuzzy_quote_needs_16_characters():
-    # 15 and 16 characters, one of them wrong
-    assert align("가나다라마바사아자차카타파하거", "가나다라마바사아자차카타파하고").reason == (
-        "quote_too_short_for_fuzzy"
-    )
-    assert (
-        align("가나다라마바사아자차카타파하거너", "가나다라마바사아자차카타파하고너").method
-        == "fuzzy"
-    )
+@pytest.mark.each(
+    "quote, source, method, level",
+    [
+        ("가" * 500, "가" * 600, "exact", "raw"),
+        ("가나다라마바사아자차카타파하거너", "가나다라마바사아자차카타파하고너", "fuzzy", "N1"),
+        ("**벡터**  검색을", MARKED, "normalized", "N1"),
+        ("벡터 검색을", MARKED, "normalized", "N2"),
+        ("벡터검색을 함께쓴다", MARKED, "normalized", "N3"),
+        ("가나다라 마바사아", "가나다 라마바사아", "normalized", "N3"),
+        ("백업을 먼저 만든다 그다음 노트를 지운다", LISTED, "normalized", "N2"),
+    ],
+)
+def test_the_first_level_that_hits_is_recorded(quote, source, method, level):
+    found = align(quote, source)
+    assert (found.method, found.level) == (method, level)
+
+
+@pytest.mark.each(
+    "quote, source, reason",
+    [
+        ("가" * 501, "가" * 600, "quote_too_long"),
+        ("가나다라마바사아자차카타파하거", "가나다라마바사아자차카타파하고", "quote_too_short_for_fuzzy"),
+        ("가나다라 마바사", "가나다 라마바사", "quote_too_short_for_fuzzy"),
+        # Numbers do not grow together when spaces are forgiven, and that of a list item is not forgiven.
+        ("모두 12개를 지웠다고 했다", "모두 1 2개를지웠다고 했다", "quote_too_short_for_fuzzy"),
+        ("3. 백업을 먼저 만든다", LISTED, "quote_too_short_for_fuzzy"),
+    ],
+)  # fmt: skip
+def test_a_quote_that_is_not_found_has_a_reason(quote, source, reason):
+    assert align(quote, source).reason == reason
 
 
 def test_fuzzy_matching_can_be_switched_off():
@@ -182,29 +201,6 @@ def test_a_flipped_number_aligns_but_proves_nothing():
     assert (found.method, found.critical, found.promotable) == ("fuzzy", ("number",), False)
 
 
-def test_the_first_level_that_hits_is_recorded():
-    source = "# 제목\n**벡터** 검색을 함께 쓴다"
-    assert align("**벡터**  검색을", source).level == "N1"
-    assert align("벡터 검색을", source).level == "N2"
-    assert align("벡터검색을 함께쓴다", source).level == "N3"
-
-
-def test_spaces_are_forgiven_from_eight_characters():
-    assert align("가나다라 마바사아", "가나다 라마바사아").level == "N3"
-    assert align("가나다라 마바사", "가나다 라마바사").reason == "quote_too_short_for_fuzzy"
-
-
-def test_numbers_do_not_grow_together_when_spaces_are_forgiven():
-    assert isinstance(align("모두 12개를 지웠다고 했다", "모두 1 2개를지웠다고 했다"), Failed)
-
-
-def test_the_number_of_a_list_item_is_not_forgiven():
-    source = "1. **백업**을 먼저 만든다\n2. 그다음 노트를 지운다"
-    assert align("백업을 먼저 만든다 그다음 노트를 지운다", source).level == "N2"
-    found = align("3. 백업을 먼저 만든다", source)
-    assert isinstance(found, Failed)
-
-
 def test_outer_marks_that_stand_in_the_source_belong_to_the_span():
     assert align("“3단계로  정렬한다”", "우리는 “3단계로 정렬한다”고 했다").span == Span(4, 15)
 
@@ -219,15 +215,11 @@ def test_a_match_never_crosses_sources():
     assert [one.reason for one in result.failed] == ["quote_too_short_for_fuzzy"] * 2
 
 
-@pytest.mark.parametrize("index", [-1, 2])
-def test_an_index_outside_the_sources_is_refused(index):
-    (failed,) = align_all([Quote("가", index)], ["가", "나"]).outcomes
+@pytest.mark.parametrize(("index", "sources"), [(-1, ["가", "나"]), (2, ["가", "나"]), (0, [])])
+def test_an_index_outside_the_sources_is_refused(index, sources):
+    result = align_all([Quote("가", index)], sources)
+    (failed,) = result.failed
     assert (failed.reason, failed.source_sha256) == ("source_index_out_of_range", None)
-
-
-def test_without_sources_every_quote_fails_and_nothing_is_aligned():
-    result = align_all([Quote("가")], [])
-    assert [one.reason for one in result.failed] == ["source_index_out_of_range"]
     assert result.aligned == ()
 
 

@@ -4,16 +4,13 @@ from gigamind.errors import InputError
 from gigamind.evidence.result import AlignConfig
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "settings",
     [
-        {"fuzzy_threshold": 0.80},
-        {"fuzzy_threshold": 1.0},
-        {"search_threshold": 0.85},
-        {"search_threshold": 0.5},
-        {"max_quote_chars": 1},
+        {"fuzzy_threshold": 0.80}, {"fuzzy_threshold": 1.0}, {"search_threshold": 0.85},
+        {"search_threshold": 0.5}, {"max_quote_chars": 1},
     ],
-)
+)  # fmt: skip
 def test_settings_at_their_limits_are_accepted(settings):
     AlignConfig(**settings)
 

@@ -2,6 +2,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from vault_files import write_files
 
 from gigamind.vault.notes import Vault, read_vault
 
@@ -9,12 +10,4 @@ from gigamind.vault.notes import Vault, read_vault
 @pytest.fixture
 def vault_of(tmp_path: Path) -> Callable[[Mapping[str, str]], Vault]:
     """Makes a vault of these notes, path -> text."""
-
-    def write(notes: Mapping[str, str]) -> Vault:
-        root = tmp_path / "vault"
-        for path, text in notes.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text, encoding="utf-8", newline="")
-        return read_vault(root)
-
-    return write
+    return lambda notes: read_vault(write_files(tmp_path / "vault", notes))

@@ -129,27 +129,15 @@ def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_o
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("use --lock here", False),
-        ("use --lock=all here", False),
-        ("use --unlock-lock here", False),
-        ("File > Lock > Bolt", False),
-        ("열기 > Lock", False),
-        ("**File** > **Lock**", False),
-        ("Settings → Lock → Bolt", False),
-        ("src/lock/main.py", False),
-        ("./lock", False),
-        ("~/lock", False),
-        ("lock/", False),
-        ("C:\\lock\\a", False),
-        ("lock_filter", False),
-        ("app.lock", False),
-        ("lock/key", True),
-        ("lock → bolt", True),
-        ("a - lock", True),
+        ("use --lock here", False), ("use --lock=all here", False), ("use --unlock-lock here", False),
+        ("File > Lock > Bolt", False), ("열기 > Lock", False), ("**File** > **Lock**", False),
+        ("Settings → Lock → Bolt", False), ("src/lock/main.py", False), ("./lock", False),
+        ("~/lock", False), ("lock/", False), ("C:\\lock\\a", False), ("lock_filter", False),
+        ("app.lock", False), ("lock/key", True), ("lock → bolt", True), ("a - lock", True),
         ("lock > Bolt", True),  # as Obsidian shows [[lock#Bolt]]
         ("so, lock. Then", True),
     ],
-)
+)  # fmt: skip
 def test_no_part_of_an_option_a_path_or_a_menu_is_a_name(dictionary_of, text, found):
     dictionary = dictionary_of({"lock.md": "## Bolt", "t.md": f"{text} b"})
     assert names(dictionary, "t.md") == (["lock"] if found else [])

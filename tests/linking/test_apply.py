@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from link_features import suggestions_of
 from rights import ANYONE, as_anyone
+from vault_files import write_files
 
 from gigamind.checksum import with_checksum
 from gigamind.errors import InputError, NotesError, UnwrittenError
@@ -39,10 +40,7 @@ def vault(vault_of) -> Vault:
 def owned_vault() -> Iterator[Vault]:
     """A vault of somebody who is not root, where `as_anyone` gets to."""
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "vault")
-        for path, text in NOTES.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text, encoding="utf-8", newline="")
+        root = write_files(Path(folder, "vault"), NOTES)
         Path(folder).chmod(0o755)
         if os.geteuid() == 0:
             for path in (root, *root.rglob("*")):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vault_files import write_files
 
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.retrieval.cache import Cache
@@ -235,11 +236,9 @@ def counted(vault, cache, stop_after=None):
 @pytest.fixture(scope="module")
 def of_many(tmp_path_factory):
     """What a first run over the many notes finds, and the cache that it leaves."""
-    folder = tmp_path_factory.mktemp("many")
-    for path, text in MANY.items():
-        (folder / path).write_text(text, "utf-8")
+    vault = read_vault(write_files(tmp_path_factory.mktemp("many"), MANY))
     cache = Cache(tmp_path_factory.mktemp("kept"))
-    return *counted(read_vault(folder), cache), cache
+    return *counted(vault, cache), cache
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from vault_files import write_files
 
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.ranking import scores
@@ -401,17 +402,11 @@ WORDS = (
 @pytest.fixture(scope="module")
 def stormy(tmp_path_factory):
     """A suggester of names that overlap, and of phrases."""
-    root = tmp_path_factory.mktemp("vault")
-    for name in ("rain", "wind", "rain gauge", "gauge station", "wind station", "바람", "t"):
-        (root / f"{name}.md").write_text(f"About {name}. See [[rain gauge]] and wind.", "utf-8")
-    vectors = {
-        "rain": (1,),
-        "storms": (0.9, 0.1),
-        "wind": (0, 1),
-        "gauge": (0.5, 0.5),
-        "바람": (0, 0.9),
-    }
-    vault = read_vault(root)
+    names = ("rain", "wind", "rain gauge", "gauge station", "wind station", "바람", "t")
+    notes = {f"{name}.md": f"About {name}. See [[rain gauge]] and wind." for name in names}
+    vectors = {"rain": (1,), "storms": (0.9, 0.1), "wind": (0, 1), "gauge": (0.5, 0.5)}
+    vectors["바람"] = (0, 0.9)
+    vault = read_vault(write_files(tmp_path_factory.mktemp("vault"), notes))
     return LinkSuggester(vault, Identities(vault.notes), Known(vectors))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from qdrant_server import Standing, qdrant
 from tiny_model import LETTERS, tiny_matrix, write_tiny_model
+from vault_files import write_files
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.embedders import UseMultilingual, load_embedder
@@ -95,16 +96,7 @@ def standing() -> Iterator[Standing]:
 @pytest.fixture
 def write_vault(tmp_path: Path) -> Callable[[Mapping[str, str]], Vault]:
     """Writes notes (path -> text) into a folder, whose other notes stay, and reads it as a vault."""
-
-    def write(notes: Mapping[str, str]) -> Vault:
-        root = tmp_path / "vault"
-        for path, text in notes.items():
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
-        return read_vault(root)
-
-    return write
+    return lambda notes: read_vault(write_files(tmp_path / "vault", notes))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gigamind.errors import EmbeddingError, IndexingError
-from gigamind.retrieval.cache import embed_all
+from gigamind.retrieval.cache import embed_all, quiet
 
 
 class Counting:
@@ -34,11 +34,12 @@ class Counting:
         return vector / np.linalg.norm(vector)
 
 
-def quiet(_done: int, _total: int) -> None:
-    pass
-
-
 TEXTS = ["one", "둘", "세 👋", "one", ""]
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "embeddings.sqlite"
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -53,8 +54,7 @@ def test_vectors_stand_in_the_order_of_the_texts(cached, tmp_path):
     assert list(tmp_path.rglob("*.sqlite")) == ([cache] if cache else [])
 
 
-def test_a_text_is_embedded_once_whatever_the_run(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_a_text_is_embedded_once_whatever_the_run(cache):
     first = embed_all(Counting(), TEXTS, cache, quiet)
     again = Counting()
 
@@ -64,8 +64,7 @@ def test_a_text_is_embedded_once_whatever_the_run(tmp_path):
     assert second.tolist() == first.tolist()
 
 
-def test_only_what_changed_is_embedded(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_only_what_changed_is_embedded(cache):
     embed_all(Counting(), TEXTS, cache, quiet)
     embedder = Counting()
 
@@ -75,16 +74,15 @@ def test_only_what_changed_is_embedded(tmp_path):
     assert vectors[2].tolist() == embedder.embed_query("새 문장").tolist()
 
 
-def test_a_text_that_stands_twice_is_embedded_once(tmp_path):
+def test_a_text_that_stands_twice_is_embedded_once(cache):
     embedder = Counting()
 
-    embed_all(embedder, ["same"] * 200, tmp_path / "embeddings.sqlite", quiet)
+    embed_all(embedder, ["same"] * 200, cache, quiet)
 
     assert embedder.embedded == ["same"]
 
 
-def test_another_model_starts_afresh_and_leaves_the_first_ones_vectors(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_another_model_starts_afresh_and_leaves_the_first_ones_vectors(cache):
     embed_all(Counting("model@1"), TEXTS, cache, quiet)
     newer, older = Counting("model@2"), Counting("model@1")
 
@@ -96,8 +94,7 @@ def test_another_model_starts_afresh_and_leaves_the_first_ones_vectors(tmp_path)
     assert older.embedded == []
 
 
-def test_what_was_done_before_a_failure_is_kept(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_what_was_done_before_a_failure_is_kept(cache):
     texts = [f"text {number}" for number in range(100)]
     with pytest.raises(EmbeddingError):
         embed_all(Counting(fail_at="text 99"), texts, cache, quiet)
@@ -108,8 +105,7 @@ def test_what_was_done_before_a_failure_is_kept(tmp_path):
     assert embedder.embedded == texts[64:]  # the first batch was committed
 
 
-def test_thousands_of_texts_are_looked_up_and_embedded_in_batches(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_thousands_of_texts_are_looked_up_and_embedded_in_batches(cache):
     texts = [f"text {number}" for number in range(1_100)]
     embedder, again = Counting(), Counting()
 
@@ -124,8 +120,7 @@ def test_thousands_of_texts_are_looked_up_and_embedded_in_batches(tmp_path):
 @pytest.mark.parametrize(
     ("known", "expected"), [(0, [64, 128, 130]), (100, [130]), (20, [84, 130])]
 )
-def test_progress_counts_the_texts_that_are_done(known, expected, tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_progress_counts_the_texts_that_are_done(known, expected, cache):
     texts = [f"text {number}" for number in range(130)]
     if known:
         embed_all(Counting(), texts[:known], cache, quiet)
@@ -136,8 +131,7 @@ def test_progress_counts_the_texts_that_are_done(known, expected, tmp_path):
     assert steps == [(done, 130) for done in expected]
 
 
-def test_a_corrupt_cache_says_what_to_delete(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_a_corrupt_cache_says_what_to_delete(cache):
     cache.write_bytes(b"this is no database, and long enough to be looked at" * 100)
 
     with pytest.raises(IndexingError) as caught:
@@ -148,8 +142,7 @@ def test_a_corrupt_cache_says_what_to_delete(tmp_path):
     assert "--cache-dir" in str(caught.value)
 
 
-def test_a_database_of_something_else_says_what_to_delete(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_a_database_of_something_else_says_what_to_delete(cache):
     with sqlite3.connect(cache) as connection:
         connection.execute("CREATE TABLE vectors (song TEXT)")
     connection.close()
@@ -158,9 +151,8 @@ def test_a_database_of_something_else_says_what_to_delete(tmp_path):
         embed_all(Counting(), TEXTS, cache, quiet)
 
 
-def test_a_vector_of_another_length_says_what_to_delete(tmp_path):
+def test_a_vector_of_another_length_says_what_to_delete(cache):
     # An API behind an unchanged name has changed its model.
-    cache = tmp_path / "embeddings.sqlite"
     embed_all(Counting(), ["one"], cache, quiet)
 
     class Changed(Counting):
@@ -171,8 +163,7 @@ def test_a_vector_of_another_length_says_what_to_delete(tmp_path):
         embed_all(Changed(), TEXTS, cache, quiet)
 
 
-def test_a_vector_that_a_disk_has_damaged_is_computed_again(tmp_path):
-    cache = tmp_path / "embeddings.sqlite"
+def test_a_vector_that_a_disk_has_damaged_is_computed_again(cache):
     whole = embed_all(Counting(), TEXTS, cache, quiet)
     with sqlite3.connect(cache) as connection:
         connection.execute("UPDATE vectors SET vector = zeroblob(length(vector))")
@@ -191,15 +182,15 @@ def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path):
         embed_all(Counting(), TEXTS, tmp_path / "file" / "embeddings.sqlite", quiet)
 
 
-def test_a_broken_pipe_of_the_progress_bar_is_not_blamed_on_the_cache(tmp_path):
+def test_a_broken_pipe_of_the_progress_bar_is_not_blamed_on_the_cache(cache):
     def break_off(_done: int, _total: int) -> None:
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        embed_all(Counting(), TEXTS, tmp_path / "embeddings.sqlite", break_off)
+        embed_all(Counting(), TEXTS, cache, break_off)
 
 
-def test_several_processes_may_fill_a_new_cache_at_once(tmp_path):
+def test_several_processes_may_fill_a_new_cache_at_once(cache):
     code = f"""
 import sys, numpy as np
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
@@ -212,7 +203,7 @@ class Ones:
 print("ready", flush=True)
 sys.stdin.readline()
 texts = [f"text {{i}}" for i in range(500)]
-print(embed_all(Ones(), texts, Path({str(tmp_path / "embeddings.sqlite")!r}), lambda d, t: None).shape)
+print(embed_all(Ones(), texts, Path({str(cache)!r}), lambda d, t: None).shape)
 """
     runs = [
         subprocess.Popen(

@@ -5,18 +5,13 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
 
 
 @pytest.fixture
-def open_vault(tmp_path):
-    (tmp_path / "vault").mkdir()
-    for name, text in {
-        "a": "The deploy runs every Friday.",
-        "b": "휴가는 팀장에게 신청한다.",
-    }.items():
-        (tmp_path / "vault" / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    vault = read_vault(tmp_path / "vault")
+def open_vault(write_vault, tmp_path):
+    vault = write_vault(
+        {"a.md": "The deploy runs every Friday.", "b.md": "휴가는 팀장에게 신청한다."}
+    )
 
     def opened(mode):
         settings = RetrievalSettings(mode=mode, cache=tmp_path / "cache")

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vault_files import write_files
+
 # From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
 NOTES = {
     "a.md": "👋 See Beta and [[감마]] and 감마.",
@@ -33,7 +35,5 @@ def write_linked_notes(
     vault: Path, dataset: Path, rows: Sequence[Mapping[str, object]] = ROWS
 ) -> None:
     """Write the notes into a folder, and rows into a file."""
-    vault.mkdir(exist_ok=True)
-    for name, text in NOTES.items():
-        (vault / name).write_text(text, "utf-8")
+    write_files(vault, NOTES)
     dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")

@@ -2,6 +2,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from vault_files import write_files
 
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
@@ -12,17 +13,7 @@ WriteVault = Callable[[Mapping[str, str | bytes]], Path]
 @pytest.fixture
 def write_vault(tmp_path: Path) -> WriteVault:
     """Writes files (relative path -> content) under a fresh folder and gives its path."""
-
-    def write(files: Mapping[str, str | bytes]) -> Path:
-        root = tmp_path / "vault"
-        root.mkdir(exist_ok=True)
-        for path, content in files.items():
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
-        return root
-
-    return write
+    return lambda files: write_files(tmp_path / "vault", files)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import unicodedata
 import pytest
 
 from gigamind.errors import NotesError
+from gigamind.vault.notes import read_vault
 from gigamind.vault.walk import DEFAULT_EXCLUDES, walk
 
 
@@ -33,25 +34,12 @@ def test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_a
     write_vault,
 ):
     left_out = [
-        ".git/HEAD",
-        "sub/.git/x.md",
-        ".gigamind/cache",
-        "eval/queries.jsonl",
-        "sub/eval/q.jsonl",
-        "eval/out/1/run.json",
-        "eval/out/1/per_item.jsonl",
-        "eval/out/1/summary.md",
-        "eval/cards/1/judge_card.json",
-        "eval/cards/1/judge_card.md",
-        "a run elsewhere/run.json",
-        "a run elsewhere/per_item.jsonl",
-        "a run elsewhere/summary.md",
-        "node_modules/a/README.md",
-        ".DS_Store",
-        "sub/.DS_Store",
-        "a.tmp",
-        "sub/.a.md.swp",
-    ]
+        ".git/HEAD", "sub/.git/x.md", ".gigamind/cache", "eval/queries.jsonl", "sub/eval/q.jsonl",
+        "eval/out/1/run.json", "eval/out/1/per_item.jsonl", "eval/out/1/summary.md",
+        "eval/cards/1/judge_card.json", "eval/cards/1/judge_card.md", "a run elsewhere/run.json",
+        "a run elsewhere/per_item.jsonl", "a run elsewhere/summary.md", "node_modules/a/README.md",
+        ".DS_Store", "sub/.DS_Store", "a.tmp", "sub/.a.md.swp",
+    ]  # fmt: skip
     kept = [".gitignore", ".obsidian/app.json", "eval/plan.md", "eval.md", "evaluation/a.md", "tmp"]
     kept = sorted([*kept, "other/eval", "sub/eval/deep/q.md", "x/run.json", "x/summary.md"])
     root = write_vault(dict.fromkeys([*left_out, *kept], ""))
@@ -94,6 +82,8 @@ def test_links_out_of_the_vault_are_named_and_not_followed(write_vault, tmp_path
 
     assert [file.path for file in walked.files] == ["a.md"]
     assert [warning.values["place"] for warning in walked.warnings] == ["folder", "note.md"]
+    vault = read_vault(root)
+    assert ([note.path for note in vault.notes], vault.warnings) == (["a.md"], walked.warnings)
 
 
 def test_a_folder_beside_the_vault_with_a_longer_name_is_outside(write_vault, tmp_path):
