@@ -33,39 +33,6 @@ def dataset(tmp_path, monkeypatch, examples_cache):
     return path
 
 
-def judged(dataset, server, name):
-    return gigamind.evaluate_answers(
-        dataset,
-        out=dataset.parent / name,
-        model="openai/judge",
-        api_base=server.url,
-        model_timeout_s=20,
-        max_in_flight=1,
-        store_mode="off",
-    )
-
-
-def test_answers_are_judged_in_a_running_loop_twice_and_in_a_thread(dataset):
-    with running() as server:
-        server.respond = lambda _body: answer_reply([supported(PROOF)], PROOF)
-
-        async def cell():
-            here = [judged(dataset, server, name) for name in ("one", "two")]
-            return [*here, await asyncio.to_thread(judged, dataset, server, "three")]
-
-        results = asyncio.run(cell())
-    found = [result.summary.overall.answers["correctness"] for result in results]
-    assert found == [1.0, 1.0, 1.0]
-    assert not list(dataset.parent.glob("*.unfinished"))
-
-
-def test_answers_are_judged_by_words_in_a_running_loop(dataset):
-    async def cell():
-        return gigamind.evaluate_answers(dataset, judge="words", out=dataset.parent / "words")
-
-    assert asyncio.run(cell()).summary.overall.answers["correctness"] is not None
-
-
 def test_ctrl_c_cancels_the_work_in_a_running_loop():
     ended = []
 

@@ -54,16 +54,12 @@ def test_paragraphs_share_a_chunk_up_to_the_target_and_no_further():
     assert pieces(f"{one}\n\n{other}y") == [one, f"{other}y"]
 
 
-def test_a_heading_starts_a_new_chunk_behind_a_section_that_stands_by_itself():
-    first, second = f"# One\n\n{words(233)}", f"# Two\n\n{words(100)}"  # 5 + 2 + 233 = 240
+def test_a_heading_starts_a_new_chunk_unless_the_section_before_is_too_small():
+    large, small = f"# One\n\n{words(233)}", f"# One\n\n{words(232)}"  # 5 + 2 + 233 = 240
+    second = f"# Two\n\n{words(100)}"
 
-    assert pieces(f"{first}\n\n{second}") == [first, second]
-
-
-def test_a_section_too_small_to_be_found_by_joins_the_next():
-    first, second = f"# One\n\n{words(232)}", f"# Two\n\n{words(100)}"
-
-    assert pieces(f"{first}\n\n{second}") == [f"{first}\n\n{second}"]
+    assert pieces(f"{large}\n\n{second}") == [large, second]
+    assert pieces(f"{small}\n\n{second}") == [f"{small}\n\n{second}"]
 
 
 def test_a_chunk_knows_the_headings_above_it():

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -172,25 +173,20 @@ def test_a_saved_index_comes_back_the_same(texts, tmp_path):
         assert loaded.weight(query) == built.weight(query)
 
 
-def test_a_file_cut_anywhere_is_never_taken_for_an_index(tmp_path):
-    path = tmp_path / "index.bm25"
-    build_keyword_index(["rag b", "c d", "e"]).save(path)
-    whole = path.read_bytes()
-
-    for length in [*range(0, len(whole), 29), len(whole) - 1]:
-        path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"index\.bm25"):
-            KeywordIndex.load(path)
-
-
-def test_a_file_with_one_bit_flipped_is_never_taken_for_an_index(tmp_path):
-    path = tmp_path / "index.bm25"
-    build_keyword_index(["rag b", "c d", "e"]).save(path)
-    whole = path.read_bytes()
-
+def damaged(whole: bytes) -> Iterator[bytes]:
+    """Yield a content cut anywhere, and with one bit flipped."""
+    yield whole[:-1]
     for place in range(0, len(whole), 29):
-        damaged = bytes([whole[place] ^ 1 << place % 8])
-        path.write_bytes(whole[:place] + damaged + whole[place + 1 :])
+        yield whole[:place]
+        yield whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :]
+
+
+def test_a_damaged_file_is_never_taken_for_an_index(tmp_path):
+    path = tmp_path / "index.bm25"
+    build_keyword_index(["rag b", "c d", "e"]).save(path)
+
+    for content in damaged(path.read_bytes()):
+        path.write_bytes(content)
         with pytest.raises(ValueError, match=r"index\.bm25"):
             KeywordIndex.load(path)
 

@@ -26,6 +26,7 @@ QUERIES = [
     "rebalancing 트럭 경로",
     "zebra quantum flavour",
 ]
+MODES = [("hybrid", 0.7), ("hybrid", 0.2), ("semantic", 0.7), ("keyword", 0.7)]
 
 
 @pytest.fixture(scope="session")
@@ -94,16 +95,19 @@ def plain_scores(chunk_scores):
     return scores
 
 
+def share_of(mode, alpha):
+    """How much the cosine counts."""
+    return {"hybrid": alpha, "semantic": 1.0, "keyword": 0.0}[mode]
+
+
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize(
-    ("mode", "alpha"), [("hybrid", 0.7), ("hybrid", 0.2), ("semantic", 0.7), ("keyword", 0.7)]
-)
+@pytest.mark.parametrize(("mode", "alpha"), MODES)
 def test_a_search_gives_the_scores_of_a_plain_computation(
     query, mode, alpha, open_with, plain_scores
 ):
     hits = open_with(mode=mode, alpha=alpha).search(query)
 
-    share = {"hybrid": alpha, "semantic": 1.0, "keyword": 0.0}[mode]
+    share = share_of(mode, alpha)
     every = {
         note: share * semantic + (1 - share) * keyword
         for note, (semantic, keyword) in plain_scores(query).items()
@@ -165,15 +169,13 @@ def test_a_short_ranking_is_the_head_of_a_long_one(open_with):
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize(
-    ("mode", "alpha", "share"),
-    [("hybrid", 0.7, 0.7), ("hybrid", 0.2, 0.2), ("semantic", 0.7, 1.0), ("keyword", 0.7, 0.0)],
-)
+@pytest.mark.parametrize(("mode", "alpha"), MODES)
 def test_a_hit_shows_the_chunk_that_is_best_by_both_legs_together(
-    query, mode, alpha, share, open_with, chunk_scores
+    query, mode, alpha, open_with, chunk_scores
 ):
     hits = open_with(mode=mode, alpha=alpha).search(query)
 
+    share = share_of(mode, alpha)
     for hit in hits:
         own = {
             passage: share * cosine + (1 - share) * word

@@ -100,15 +100,15 @@ BOMBS = {
     "aliases of aliases": (aliases, 30),
     "an alias of itself": (lambda _: "a: &a [*a]\n", 1),
     "merge keys": (merge_keys, 30),
-    "brackets": (lambda size: "a: " + "[" * size + "\n", 80_000),
+    "brackets": (lambda size: "a: " + "[" * size + "\n", 40_000),
     "indents": (
         lambda size: "".join(" " * n + "a:\n" for n in range(math.isqrt(2 * size))),
-        2_000_000,
+        1_000_000,
     ),
-    "keys": (lambda size: "".join(f"key{n}: value\n" for n in range(size)), 40_000),
-    "one long value": (lambda size: "a: " + "x" * size + "\n", 4_000_000),
-    "one long list": (lambda size: "aliases: [" + "a, " * size + "b]\n", 80_000),
-    "a block that does not end": (lambda size: "a: |\n" + "  x\n" * size, 160_000),
+    "keys": (lambda size: "".join(f"key{n}: value\n" for n in range(size)), 20_000),
+    "one long value": (lambda size: "a: " + "x" * size + "\n", 2_000_000),
+    "one long list": (lambda size: "aliases: [" + "a, " * size + "b]\n", 40_000),
+    "a block that does not end": (lambda size: "a: |\n" + "  x\n" * size, 80_000),
     "a tag of Python": (lambda _: "a: !!python/object/apply:os.system [exit]\n", 1),
 }
 

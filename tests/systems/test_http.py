@@ -316,34 +316,29 @@ def test_an_answer_without_contexts_is_an_answer():
         assert answered(server.url, AnswerPreset(contexts=None)) == Reply("Yes.")
 
 
-def test_a_preset_of_a_search_is_none_of_answers(tmp_path):
-    file = tmp_path / "search.toml"
-    file.write_text("body = '{\"q\": {{ query | tojson }}}'", "utf-8")
-    with pytest.raises(InputError, match=r"search\.toml"):
-        read_preset(str(file), AnswerPreset)
-    file.write_text("hits = 'docs'", "utf-8")
-    with pytest.raises(InputError, match="hits"):
-        read_preset(str(file), AnswerPreset)
-    file.write_text('body = \'{"q": "{{ question }}"}\'', "utf-8")
-    with pytest.raises(InputError, match=r"\{\{ question \| tojson \}\}"):
-        read_preset(str(file), AnswerPreset)
-
-
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("kind", "content", "message"),
     [
-        ("hitz = 'a'", "hits"),
-        ('body = \'{"q": "{{ query }}"}\'', "{{ query | tojson }}"),
-        ("body = '{{ qurey }}'", "'qurey' is undefined"),
-        ("body = '{{ vector | tojson }}'", "embedder"), ("body = '{{ query'", "template"),
-        ("method = 'PUT'", "method: "), ("[", "system file"),
+        (Preset, "hitz = 'a'", "hits"),
+        (Preset, 'body = \'{"q": "{{ query }}"}\'', "{{ query | tojson }}"),
+        (Preset, "body = '{{ qurey }}'", "'qurey' is undefined"),
+        (Preset, "body = '{{ vector | tojson }}'", "embedder"),
+        (Preset, "body = '{{ query'", "template"),
+        (Preset, "method = 'PUT'", "method: "),
+        (Preset, "[", "system file"),
+        # Those of a search are none of answers.
+        (AnswerPreset, "body = '{\"q\": {{ query | tojson }}}'", "template"),
+        (AnswerPreset, "hits = 'docs'", "hits"),
+        (AnswerPreset, 'body = \'{"q": "{{ question }}"}\'', "{{ question | tojson }}"),
     ],
-)  # fmt: skip
-def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path, content, message):
+)
+def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(
+    tmp_path, kind, content, message
+):
     file = tmp_path / "ours.toml"
     file.write_text(content, "utf-8")
     with pytest.raises(InputError) as refusal:
-        of_search(str(file))
+        read_preset(str(file), kind)
     assert str(refusal.value).startswith(f"{file}: ")
     assert message in str(refusal.value)
 

@@ -47,10 +47,20 @@ def test_an_empty_block_has_no_fields_and_no_warning():
     assert (front.fields, front.body_start, front.warnings) == ({}, 8, ())
 
 
-def test_scalars_stay_as_they_are_written():
-    front = split("---\nlang: no\nversion: 1.10\ndate: 2024-13-45\nday: !!timestamp soon\n---\n")
-
-    assert front.fields == {"lang": "no", "version": "1.10", "date": "2024-13-45", "day": "soon"}
+@pytest.mark.each(
+    "block, fields",
+    [
+        ("lang: no", {"lang": "no"}),
+        ("version: 1.10", {"version": "1.10"}),
+        ("date: 2024-13-45", {"date": "2024-13-45"}),
+        ("day: !!timestamp soon", {"day": "soon"}),
+        *((f"title: {nothing}", {"title": None}) for nothing in ("", "~", "null", "Null", "NULL")),
+        ("title: nullable", {"title": "nullable"}),
+        ("a: &a {x: y}\nb: {<<: [*a, *a]}", {"a": {"x": "y"}, "b": {"<<": [{"x": "y"}, {"x": "y"}]}}),
+    ],
+)  # fmt: skip
+def test_scalars_and_merge_keys_stay_as_they_are_written(block, fields):
+    assert split(f"---\n{block}\n---\n").fields == fields
 
 
 def test_a_title_of_several_lines_is_one_line():
@@ -58,15 +68,6 @@ def test_a_title_of_several_lines_is_one_line():
 
     assert text_field(front.fields, "title") == "휴가 규정"
     assert list_field(front.fields, "aliases") == ("a b", "c d")
-
-
-@pytest.mark.parametrize("nothing", ["", "~", "null", "Null", "NULL"])
-def test_nothing_is_none(nothing):
-    assert split(f"---\ntitle: {nothing}\n---\n").fields == {"title": None}
-
-
-def test_a_word_that_starts_like_null_is_text():
-    assert split("---\ntitle: nullable\n---\n").fields == {"title": "nullable"}
 
 
 def test_broken_yaml_is_a_warning_with_its_line_in_the_note():
@@ -106,12 +107,6 @@ def test_nesting_beyond_fifty_levels_is_refused(depth, warned):
     block = "a: " + "[" * depth + "]" * depth  # the mapping is a level of its own
 
     assert bool(split(f"---\n{block}\n---\n").warnings) is warned
-
-
-def test_merge_keys_are_plain_fields():
-    bomb = "a: &a {x: y}\nb: &b {<<: [*a, *a]}"
-
-    assert split(f"---\n{bomb}\n---\n").fields["b"] == {"<<": [{"x": "y"}, {"x": "y"}]}
 
 
 def test_a_text_field_is_nfc_and_trimmed():

@@ -133,7 +133,7 @@ _EXTRACTION = (
         100,
         "maxQuoteLength: number;        // default: 500",
         Option("memory graduate", "--max-quote-length", 500),
-        "evidence/test_align.py::test_a_quote_of_500_characters_is_taken_and_of_501_refused",
+        "evidence/test_align.py::test_a_quote_that_is_not_found_has_a_reason",
     ),
     row(
         101,

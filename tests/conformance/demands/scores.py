@@ -95,7 +95,7 @@ SECTIONS = (
             row(
                 240,
                 "finalScore >= baseScore 확인",
-                "retrieval/test_rerank.py::test_a_boost_is_one_and_a_fifth_of_the_centrality",
+                "retrieval/test_fuse.py::test_a_boost_is_one_and_a_fifth_of_the_centrality",
             ),
             row(
                 241,
