@@ -66,14 +66,8 @@ def test_without_hits_or_misses_nothing_can_be_fitted(hits, misses):
 
 def test_examples_are_the_candidates_of_notes_that_lost_links(vault_of):
     # Both links are removed.  "hail" stands in a note that lost one; "snow" is plain in a note that lost none.
-    vault = vault_of({
-        "rain.md": "x",
-        "hail.md": "x",
-        "snow.md": "x",
-        "a.md": "[[rain]] and hail.",
-        "b.md": "[[rain|Rain]]",
-        "c.md": "snow",
-    })  # fmt: skip
+    linking = {"a.md": "[[rain]] and hail.", "b.md": "[[rain|Rain]]", "c.md": "snow"}
+    vault = vault_of({"rain.md": "x", "hail.md": "x", "snow.md": "x", **linking})
     found = removed_link_examples(vault.root, [1], remove_ratio=1.0)
     assert {(one.pair, one.is_link) for one in found} == {
         (("1 a.md", "rain.md"), True),

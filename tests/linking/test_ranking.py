@@ -19,18 +19,12 @@ FOR = {
 }  # fmt: skip
 FOR_NAMES = {"link_probability": SHARES, "commonness": SHARES, "spelled_as_name": FLAGS}
 FOR_PHRASES = {
-    "name_cosine": COSINES,
-    "beginning_cosine": COSINES,
-    "lead": st.floats(0, 2),
-    "note_cosine": COSINES,
-    "overlap": SHARES,
-}
+    "name_cosine": COSINES, "beginning_cosine": COSINES, "lead": st.floats(0, 2),
+    "note_cosine": COSINES, "overlap": SHARES,
+}  # fmt: skip
 AGAINST = {
-    "occurrence": COUNTS,
-    "names_in_note": COUNTS,
-    "folders_between": COUNTS,
-    "linked": FLAGS,
-}
+    "occurrence": COUNTS, "names_in_note": COUNTS, "folders_between": COUNTS, "linked": FLAGS,
+}  # fmt: skip
 AGAINST_NAMES = {"saying_notes": COUNTS}
 
 

@@ -85,10 +85,6 @@ def test_the_words_of_the_query_are_highlighted_where_they_stand_in_the_note():
     # "배터리는 매일 밤 점검한다." begins at 17 of the text, which begins at 100 of its note.
     found = highlights(PASSAGE, set(tokens("배터리를 점검 bikes")))
 
-    assert [TEXT[span.start - 100 : span.end - 100] for span in found] == [
-        "Bikes",
-        "배터리",
-        "점검",
-        "Bikes",
-    ]
+    shown = [TEXT[span.start - 100 : span.end - 100] for span in found]
+    assert shown == ["Bikes", "배터리", "점검", "Bikes"]
     assert (found[1].start, found[1].end) == (117, 120)

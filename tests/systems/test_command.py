@@ -141,11 +141,7 @@ def test_a_program_that_is_not_there_is_refused():
 
 
 def test_a_command_line_is_split_as_a_shell_does():
-    assert split_command("python 'my search.py' --top 3") == [
-        "python",
-        "my search.py",
-        "--top",
-        "3",
-    ]
+    words = split_command("python 'my search.py' --top 3")
+    assert words == ["python", "my search.py", "--top", "3"]
     with pytest.raises(InputError, match="--system"):
         split_command("python 'my")

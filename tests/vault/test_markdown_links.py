@@ -85,12 +85,8 @@ def test_what_is_no_link_to_a_file_is_not_read(text):
 def test_embeds_and_wikilinks_are_told_from_links():
     document = parse("[[a]] ![[b]] [c](c.md) ![d](d.png)")
 
-    assert [(link.embed, link.wikilink) for link in document.links] == [
-        (False, True),
-        (True, True),
-        (False, False),
-        (True, False),
-    ]
+    assert [link.embed for link in document.links] == [False, True, False, True]
+    assert [link.wikilink for link in document.links] == [True, True, False, False]
 
 
 def test_a_link_around_an_image_gives_both():

@@ -105,12 +105,8 @@ def test_circles_of_links_end(write_vault):
     walked = walk(root)
 
     assert [file.path for file in walked.files] == ["a/x.md", "b/y.md"]
-    assert [warning.partition(":")[0] for warning in walked.warnings] == [
-        "a/b",
-        "a/loop",
-        "b/a",
-        "self.md",
-    ]
+    named = [warning.partition(":")[0] for warning in walked.warnings]
+    assert named == ["a/b", "a/loop", "b/a", "self.md"]
 
 
 def test_a_link_to_a_file_of_the_vault_is_a_file(write_vault):
