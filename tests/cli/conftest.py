@@ -1,14 +1,10 @@
 import json
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from called import Ended, call
 from search_command import SEARCH
-
-from gigamind.cli.main import main
 
 NOTES = {
     "deploy.md": "The deploy runs every Friday.\n",
@@ -24,24 +20,9 @@ ROWS: list[dict[str, object]] = [
 SEARCH_ONCE = (*SEARCH, "--speed-passes", "0", "--out", "out")
 
 
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
 @pytest.fixture(scope="session")
 def gigamind() -> Callable[..., Ended]:
-    """Runs a command in this process; what its exit code does to a process is tested in test_main.py."""
-
-    def call(*arguments: object) -> Ended:
-        out, err = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
-
+    """Runs a command in this process."""
     return call
 
 

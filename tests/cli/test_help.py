@@ -1,9 +1,5 @@
 """Pages of help: the few options first, all with `--help-all`, and examples that can be typed."""
 
-import os
-import subprocess
-import sys
-
 import click
 import pytest
 from typed import COMMANDS, parsed, words_of
@@ -60,19 +56,17 @@ def test_quiet_asks_nobody(case, gigamind):
     assert "--yes" in ended.stderr
 
 
-def test_commands_options_and_values_are_completed():
-    for typed, expected in {
-        "gigamind e": {"eval", "export"},
-        "gigamind eval search --mo": {"--mode", "--model", "--model-timeout-s"},
-        "gigamind eval search --mode ": {"semantic", "hybrid", "keyword"},
-    }.items():
-        words = len(typed.split()) - (0 if typed.endswith(" ") else 1)
-        asked = {"COMP_WORDS": typed, "COMP_CWORD": str(words)}
-        done = subprocess.run(
-            [sys.executable, "-c", "from gigamind.cli.main import main; main()"],
-            env={**os.environ, **asked, "_GIGAMIND_COMPLETE": "bash_complete"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert set(done.stdout.replace("plain,", "").split()) == expected, typed
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("gigamind e", {"eval", "export"}),
+        ("gigamind eval search --mo", {"--mode", "--model", "--model-timeout-s"}),
+        ("gigamind eval search --mode ", {"semantic", "hybrid", "keyword"}),
+    ],
+)
+def test_commands_options_and_values_are_completed(gigamind, monkeypatch, typed, expected):
+    words = len(typed.split()) - (0 if typed.endswith(" ") else 1)
+    monkeypatch.setenv("_GIGAMIND_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(words))
+    assert set(gigamind().stdout.replace("plain,", "").split()) == expected

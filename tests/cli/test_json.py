@@ -3,10 +3,7 @@
 import functools
 import importlib.util
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -262,14 +259,9 @@ def test_format_json_says_the_same(case, gigamind):
     assert gigamind(*given, "--format", "json").stdout == gigamind(*given, "--json").stdout
 
 
-def test_the_document_is_json_where_standard_output_has_no_utf_8(case):
+def test_the_document_is_json_where_standard_output_has_no_utf_8(case, gigamind):
     name = "질문-é-😀.jsonl"
     shutil.copy(case / "queries.jsonl", case / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "gigamind", "dataset", "check", "--dataset", name, "--json"],
-        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        capture_output=True,
-        cwd=case,
-        check=True,
-    )
-    assert json.loads(done.stdout.decode("ascii"))["dataset"] == name
+    ended = gigamind("dataset", "check", "--dataset", name, "--json", encoding="ascii")
+    assert ended.code == 0
+    assert json.loads(ended.stdout)["dataset"] == name

@@ -143,41 +143,6 @@ def test_labels_certify_another_judge_of_the_same_answers_by_the_strata_they_wer
     assert cards["other"].corrected.value == pytest.approx(cards["own"].corrected.value, abs=0.15)
 
 
-def test_labelled_hits_become_grades_of_the_dataset(case, gigamind):
-    queries, vault = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
-    inputs = (
-        "--dataset",
-        queries,
-        "--notes",
-        vault,
-        "--mode",
-        "keyword",
-        "--sample",
-        4,
-        "--speed-passes",
-        0,
-    )
-    ended = gigamind("eval", "search", *inputs, "--out", "run")
-    assert ended.code == 0, ended.stderr
-    labelling = session(case / "run")
-    label_all(labelling, choose=lambda task: "partly" if task.kind == "hit" else "answerable")
-    label_all(
-        labelling, "kim", choose=lambda task: "partly" if task.kind == "hit" else "answerable"
-    )
-    labels = labelling.file.path
-    ended = gigamind(
-        "dataset", "label", "--dataset", queries, "--labels", labels, "--out", "new.jsonl"
-    )
-    assert ended.code == 0, ended.stderr
-    rows = [json.loads(line) for line in (case / "new.jsonl").read_text("utf-8").splitlines()]
-    graded = {note: gain for row in rows for note, gain in row.get("gains", {}).items()}
-    assert set(graded.values()) == {1}
-    again = gigamind(
-        "dataset", "label", "--dataset", queries, "--labels", labels, "--out", "new.jsonl"
-    )
-    assert again.code == 1
-
-
 def test_labels_that_the_judge_learned_from_certify_nothing(run, gigamind):
     labelling = session(run)
     label_all(labelling)

@@ -101,19 +101,7 @@ def test_events_are_printed_a_line_each_and_only_once_for_the_same_session(gradu
     assert events(tmp_path, "--after", "4") == printed[4:]
 
 
-def test_follow_prints_events_as_they_come(graduate, tmp_path):
-    graduate()
-    code = "from gigamind.cli.memory import memory; memory()"
-    arguments = [sys.executable, "-c", code, "events", "--log", str(tmp_path / "m.db"), "--follow"]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as follower:
-        seen = [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
-        graduate("--session-id", "another")
-        seen += [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
-        follower.kill()
-    assert seen == list(range(1, 11))
-
-
-def test_ctrl_c_ends_follow_with_130(graduate, tmp_path):
+def test_follow_prints_events_as_they_come_until_ctrl_c_ends_it_with_130(graduate, tmp_path):
     graduate()
     arguments = [sys.executable, "-m", "gigamind", "memory", "events", "--follow"]
     with subprocess.Popen(
@@ -122,9 +110,12 @@ def test_ctrl_c_ends_follow_with_130(graduate, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as follower:
-        assert json.loads(follower.stdout.readline())["seq"] == 1
+        seen = [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
+        graduate("--session-id", "another")
+        seen += [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
         follower.send_signal(signal.SIGINT)
         _, told = follower.communicate(timeout=30)
+    assert seen == list(range(1, 11))
     assert follower.returncode == 130
     assert "Interrupted." in told
     assert "Traceback" not in told

@@ -1,7 +1,5 @@
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from reached import reached
@@ -148,19 +146,3 @@ def test_entries_come_from_a_file_or_a_model_and_not_from_both_or_none(case, gig
     assert ended.code == 1
     assert "--extracted or --model" in ended.stderr
     assert not (case / ".gigamind").exists()
-
-
-def test_a_session_whose_entries_are_in_a_file_loads_nothing_that_speaks_to_a_model(case):
-    message = {"role": "user", "content": KEPT}
-    (case / "s.jsonl").write_text(json.dumps(message))
-    extracted = {"entries": [{"entryId": "x", **entry("30일 보관한다.", 0, KEPT)}]}
-    (case / "e.json").write_text(json.dumps(extracted))
-    code = (
-        "import sys\nfrom gigamind.cli.main import main\ntry:\n    main(sys.argv[1:])\nfinally:\n"
-        "    print(sorted({'litellm', 'instructor', 'openai', 'jinja2', 'aiohttp'} & sys.modules.keys()))"
-    )
-    command = ["memory", "graduate", "--session", "s.jsonl", "--extracted", "e.json"]
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.splitlines() == ["verified   x", "[]"]

@@ -5,16 +5,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import forked
 import pytest
+from called import call
 from fake_batch import BatchServer
 from faulty_model import run as serve
 
-from gigamind.cli.main import main
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.batches.batcher import read_batches
 
@@ -54,11 +52,9 @@ SEARCH = ("--mode", "keyword", "--unanswerable-mode", "llm")
 
 def run(arguments, code=0):
     """Standard output and error of a command in this process."""
-    told, errors = StringIO(), StringIO()
-    with redirect_stdout(told), redirect_stderr(errors), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert (end.value.code or 0) == code, errors.getvalue()
-    return told.getvalue(), errors.getvalue()
+    ended = call(*arguments)
+    assert ended.code == code, ended.stderr
+    return ended.stdout, ended.stderr
 
 
 @pytest.mark.faults

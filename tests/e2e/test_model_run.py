@@ -5,15 +5,13 @@ import os
 import shutil
 import signal
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import forked
 import pytest
+from called import call
 from reached import reached
 
-from gigamind.cli.main import main
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ledger import read_ledger, totals
 
@@ -46,10 +44,8 @@ def arguments(server, tmp_path, monkeypatch):
 
 def run(arguments):
     """In this process; it must not fail."""
-    errors = StringIO()
-    with redirect_stdout(StringIO()), redirect_stderr(errors), pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 0, errors.getvalue()
+    ended = call(*arguments)
+    assert ended.code == 0, ended.stderr
 
 
 def verdicts(out):

@@ -4,15 +4,12 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing, redirect_stderr, redirect_stdout
-from io import StringIO
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from called import Ended, call
 from loopback import Answering, listening
-
-from gigamind.cli.main import main
 
 NOTES = {
     "deploy.md": "# Deploy\n\nThe deploy runs every Friday, as [[garden]] says.\n",
@@ -68,22 +65,6 @@ FILES: dict[str, str | bytes] = {
     "full/file.txt": "x",
     "no-notes/file.txt": "x",
 }
-
-
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-def call(*arguments: str) -> Ended:
-    """Run a command in this process."""
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main(arguments)
-    return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
 
 class NoSearch(Answering):

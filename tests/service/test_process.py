@@ -111,6 +111,9 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
         until_ready(f"http://127.0.0.1:{service}")
         answered = streamed(service, "When does the depot open in the morning?")
         abstained = streamed(service, "Who repairs the photocopier upstairs?")
+        model.send_signal(signal.SIGINT)
+        assert model.wait(20) == 0
+        assert url in model.stdout.read()  # in the command to copy
     finally:
         for process in processes:
             process.kill()
