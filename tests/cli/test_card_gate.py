@@ -92,21 +92,13 @@ def card(judged, gigamind, case):
     return make
 
 
-def gates(case, policy, **card):
+def gates(case, policy, given=("--judge-card", "card"), **card):
     text = (asset("deployments") / "gates.toml").read_text("utf-8")
     for key, value in {"cards": f'"{policy}"', **card}.items():
         text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
         assert found == 1
     (case / "gates.toml").write_text(text, encoding="utf-8")
-    return (
-        "--gates",
-        "gates.toml",
-        "--phase",
-        "ga",
-        "--fail-on-regression",
-        "--judge-card",
-        "card",
-    )
+    return ("--gates", "gates.toml", "--phase", "ga", "--fail-on-regression", *given)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +125,14 @@ def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labe
         assert (found.find("failure") is not None) is (policy == "require")
         for shown in (ended.stdout, told):
             assert all(part in shown for part in why) is (policy != "ignore")
+
+
+@pytest.mark.usefixtures("judged")
+@pytest.mark.parametrize(("policy", "code"), [("require", 4), ("warn", 0), ("ignore", 0)])
+def test_the_policy_decides_on_a_run_without_a_card(case, gigamind, policy, code):
+    ended = gigamind("compare", "one", "two", *gates(case, policy, given=()))
+    assert ended.code == code, ended.stdout
+    assert ("judge report: " in ended.stdout) is (policy != "ignore")
 
 
 def test_low_floors_let_a_poor_card_pass(case, gigamind, card):

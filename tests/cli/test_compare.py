@@ -28,7 +28,7 @@ def place(tmp_path_factory, gigamind, examples_cache):
         environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
         environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
         (folder / "gates.toml").write_text(lax(), "utf-8")
-        ended = gigamind(*search(EXAMPLES / "vault", "base"), "--save-snapshot")
+        ended = gigamind(*searched(EXAMPLES / "vault", "base"), "--save-snapshot")
         assert ended.code == 0, ended.stderr
         yield folder
 
@@ -41,7 +41,7 @@ def lax():
     return gates.replace("\n[floors]\n", '\n[floors]\n"unanswerable.f1" = 0.0\n')
 
 
-def search(vault, out):
+def searched(vault, out):
     read = ["--dataset", "queries.jsonl", "--notes", str(vault)]
     fixed = ["--mode", "keyword", *read, "--out", out]
     return ["eval", "search", *fixed, "--speed-passes", "0"]
@@ -61,7 +61,7 @@ def worse(place, gigamind):
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("GITHUB_STEP_SUMMARY", str(place / "step.md"))
         ended = gigamind(
-            *search(place / "damaged", "worse"),
+            *searched(place / "damaged", "worse"),
             *("--compare", "base/snapshot.json", "--fail-on-regression", "--junit", "gate.xml"),
             *("--gates", "gates.toml", "--lang", "ko", "--comment", "comment.md"),
             "--save-snapshot",
@@ -96,42 +96,41 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
 @pytest.mark.usefixtures("place")
 def test_the_same_vault_compared_with_itself_passes(gigamind):
     flags = ("--compare", "base", "--fail-on-regression", "--gates", "gates.toml")
-    ended = gigamind(*search(EXAMPLES / "vault", "again"), *flags)
+    ended = gigamind(*searched(EXAMPLES / "vault", "again"), *flags)
     assert ended.code == 0, ended.stdout
     assert verdict_of("again") == "passed"
     assert "34 queries" in ended.stdout.splitlines()[1]
 
 
-@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(("floor", "code"), [(0.3, 0), (0.99, 4)])
-def test_a_floor_gates_a_run_without_a_baseline(gigamind, place, floor, code):
-    (place / "floors.toml").write_text(f'[floors]\n"search.hit_at_1" = {floor}\n', "utf-8")
-    out = f"floor-{floor}"
-    flags = [*search(EXAMPLES / "vault", out), "--gates", "floors.toml", "--junit", "floors.xml"]
-    seen = gigamind(*flags)
+def test_a_floor_gates_a_run_without_a_baseline(case, search, floor, code):
+    row = {"id": "d", "query": "roses", "answerable": True, "expected_notes": ["deploy.md"]}
+    with (case / "queries.jsonl").open("a", encoding="utf-8") as dataset:
+        dataset.write(json.dumps(row) + "\n")
+    (case / "floors.toml").write_text(f'[floors]\n"search.hit_at_1" = {floor}\n', "utf-8")
+    flags = ("--gates", "floors.toml", "--junit", "floors.xml")
+    seen = search(*flags)
     assert seen.code == 0
-    case = ET.parse(place / "floors.xml").getroot()
-    assert case.get("failures") == str(code // 4)
+    suite = ET.parse(case / "floors.xml").getroot()
+    assert suite.get("failures") == str(code // 4)
     verdict, *_ = seen.stdout.splitlines()
     assert (f"{floor}" in verdict) is bool(code)
     for name in ("summary.md", "report.html"):
-        assert verdict in (place / out / name).read_text("utf-8")
-    flags[flags.index(out)] = f"{out}-gated"
-    gated = gigamind(*flags, "--fail-on-regression", "--comment", "floors.md")
+        assert verdict in (case / "out" / name).read_text("utf-8")
+    gated = search(*flags, "--fail-on-regression", "--comment", "floors.md", "--out", "gated")
     assert gated.code == code
-    assert verdict in (place / "floors.md").read_text("utf-8")
+    assert verdict in (case / "floors.md").read_text("utf-8")
     assert ("floors.toml" in gated.stderr) is bool(code)
     assert gated.stdout.splitlines()[0] == verdict
-    assert f"Report: {out}-gated/report.html" in gated.stdout
-    flags[flags.index(f"{out}-gated")] = f"{out}-md"
-    assert gigamind(*flags, "--format", "md").stdout.splitlines()[0] == verdict
+    assert "Report: gated/report.html" in gated.stdout
+    assert search(*flags, "--format", "md", "--out", "md").stdout.splitlines()[0] == verdict
 
 
 @pytest.mark.usefixtures("place")
 def test_gates_without_a_bound_hold_nothing_without_a_baseline(gigamind):
     flags = ("--gates", "gates.toml", "--fail-on-regression")
     (Path("unbound.toml")).write_text("[comparable]\nrelax = []\n", "utf-8")
-    ended = gigamind(*search(EXAMPLES / "vault", "unbound"), "--gates", "unbound.toml", flags[2])
+    ended = gigamind(*searched(EXAMPLES / "vault", "unbound"), "--gates", "unbound.toml", flags[2])
     assert ended.code == 1
     assert "unbound.toml" in ended.stderr
     assert "[floors]" in ended.stderr
@@ -232,7 +231,7 @@ def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, messa
 
 def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
     (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
-    ended = gigamind(*search(EXAMPLES / "vault", "never"), "--compare", "cut.json")
+    ended = gigamind(*searched(EXAMPLES / "vault", "never"), "--compare", "cut.json")
     assert (ended.code, (place / "never").exists()) == (1, False)
     assert "cut.json:1: " in ended.stderr
 
@@ -242,7 +241,7 @@ def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place
     del snapshot["checksum"]
     snapshot["environment"]["embedding_model"] = "another@1"
     (place / "embedded.json").write_text(json.dumps(snapshot), "utf-8")
-    ended = gigamind(*search(EXAMPLES / "vault", "kept-run"), "--compare", "embedded.json")
+    ended = gigamind(*searched(EXAMPLES / "vault", "kept-run"), "--compare", "embedded.json")
     assert ended.code == 1
     assert "another@1" in ended.stderr
     assert "kept-run" in ended.stderr
@@ -265,7 +264,7 @@ def runs(place, gigamind):
     """Three runs of other depths, in a folder of their own."""
     for depth in (3, 5, 8):
         flags = ("--topk", str(depth), "--sample", "20", "--format", "json")
-        assert gigamind(*search(EXAMPLES / "vault", f"runs/top{depth}"), *flags).code == 0
+        assert gigamind(*searched(EXAMPLES / "vault", f"runs/top{depth}"), *flags).code == 0
     return place / "runs"
 
 

@@ -10,12 +10,15 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
 
 @pytest.fixture(scope="module")
-def generated(gigamind, tmp_path_factory):
+def generated(gigamind, tmp_path_factory, examples_cache):
     """The options of a generated dataset, on names alone."""
     folder = tmp_path_factory.mktemp("links")
     given = ("--out-notes", folder / "copy", "--dataset", folder / "links.jsonl")
-    assert gigamind("eval", "generate-links", "--notes", EXAMPLES, *given).code == 0
-    return ("--notes", folder / "copy", "--dataset", folder / "links.jsonl", "--no-semantic")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
+        environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        assert gigamind("eval", "generate-links", "--notes", EXAMPLES, *given).code == 0
+        yield ("--notes", folder / "copy", "--dataset", folder / "links.jsonl", "--no-semantic")
 
 
 @pytest.fixture(scope="module")
@@ -58,23 +61,20 @@ def test_options_that_cannot_be_are_invalid_input(gigamind, generated):
     assert ended.stderr.startswith("Error: --min-confidence 2.0: ")
 
 
-@pytest.fixture
-def links(gigamind, generated, tmp_path, monkeypatch):
-    """Runs `gigamind eval links` over the generated dataset."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    return lambda out, *options: gigamind(
-        "eval", "links", *generated, "--out", tmp_path / out, *options
-    )
-
-
-WORSE = ("--min-confidence", 1)  # no suggestion is that sure: no link is found again
-
-
-@pytest.fixture
-def gates(tmp_path):
+@pytest.fixture(scope="module")
+def gates(tmp_path_factory):
     """Gates that compare other settings all the same."""
-    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
-    return ("--gates", tmp_path / "gates.toml", "--fail-on-regression")
+    file = tmp_path_factory.mktemp("gates") / "gates.toml"
+    file.write_text(shipped("settings"), "utf-8")
+    return ("--gates", file, "--fail-on-regression")
+
+
+@pytest.fixture(scope="module")
+def worse(gigamind, generated, base, gates):
+    """How a run ended whose suggestions are never sure enough: no link is found again."""
+    out, junit = base.with_name("worse"), base.with_name("gate.xml")
+    flags = ("--compare", base / "snapshot.json", "--phase", "beta", *gates, "--junit", junit)
+    return gigamind("eval", "links", *generated, "--out", out, "--min-confidence", 1, *flags)
 
 
 def verdict_of(folder):
@@ -83,46 +83,30 @@ def verdict_of(folder):
     return gate["verdict"], gate["phase"]
 
 
-def test_the_same_run_again_passes_the_gates(links, base, tmp_path):
-    ended = links("again", "--compare", base, "--phase", "ga", "--fail-on-regression")
-    assert ended.code == 0
-    assert verdict_of(tmp_path / "again") == ("passed", "ga")
-    assert "22" in ended.stdout.splitlines()[0]
-
-
-def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, gates, tmp_path):
-    ended = links("worse", *WORSE, "--compare", base, *gates)
-    assert ended.code == 0
-    assert verdict_of(tmp_path / "worse") == ("warned", "mvp")
-    page = (tmp_path / "worse" / "compare.md").read_text("utf-8")
-    for text in (ended.stdout, page):
-        assert re.search(r"recall@5 .*0\.000.* [−-]82\.4", text)
-    assert all(part in ended.stdout.splitlines()[0] for part in ("recall@5", "22", "21"))
-
-
-def test_in_beta_worse_links_stop_the_release(links, base, gates, tmp_path):
-    snapshot, junit = base / "snapshot.json", tmp_path / "gate.xml"
-    flags = ("--compare", snapshot, "--phase", "beta", *gates, "--junit", junit)
-    ended = links("worse", *WORSE, *flags)
-    assert ended.code == 4
-    assert verdict_of(tmp_path / "worse") == ("failed", "beta")
-    assert "min_confidence" in (tmp_path / "worse" / "compare.md").read_text("utf-8").replace(
-        "\\", ""
-    )
-    suite = ET.parse(junit).getroot()
+def test_in_beta_worse_links_stop_the_release(worse, base):
+    folder = base.with_name("worse")
+    assert worse.code == 4
+    assert verdict_of(folder) == ("failed", "beta")
+    page = (folder / "compare.md").read_text("utf-8").replace("\\", "")
+    assert "min_confidence" in page
+    suite = ET.parse(base.with_name("gate.xml")).getroot()
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert "links.recall_at_5" in failed
 
 
+@pytest.mark.usefixtures("worse")
+@pytest.mark.parametrize(("phase", "code", "verdict"), [("mvp", 0, "warned"), ("ga", 4, "failed")])
 def test_two_finished_link_runs_are_compared_without_running_anything(
-    links, base, gigamind, gates, tmp_path
+    base, gigamind, gates, tmp_path, phase, code, verdict
 ):
-    links("worse", *WORSE)
-    asked = ("compare", base, tmp_path / "worse", "--phase", "ga")
+    asked = ("compare", base, base.with_name("worse"), "--phase", phase)
     assert gigamind(*asked, "--fail-on-regression").code == 1  # set otherwise: no verdict
-    ended = gigamind(*asked, *gates)
-    assert ended.code == 4
+    ended = gigamind(*asked, *gates, "--out", tmp_path / "two")
+    assert ended.code == code
+    assert verdict_of(tmp_path / "two") == (verdict, phase)
     assert all(part in ended.stdout.splitlines()[0] for part in ("recall@5", "22", "21"))
+    for text in (ended.stdout, (tmp_path / "two" / "compare.md").read_text("utf-8")):
+        assert re.search(r"recall@5 .*0\.000.* [−-]82\.4", text)
 
 
 def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind, tmp_path):
@@ -136,17 +120,19 @@ def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind,
     assert not (tmp_path / "never").exists()  # said before any work
 
 
-def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
-    links, base, search, gigamind, tmp_path
+def test_an_equal_run_passes_against_a_baseline_that_leaves_that_of_search_alone(
+    base, generated, search, gigamind, tmp_path
 ):
     assert search().code == 0
     kept = tmp_path / "kept"
     for run in ("out", base):
         assert gigamind("baseline", "promote", run, "--folder", kept).code == 0
     assert search("--out", "again", "--compare", kept).code == 0
-    ended = links("again-links", "--compare", kept, "--fail-on-regression")
+    given = ("--compare", kept, "--phase", "ga", "--fail-on-regression", "--out", "links")
+    ended = gigamind("eval", "links", *generated, *given)
     assert ended.code == 0
-    assert verdict_of(tmp_path / "again-links")[0] == "passed"
+    assert verdict_of(tmp_path / "links") == ("passed", "ga")
+    assert "22" in ended.stdout.splitlines()[0]
 
 
 def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):

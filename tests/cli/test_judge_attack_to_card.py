@@ -1,4 +1,4 @@
-"""A judge is attacked and certified in a row, and its card goes into reports and gates; over HTTP."""
+"""A judge is attacked and certified in a row, and its card goes into reports; over HTTP. Gates: test_card_gate.py."""
 
 import json
 import re
@@ -17,12 +17,6 @@ FORGED = {
 }
 
 QUOTE = "The deploy runs every Friday."
-LOW = {
-    "min_labels": 3,
-    "min_labels_per_language": 0,
-    "min_labels_per_class": 1,
-    "min_agreement": -1,
-}
 OF_ANSWERS = answer_reply(
     [supported(QUOTE, number) for number in range(1, 10)],  # more than any answer has
     utility=0.9,
@@ -114,63 +108,6 @@ def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, case,
     assert ended.code == 1
     assert "nowhere: " in ended.stderr
     assert server.seen.total == 0
-
-
-@pytest.fixture
-def gates(case):
-    """Writes the gates of gigamind with another policy on cards, which three labels are enough for."""
-    from gigamind.assets import asset
-
-    def write(policy):
-        text = (asset("deployments") / "gates.toml").read_text("utf-8")
-        for key, value in {**LOW, "cards": f'"{policy}"'}.items():
-            text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
-            assert found == 1
-        # Both runs refuse all that is answerable, which could not get worse: that is said to be enough.
-        text = text.replace("\n[ceilings]", '\n[ceilings]\n"unanswerable.false_refusals" = 1.0')
-        (case / "gates.toml").write_text(text, encoding="utf-8")
-        return ("--gates", "gates.toml", "--fail-on-regression")
-
-    return write
-
-
-def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates):
-    judged("one", "--model", "openai/judge")
-    judged("two", "--model", "openai/judge")
-    gigamind("judge", "certify", "one", "--out", "card")
-    card = ("--judge-card", "card")
-    for policy, given, code in (
-        ("require", (), 4),
-        ("require", card, 0),
-        ("warn", (), 0),
-        ("ignore", (), 0),
-    ):
-        ended = gigamind("compare", "one", "two", *gates(policy), *given)
-        assert ended.code == code, ended.stdout
-        assert ("judge report: " in ended.stdout) == (policy != "ignore" and not given)
-
-
-def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_has_not(
-    gigamind, search, judged, gates, server
-):
-    model = ("--model", "openai/judge", *reached(server), "--unanswerable-mode", "llm")
-    judged("one", "--model", "openai/judge")
-    compared = (*model, "--store", "store", "--compare", "one", *gates("require"))
-    ended = search("--out", "two", *compared)
-    assert (ended.code, "judge report: " in ended.stdout) == (4, True)
-    gigamind("judge", "certify", "one", "--out", "card")
-    assert search("--out", "three", *compared, "--judge-card", "card").code == 0
-
-
-def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamind, judged, case):
-    judged("one", "--model", "openai/judge")
-    labels = [{"id": "a", "unanswerable": False}, {"id": "c", "unanswerable": True}]
-    text = "".join(json.dumps(row) + "\n" for row in labels)
-    (case / "labels.jsonl").write_text(text, encoding="utf-8")
-    ended = gigamind("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
-    assert ended.code == 0, ended.stderr
-    headline = read_card(case / "card").scales[0].headline
-    assert (headline.items, headline.corrected.n) == (3, 2)
 
 
 def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(

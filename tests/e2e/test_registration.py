@@ -8,7 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -57,9 +57,10 @@ class Busy(Answering):
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = pass_on  # noqa: N815
 
 
-@pytest.fixture
-def stack(tmp_path: Path):
-    with serving(tmp_path) as stack:
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A server without deployments; the second test uses what the first one has registered."""
+    with serving(tmp_path_factory.mktemp("registration")) as stack:
         yield stack
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from scripted_judges import (
@@ -18,7 +18,6 @@ from gigamind.judges.load import load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.prompting.fences import Source
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 QUESTION = "How much leave do I get, when does it expire, and who approves it?"
 YEARLY = "Staff get 15 days of annual leave a year."
 EXPIRES = "Unused days of annual leave expire on 31 March."
@@ -74,26 +73,27 @@ def test_each_liar_says_of_each_sentence_what_its_name_says(name, said):
 
 
 @pytest.fixture(scope="module")
-def on_examples(judge):
-    return asyncio.run(run_deceptive_judges(judge, read_labelled_answers(None, None)))
+def examples():
+    """Every second of them; all are judged honestly in e2e/test_answers_by_labels.py."""
+    given = read_labelled_answers(None, None)
+    return replace(given, answers=given.answers[::2])
 
 
-def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_examples):
-    lines = (EXAMPLES / "answers.jsonl").read_text("utf-8").splitlines()
-    labels = [json.loads(line)["labels"] for line in lines]
-    right = [one["correctness"] for one in labels if one["correctness"] is not None]
-    verdicts = [claim["verdict"] for one in labels for claim in one["claims"]]
-    assert on_examples.answers == 40
-    assert (on_examples.claims, on_examples.unsupported) == (73, 19)
-    assert len(verdicts) - verdicts.count("supported") == 19
-    assert on_examples.correctness == pytest.approx(sum(right) / len(right), abs=0.005)
-    assert on_examples.utility == pytest.approx(sum(one["utility"] for one in labels) / 40)
-    honest, credulous, *liars = on_examples.judges
+def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(judge, examples):
+    found = asyncio.run(run_deceptive_judges(judge, examples))
+    labels = [answer.labels for answer in examples.answers]
+    shares = [one.correctness for one in labels if one.correctness is not None]
+    verdicts = [claim.verdict for one in labels for claim in one.claims]
+    assert (found.answers, found.claims) == (20, len(verdicts))
+    assert found.unsupported == len(verdicts) - verdicts.count("supported") > 5
+    assert found.correctness == pytest.approx(sum(shares) / len(shares), abs=0.005)
+    assert found.utility == pytest.approx(sum(one.utility for one in labels) / 20)
+    honest, credulous, *liars = found.judges
     # What people doubt is stopped with the line most like it, and nothing else is.
     assert (credulous.passed_off, credulous.correctness) == (0, pytest.approx(honest.correctness))
-    assert honest.correctness == pytest.approx(on_examples.correctness)
-    assert (honest.utility, honest.passed_off) == (on_examples.utility, 0)
-    assert {(one.hidden, one.unscored) for one in on_examples.judges} == {(0, 0)}
+    assert honest.correctness == pytest.approx(found.correctness)
+    assert (honest.utility, honest.passed_off) == (found.utility, 0)
+    assert {(one.hidden, one.unscored) for one in found.judges} == {(0, 0)}
     assert max(one.utility for one in liars) < 0.6
 
 
