@@ -203,32 +203,6 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
     assert (place / "moved" / "LATEST").is_file()
 
 
-@pytest.mark.usefixtures("place")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["compare", "nowhere", "base"], "nowhere"),
-        (["compare", "base", "base", "--phase", "alpha"], "mvp, beta, ga"),
-        (["compare", "base", "base", "--changed", "note"], "--changed note: "),
-        (["compare", "base", "base", "--gates", "none.toml"], "none.toml"),
-        (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: "),
-        (["baseline", "promote", "damaged"], "run.json"),
-        (["compare", "base"], "gigamind compare"),
-        (["compare", "base", "base", "base", "--junit", "x.xml"], "--junit"),
-        (
-            ["eval", "search", "--dataset", "d", "--fail-on-regression"],
-            "such as --compare eval/baselines",
-        ),
-        (["history", "nowhere"], "nowhere"),
-        (["history", "damaged"], "damaged: "),
-    ],
-)
-def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, message):
-    ended = gigamind(*arguments)
-    assert ended.code == 1
-    assert message in ended.stderr
-
-
 def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
     (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
     ended = gigamind(*searched(EXAMPLES / "vault", "never"), "--compare", "cut.json")

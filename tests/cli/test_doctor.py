@@ -172,7 +172,6 @@ def test_init_asks_three_questions_at_a_terminal(healthy):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ((), "--dataset, and --notes or --system"),
         (("--notes", "no", "--dataset", "q", "--lang", "en"), "--notes no: "),
         (("--notes", "vault", "--dataset", "q", "--lang", "en", "--nightly", "3"), "--nightly 3: "),
     ],

@@ -55,12 +55,6 @@ def test_the_original_vault_draws_a_warning(gigamind, generated, tmp_path):
     assert any("--out-notes" in line for line in warnings)
 
 
-def test_options_that_cannot_be_are_invalid_input(gigamind, generated):
-    ended = gigamind("eval", "links", *generated, "--min-confidence", 2)
-    assert ended.code == 1
-    assert ended.stderr.startswith("Error: --min-confidence 2.0: ")
-
-
 @pytest.fixture(scope="module")
 def gates(tmp_path_factory):
     """Gates that compare other settings all the same."""

@@ -1,7 +1,6 @@
 import json
 import re
 
-import pytest
 from korean import HANGUL
 from loopback import Answering, listening
 
@@ -10,40 +9,6 @@ def add_row(case, row):
     line = row if isinstance(row, str) else json.dumps(row)
     with (case / "queries.jsonl").open("a", encoding="utf-8") as file:
         file.write(line + "\n")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--topk", "0"], "Error: --topk 0: "),
-        (["--min-score", "1.5"], "Error: --min-score 1.5: "),
-        (
-            ["--dataset", "none.jsonl"],
-            "Error: none.jsonl: the JSONL dataset cannot be read (no such file or folder).",
-        ),
-        (
-            ["--dataset", "vault"],
-            "Error: vault: the JSONL dataset cannot be read (this is a folder, not a file).",
-        ),
-        (["--embedder", "foo", "--mode", "hybrid"], 'Error: unknown embedder "foo": use '),
-        (["--out", "queries.jsonl/out"], "Error: --out queries.jsonl/out: cannot be written"),
-        (["--out", "vault"], "Error: --out vault: exists already."),
-        (["--runner", "threads:2"], "Error: --runner"),
-    ],
-)
-def test_what_the_caller_can_mend_ends_with_code_1_and_no_traceback(case, search, options, message):
-    ended = search(*options)
-    assert ended.code == 1
-    assert message in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
-    assert not (case / "out").exists()
-
-
-def test_notes_that_cannot_be_read_end_with_code_2(search):
-    ended = search("--notes", "none", "--min-score", 0)
-    assert (ended.code, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("Error: none")
 
 
 def test_a_broken_row_is_listed_and_the_run_goes_on(case, search):

@@ -22,25 +22,6 @@ def test_the_version_is_the_packages(gigamind):
     assert gigamind("--version").stdout == f"gigamind, version {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nonsense"], "nonsense"),
-        (["eval", "nonsense"], "nonsense"),
-        (["--nonsense"], "--nonsense"),
-        (["eval", "search"], "--dataset"),
-        (["eval", "search", "--topk"], "--topk"),
-        (["eval", "search", "--dataset", "d", "--mode", "x"], "semantic, hybrid, keyword"),
-        (["eval", "search", "--dataset", "d", "--topk", "x"], "--topk"),
-        (["eval", "search", "extra", "--dataset", "d", "--notes", "n"], "extra"),
-    ],
-)
-def test_a_command_line_that_cannot_be_read_ends_with_code_1_not_2(gigamind, arguments, message):
-    ended = gigamind(*arguments)
-    assert (ended.code, ended.stdout) == (1, "")
-    assert message in ended.stderr
-
-
 def test_a_terminal_without_unicode_still_gets_its_figures(case, gigamind):
     assert case.is_dir()
     ended = gigamind(*SEARCH, "--speed-passes", "0", "--out", "out", encoding="ascii")

@@ -212,7 +212,6 @@ def test_names_stand_before_phrases_where_nothing_tells_what_these_are_worth(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--all", "--out", "x.txt"), ".jsonl, .md"),
         (("--all", "--out", "v/x.md"), "--out v/x.md"),
         (("--all", "--out", "old.md"), "old.md"),
         (("--note", "gigamind", "--out", "x.md"), "--all"),
@@ -245,14 +244,3 @@ def test_linked_targets_are_suggested_only_when_asked_for(suggest, tmp_path):
         note.write(" [[RAG 아키텍처]]")
     assert suggest("--note", "gigamind").stdout == "No link suggestions.\n"
     assert suggest("--note", "gigamind", "--include-linked").stdout.startswith("Found 1")
-
-
-def test_a_note_that_does_not_exist_is_invalid_input(suggest):
-    ended = suggest("--note", "projects/gigamnd.md")
-    assert ended.code == 1
-    assert "Did you mean projects/gigamind.md?" in ended.stderr
-
-
-def test_one_of_note_and_all_must_be_given(suggest):
-    assert suggest().code == 1
-    assert suggest("--note", "gigamind", "--all").code == 1

@@ -124,7 +124,7 @@ ELSEWHERE = {
     "docs/labels.md": "tests/cli/test_label_to_card.py, tests/e2e/browser",
     "docs/judges.md": "tests/cli/test_judge_attack_to_card.py",
     "docs/ml-engineer.md": "tests/e2e/test_deployment.py",
-    "docs/models.md": "tests/e2e/test_model_run.py; examples/demo_llm.py, by `make test-model`",
+    "docs/models.md": "tests/cli/test_llm.py; examples/demo_llm.py, by `make test-model`",
     "docs/service.md": "tests/service",
 }
 RUN = [name for name in NAMES if name not in {*ELSEWHERE, *KOREAN}]

@@ -2,16 +2,15 @@ from pathlib import Path
 
 import pytest
 from flow_artifacts import newest_artifact
+from flow_files import load_flow
 from judged_folders import write_judged_run
-from prefect.flows import load_flow_from_entrypoint
 from row_files import write_rows
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.publish.artifacts import CARD_KEY
 from gigamind.records.card import read_card
 
-ROOT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.prefect, pytest.mark.whole]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 
 @pytest.fixture
@@ -28,12 +27,9 @@ def judged(tmp_path):
 
 
 def certify(**options):
-    entrypoint = f"{ROOT / 'flows' / 'certify_judge.py'}:certify_judge"
-    flow = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
-    return flow(CertifyOptions.model_validate(options), return_state=True)
+    return load_flow("certify_judge")(CertifyOptions.model_validate(options), return_state=True)
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_the_card_is_written_and_published(judged, tmp_path):
     labels, out = tmp_path / "labels.jsonl", tmp_path / "card"
     state = certify(runs=[judged], labels=labels, out=out, lang="ko")
@@ -49,7 +45,6 @@ def test_the_card_is_written_and_published(judged, tmp_path):
     assert "judges/j.toml" in artifact.description
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_run_that_is_not_there_ends_failed_by_the_meaning_of_its_exit_code(tmp_path):
     state = certify(runs=[tmp_path / "none"], out=tmp_path / "card")
     assert (state.is_failed(), state.name) == (True, "InvalidInput")
@@ -57,7 +52,6 @@ def test_a_run_that_is_not_there_ends_failed_by_the_meaning_of_its_exit_code(tmp
     assert not (tmp_path / "card").exists()
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_without_a_folder_the_card_is_written_to_one_named_by_the_time(
     judged, tmp_path, monkeypatch
 ):

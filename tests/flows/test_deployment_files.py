@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from flow_files import load_flow
 
 from gigamind.tasks.options import LinkEvalOptions, SearchEvalOptions
 
@@ -67,13 +68,8 @@ def test_the_deployment_that_init_writes_loads_by_its_module():
     assert (options.compare, options.gates) == (Path("eval/baselines"), Path("eval/gates.toml"))
 
 
-def test_the_release_gate_is_told_its_task(monkeypatch: pytest.MonkeyPatch):
-    from prefect.flows import load_flow_from_entrypoint
-
-    monkeypatch.chdir(ROOT)
-    flow: Any = load_flow_from_entrypoint(
-        "flows/release_gate.py:release_gate", use_placeholder_flow=False
-    )
+def test_the_release_gate_is_told_its_task():
+    flow = load_flow("release_gate")
     given = {"dataset": "d.jsonl", "notes": "vault"}
     kinds = {
         task: type(flow.validate_parameters({"options": given | told})["options"])

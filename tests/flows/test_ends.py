@@ -10,18 +10,20 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from answer_reply import answer_reply, supported
-from flow_artifacts import artifacts_of
+from flow_artifacts import artifacts_of, events_of
+from flow_files import load_flow
 from gate_policy import shipped
 
+from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.release import waive
 from gigamind.publish.ends import in_form_words
+from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 from gigamind.tasks.steps import STEPS
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
-FLOWS = Path(__file__).parents[2] / "flows"
 FRUITS = ("apple", "cherry", "fig", "grape", "lemon", "mango", "olive", "peach", "plum", "quince")
 TEXT = "Plant it in October."
 
@@ -75,12 +77,8 @@ def outputs(tmp_path, monkeypatch, examples_cache):
 
 
 def ended(flow, options, folder):
-    from prefect.flows import load_flow_from_entrypoint
-
     (folder / "summary.md").unlink(missing_ok=True)
-    entrypoint = f"{FLOWS / flow}.py:{flow}"
-    loaded = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
-    return End(loaded(options, return_state=True), folder)
+    return End(load_flow(flow)(options, return_state=True), folder)
 
 
 @pytest.fixture
@@ -108,13 +106,15 @@ def search(tmp_path, outputs):
         )
         return evaluate(options)
 
+    def options(out="new", **changes):
+        gated = outputs | {"gates": tmp_path / "gates.toml", "out": tmp_path / "runs" / out}
+        return SearchEvalOptions.model_validate(given | gated | changes)
+
     def run(out="new", flow="release_gate", **changes):
-        all_given = given | outputs | {"gates": tmp_path / "gates.toml"} | changes
-        options = {**all_given, "out": tmp_path / "runs" / out}
-        return ended(flow, SearchEvalOptions.model_validate(options), tmp_path)
+        return ended(flow, options(out, **changes), tmp_path)
 
     measured("base")
-    run.measured = measured
+    run.measured, run.options = measured, options
     return run
 
 
@@ -152,6 +152,28 @@ def test_a_drop_fails_and_shows_the_metric_and_three_of_the_examples(search, tmp
         assert "(3 of 4)" in text
         assert text.index("hit@1") < text.index("gigamind gate waive") < text.index("| MRR |")
         assert text.index("| MRR |") < text.index("**apple** (`q0`)") < text.index("✗ failed")
+    (event,) = events_of(end.state, "gigamind.gate.failed", 1)
+    assert event["payload"]["worse"] == 4
+    assert "hit@1" in event["payload"]["reasons"][0]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("fails", "name"), [(False, "RegressedSoft"), (True, "Regressed")])
+def test_an_evaluation_that_got_worse_ends_like_the_gate_where_that_is_asked_for(
+    search, tmp_path, fails, name
+):
+    hide(tmp_path, "apple", "fig", "plum")
+    end = search(flow="eval_search", fail_on_regression=fails)
+    assert (end.state.is_failed(), end.name) == (fails, name)
+    assert len(events_of(end.state, "gigamind.gate.failed", fails)) == fails
+
+
+@pytest.mark.whole
+def test_who_runs_that_flow_here_gets_the_run_and_its_verdict(search, tmp_path):
+    hide(tmp_path, "apple", "fig", "plum")
+    finished = run_flow(search.options(format="md", fail_on_regression=True))
+    assert finished.verdict.exit_code(fail_on_regression=True) == 4
+    assert (finished.out, finished.summary.task) == (tmp_path / "runs" / "new", "search")
 
 
 def test_lost_queries_decide_rather_than_an_unmeasured_time(search, tmp_path):
@@ -222,18 +244,21 @@ def test_a_waived_failure_names_who_and_until_when(search, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "name", "code"),
     [
-        ({"compare": "missing"}, "InvalidInput", 1),
         ({"compare": None}, "InvalidInput", 1),
         ({"notes": "missing"}, "NotesInaccessible", 2),
         ({"system": "http://127.0.0.1:9", "mode": "hybrid"}, "EvaluationFailed", 3),
     ],
 )
-def test_a_run_without_a_result_says_why_in_all_media(search, changes, name, code):
+def test_a_run_without_a_result_says_why_in_all_media(search, caplog, changes, name, code):
     end = search(**changes)
     assert (end.state.type.value, end.name) == ("FAILED", name)
     assert end.state.message.endswith(f"(exit code {code})")
     assert end.is_banner
     assert list(end.junit.values()) == ["error"]
+    assert not any(line.exc_info and line.exc_info[0] for line in caplog.records)  # no traceback
+    with pytest.raises(GigamindError) as raised:
+        end.state.result()
+    assert raised.value.exit_code == code
 
 
 def test_a_run_without_a_baseline_is_measured_and_says_how_to_make_it_one(search):

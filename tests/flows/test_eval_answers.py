@@ -1,19 +1,19 @@
 """The flow `eval-answers` gives what the command gives, and publishes it."""
 
 import json
-from pathlib import Path
 
 import pytest
 from answer_reply import answer_reply, supported
 from flow_artifacts import artifacts_of
+from flow_files import load_flow
 
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.publish.artifacts import artifact_key
+from gigamind.tasks import evaluate
 from gigamind.tasks.options import AnswerEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
-FLOW = Path(__file__).parents[2] / "flows" / "eval_answers.py"
 TEXT = "The deploy runs every Friday at three."
 REPLY = answer_reply([supported(TEXT)], TEXT)
 
@@ -49,9 +49,7 @@ def make(tmp_path, server):
 
 @pytest.fixture
 def flow():
-    from prefect.flows import load_flow_from_entrypoint
-
-    return load_flow_from_entrypoint(f"{FLOW}:eval_answers", use_placeholder_flow=False)
+    return load_flow("eval_answers")
 
 
 def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
@@ -67,16 +65,11 @@ def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
 
 
 def test_the_release_gate_judges_answers_too(make, server, tmp_path):
-    from prefect.flows import load_flow_from_entrypoint
-
-    from gigamind.tasks import evaluate
-
-    gate = load_flow_from_entrypoint(
-        f"{FLOW.with_name('release_gate.py')}:release_gate", use_placeholder_flow=False
-    )
     server.script.extend([REPLY, REPLY])
     before = evaluate(make(out=tmp_path / "before", save_snapshot=True))
-    state = gate(make(compare=before.out).model_dump(mode="json"), return_state=True)
+    state = load_flow("release_gate")(
+        make(compare=before.out).model_dump(mode="json"), return_state=True
+    )
     assert state.is_completed()
     assert state.result()["release"]["comparison"]["shared"] == 2
     assert server.seen.total == 2  # equal answers keep their verdicts

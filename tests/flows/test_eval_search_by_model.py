@@ -1,9 +1,8 @@
 """The flow `eval-search` with a judge that asks a model: the same verdicts and costs as without Prefect."""
 
-from pathlib import Path
-
 import pytest
 from flow_artifacts import artifacts_of
+from flow_files import load_flow
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.shards import unfinished_folder
@@ -11,7 +10,6 @@ from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
-FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
 
 
 @pytest.fixture
@@ -22,9 +20,7 @@ def by_model(options, by_its_model, monkeypatch):
 
 @pytest.fixture
 def flow():
-    from prefect.flows import load_flow_from_entrypoint
-
-    return load_flow_from_entrypoint(f"{FLOW}:eval_search", use_placeholder_flow=False)
+    return load_flow("eval_search")
 
 
 def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, server, tmp_path):

@@ -4,18 +4,11 @@ import ast
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any
 
 import pytest
+from flow_files import FLOWS, load_flow
 
-FLOWS = Path(__file__).parents[2] / "flows"
 FILES = sorted(FLOWS.glob("*.py"))
-
-
-def load(file: Path, name: str) -> Any:
-    from prefect.flows import load_flow_from_entrypoint
-
-    return load_flow_from_entrypoint(f"{file}:{name}", use_placeholder_flow=False)
 
 
 def flow_names(file: Path) -> list[str]:
@@ -38,7 +31,7 @@ def test_the_flows_folder_holds_flow_scripts_and_is_no_package():
 def test_a_flow_file_loads_without_a_placeholder(file: Path):
     names = flow_names(file)
     assert names == [file.stem]
-    assert load(file, file.stem).name == file.stem.replace("_", "-")
+    assert load_flow(file.stem).name == file.stem.replace("_", "-")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -67,7 +60,7 @@ def test_a_flow_file_has_the_name_of_no_module_that_could_be_imported():
 def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
     from prefect.utilities.callables import parameter_schema
 
-    schema = parameter_schema(load(FLOWS / "eval_search.py", "eval_search")).model_dump()
+    schema = parameter_schema(load_flow("eval_search")).model_dump()
     assert schema["required"] == ["options"]
     forms = schema["definitions"]
     assert schema["properties"]["options"]["required"] == ["dataset"]
@@ -88,7 +81,7 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
 def test_the_parameters_of_a_link_evaluation_make_a_typed_form():
     from prefect.utilities.callables import parameter_schema
 
-    schema = parameter_schema(load(FLOWS / "eval_links.py", "eval_links")).model_dump()
+    schema = parameter_schema(load_flow("eval_links")).model_dump()
     assert schema["properties"]["options"]["required"] == ["dataset", "notes"]
     assert "min_confidence" in schema["definitions"]["LinksLinks"]["properties"]
 
@@ -96,7 +89,7 @@ def test_the_parameters_of_a_link_evaluation_make_a_typed_form():
 def test_the_parameters_of_a_certification_make_a_typed_form():
     from prefect.utilities.callables import parameter_schema
 
-    schema = parameter_schema(load(FLOWS / "certify_judge.py", "certify_judge")).model_dump()
+    schema = parameter_schema(load_flow("certify_judge")).model_dump()
     form = schema["definitions"]["CertifyOptions"]
     assert form["required"] == ["runs"]
     assert form["additionalProperties"] is False

@@ -1,11 +1,12 @@
 """The flow `graduate-memory` against a real server: its end states, its table, its events."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_artifacts import artifacts_of, events_of
+from flow_files import load_flow
 
 from gigamind.errors import InputError
 from gigamind.memory.events import EventLog, read_events
@@ -13,16 +14,14 @@ from gigamind.memory.sessions import FolderOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
-FLOW = Path(__file__).parents[2] / "flows" / "graduate_memory.py"
+ALIGNED = "gigamind.evidence.aligned"
 GOOD = {"messageIndex": 0, "quote": "ship the release on Friday"}
 BAD = {"messageIndex": 0, "quote": "벡터 검색을 도입하자"}
 
 
 @pytest.fixture
 def flow() -> Any:
-    from prefect.flows import load_flow_from_entrypoint
-
-    return load_flow_from_entrypoint(f"{FLOW}:graduate_memory", use_placeholder_flow=False)
+    return load_flow("graduate_memory")
 
 
 @pytest.fixture
@@ -40,36 +39,14 @@ def options(tmp_path: Path) -> FolderOptions:
 
 def table_of(state: Any) -> list[dict[str, Any]]:
     """Rows of the one artifact of the flow run that ended in `state`."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
-
-    its_own = ArtifactFilter(
-        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
-    )
-    with get_client(sync_client=True) as client:
-        (artifact,) = client.read_artifacts(artifact_filter=its_own)
+    (artifact,) = artifacts_of(state).values()
     assert (artifact.key, artifact.type) == ("memory-sessions", "table")
     return json.loads(artifact.data)
 
 
-def events_of(state: Any, count: int) -> list[dict[str, Any]]:
-    """Our events of that flow run, once `count` have come: the server writes them a little later."""
-    from prefect.client.orchestration import get_client
-
-    run = f"prefect.flow-run.{state.state_details.flow_run_id}"
-    wanted = {
-        "filter": {"event": {"name": ["gigamind.evidence.aligned"]}, "related": {"id": [run]}}
-    }
-    deadline = time.monotonic() + 30
-    while True:
-        with get_client(sync_client=True) as client:
-            found = client._client.post("/events/filter", json=wanted).json()["events"]
-        if len(found) >= count or time.monotonic() > deadline:
-            return found
-        time.sleep(0.2)
-
-
-def test_every_session_is_graduated_and_stands_in_the_table(flow: Any, options: FolderOptions):
+def test_every_session_is_graduated_and_stands_in_the_table_and_in_an_event(
+    flow: Any, options: FolderOptions
+):
     state = flow(options, return_state=True)
     assert state.is_completed()
     rows = table_of(state)
@@ -80,11 +57,9 @@ def test_every_session_is_graduated_and_stands_in_the_table(flow: Any, options: 
     ]
     assert rows[0]["reasons"].startswith("e: ")
     assert len(list(read_events(options.log))) == 8
-
-
-def test_each_session_sends_an_event_of_what_aligned(flow: Any, options: FolderOptions):
-    state = flow(options, return_state=True)
-    found = {event["resource"]["prefect.resource.name"]: event for event in events_of(state, 2)}
+    found = {
+        event["resource"]["prefect.resource.name"]: event for event in events_of(state, ALIGNED, 2)
+    }
     assert set(found) == {"회의", "standup"}
     assert found["회의"]["resource"]["prefect.resource.id"] == "gigamind.session.회의"
     assert found["회의"]["payload"] == {
@@ -110,7 +85,7 @@ def test_a_session_that_cannot_be_read_fails_the_run_and_not_the_other_sessions(
         ("회의", "failed", 0),
         ("standup", "graduated", 1),
     ]
-    (event,) = events_of(state, 1)
+    (event,) = events_of(state, ALIGNED, 1)
     assert event["resource"]["prefect.resource.name"] == "standup"
 
 
@@ -146,7 +121,7 @@ def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
     assert state.is_completed()
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert "EventTooLarge: " in warning.getMessage()
-    (event,) = events_of(state, 1)
+    (event,) = events_of(state, ALIGNED, 1)
     assert event["resource"]["prefect.resource.name"] == "standup"
 
 

@@ -4,19 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect.flows import load_flow_from_entrypoint
+from flow_files import load_flow
 from qdrant_server import qdrant
 
 from gigamind.retrieval.indexing import IndexOptions
 
-ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 
 def index(notes: Path, url: str) -> Any:
-    entrypoint = f"{ROOT / 'flows' / 'index_vault.py'}:index_vault"
-    flow: Any = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
-    return flow(IndexOptions(notes=notes, vault="bikes", qdrant_url=url), return_state=True)
+    options = IndexOptions(notes=notes, vault="bikes", qdrant_url=url)
+    return load_flow("index_vault")(options, return_state=True)
 
 
 @pytest.fixture

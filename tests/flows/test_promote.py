@@ -1,15 +1,12 @@
 """Promotion as a flow: how it ends, and what its log warns of; which run is taken: tests/tasks/test_promotion.py."""
 
-from pathlib import Path
-
 import pytest
-from prefect.flows import load_flow_from_entrypoint
+from flow_files import load_flow
 
 from gigamind.release.snapshot import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.promotion import PromoteOptions
 
-ENTRYPOINT = f"{Path(__file__).parents[2] / 'flows' / 'promote.py'}:promote"
 pytestmark = [pytest.mark.prefect, pytest.mark.whole]
 
 
@@ -17,7 +14,7 @@ pytestmark = [pytest.mark.prefect, pytest.mark.whole]
 def test_a_baseline_at_its_worst_is_a_warning_and_a_sample_is_none_unless_it_is_named(
     options, tmp_path, caplog
 ):
-    flow = load_flow_from_entrypoint(ENTRYPOINT, use_placeholder_flow=False)
+    flow = load_flow("promote")
     home, folder = tmp_path / "home", tmp_path / "baselines"
 
     evaluate(options(out=home / "whole"))  # the default threshold finds nothing unanswerable

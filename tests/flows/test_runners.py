@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from able_model import able
+from flow_files import load_flow
 from scripted_judges import CREDULOUS, read_labelled_answers
 from timeless import without_times
 
@@ -58,11 +59,7 @@ def server_of_every_thread(prefect_server: str) -> Iterator[None]:
 
 @pytest.fixture
 def flow():
-    from prefect.flows import load_flow_from_entrypoint
-
-    return load_flow_from_entrypoint(
-        f"{ROOT / 'flows' / 'eval_search.py'}:eval_search", use_placeholder_flow=False
-    )
+    return load_flow("eval_search")
 
 
 @pytest.fixture
