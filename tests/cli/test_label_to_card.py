@@ -43,17 +43,40 @@ def label_all(labelling, annotator="jin", choose=None):
             labelling.label(annotator, decided, choice, again=again)
 
 
-def test_labels_that_agree_with_the_judge_leave_its_figure(run, gigamind):
+@pytest.fixture
+def certify(gigamind):
+    """Certifies the judge of a run by the labels of a session; the report."""
+
+    def made(labelling, run, card):
+        given = ("--labels", labelling.file.path, "--out", card)
+        ended = gigamind("judge", "certify", run, *given)
+        assert ended.code == 0, ended.stderr
+        return read_card(card)
+
+    return made
+
+
+def scales_of(card):
+    return {scale.name: scale for scale in card.scales}
+
+
+def change_items(run, change):
+    """Change each line of per_item.jsonl in place."""
+    file = run / "per_item.jsonl"
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for number, line in enumerate(lines):
+        change(number, line)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def test_labels_that_agree_with_the_judge_leave_its_figure(run, certify):
     labelling = session(run)
     label_all(labelling)
     figure = labelling.figure()
     judged = json.loads((run / "summary.json").read_text("utf-8"))["overall"]["answers"]
     assert figure.value == pytest.approx(judged["correctness"], abs=1e-6)
     before = (run / "report.html").read_text("utf-8")
-    ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
-    assert ended.code == 0, ended.stderr
-    card = read_card(run.parent / "card")
-    scales = {scale.name: scale for scale in card.scales}
+    scales = scales_of(certify(labelling, run, run.parent / "card"))
     assert scales["supported"].overall.figures["accuracy"].value == 1
     assert scales["correctness"].headline.corrected.value == pytest.approx(figure.value)
     assert (run / "report.html").read_text("utf-8") != before
@@ -66,25 +89,10 @@ def test_labels_correct_a_judge_that_errs(run):
     assert labelling.progress("jin")["judged"] < 0.9
 
 
-def test_figures_weigh_what_was_drawn_more_often(run, gigamind):
-    labelling = session(run, count=20)
-    label_all(labelling)
-    card = run.parent / "card"
-    assert (
-        gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", card).code == 0
-    )
-    (labelled,) = {
-        scale.headline.items for scale in read_card(card).scales if scale.name == "correctness"
-    }
-    assert labelled == 34  # of 40 answers, those with claims
-
-
 def test_labels_of_other_answers_are_refused(run, gigamind):
     labelling = session(run)
     label_all(labelling)
-    lines = (run / "per_item.jsonl").read_text("utf-8").splitlines()
-    changed = [json.dumps(json.loads(line) | {"question": "?"}) for line in lines]
-    (run / "per_item.jsonl").write_text("\n".join(changed) + "\n", encoding="utf-8")
+    change_items(run, lambda _, line: line.update(question="?"))
     ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
     assert ended.code == 1
     assert str(labelling.file.path) in ended.stderr
@@ -95,15 +103,13 @@ def test_labels_of_other_answers_are_refused(run, gigamind):
 
 def test_the_figure_of_two_runs_is_their_difference(run, tmp_path):
     before = shutil.copytree(run, tmp_path / "before")
-    lines = [
-        json.loads(line) for line in (before / "per_item.jsonl").read_text("utf-8").splitlines()
-    ]
-    for line in lines[::2]:
-        if line["evaluation"] and line["evaluation"]["claims"]:
+
+    def worse(number, line):
+        if number % 2 == 0 and line["evaluation"] and line["evaluation"]["claims"]:
             line["answer"] += " (before)"
             line["evaluation"]["correctness"] = 0.0
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (before / "per_item.jsonl").write_text(text, encoding="utf-8")
+
+    change_items(before, worse)
     labelling = session(run, baseline=before, count=40)
     label_all(labelling)
     found = labelling.progress("jin")
@@ -114,36 +120,31 @@ def test_the_figure_of_two_runs_is_their_difference(run, tmp_path):
 
 
 def test_labels_certify_another_judge_of_the_same_answers_by_the_strata_they_were_drawn_from(
-    run, tmp_path, gigamind
+    run, tmp_path, certify
 ):
     labelling = session(run, count=20)
     label_all(labelling)
     other = shutil.copytree(run, tmp_path / "other")
-    lines = [
-        json.loads(line) for line in (other / "per_item.jsonl").read_text("utf-8").splitlines()
-    ]
-    for line in lines:
+
+    def accept(_, line):
         for claim in (line["evaluation"] or {}).get("claims", ()):
             claim["verdict"] = "supported"
-        if line["evaluation"] and line["evaluation"]["claims"]:
             line["evaluation"]["correctness"] = 1.0
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (other / "per_item.jsonl").write_text(text, encoding="utf-8")
-    cards = {}
-    for name, folder in {"own": run, "other": other}.items():
-        place = tmp_path / name / "card"
-        ended = gigamind(
-            "judge", "certify", folder, "--labels", labelling.file.path, "--out", place
-        )
-        assert ended.code == 0, ended.stderr
-        scales = {scale.name: scale for scale in read_card(place).scales}
-        cards[name] = scales["correctness"].headline
+
+    change_items(other, accept)
+    own, accepting = (
+        scales_of(certify(labelling, folder, tmp_path / f"{folder.name}-card"))[
+            "correctness"
+        ].headline
+        for folder in (run, other)
+    )
+    assert own.items == 34  # of 40 answers, those with claims
     # The other judge accepts all: the labels correct it to about what they say of the first one.
-    assert cards["other"].judged == 1
-    assert cards["other"].corrected.value == pytest.approx(cards["own"].corrected.value, abs=0.15)
+    assert accepting.judged == 1
+    assert accepting.corrected.value == pytest.approx(own.corrected.value, abs=0.15)
 
 
-def test_labels_that_the_judge_learned_from_certify_nothing(run, gigamind):
+def test_labels_that_the_judge_learned_from_certify_nothing(run, certify):
     labelling = session(run)
     label_all(labelling)
     claimed = [one.id for one in labelling.drawables if one.value is not None]
@@ -156,11 +157,8 @@ def test_labels_that_the_judge_learned_from_certify_nothing(run, gigamind):
     told = json.loads((run / "run.json").read_text("utf-8"))
     told["judge"]["learned_from"] = learned
     (run / "run.json").write_text(json.dumps(told), encoding="utf-8")
-    ended = gigamind("judge", "certify", run, "--labels", labelling.file.path, "--out", "card")
-    assert ended.code == 0, ended.stderr
-    card = read_card(run.parent / "card")
-    scales = {scale.name: scale for scale in card.scales}
-    assert scales["correctness"].overall.items == len(labelled) - len(learned)
+    card = certify(labelling, run, run.parent / "card")
+    assert scales_of(card)["correctness"].overall.items == len(labelled) - len(learned)
     assert card.labels.learned > 0
 
 

@@ -147,17 +147,6 @@ def test_a_row_with_contexts_is_answered_with_what_reads_it(gigamind, work):
     )
     assert refused.code == 1
     assert "gigamind import table" in refused.stderr
-    ran(
-        gigamind,
-        "import",
-        "table",
-        "log.jsonl",
-        "--out",
-        "back",
-        "--",
-        "--judge",
-        "words",
-        "--out",
-        "o",
-    )
+    evaluated = ("--", "--judge", "words", "--out", "o")
+    ran(gigamind, "import", "table", "log.jsonl", "--out", "back", *evaluated)
     assert items(work / "o")["a"]["outcome"] == "scored"

@@ -91,17 +91,8 @@ def postgres(folder: Path, port: int, password: str) -> Iterator[None]:
         command = [POSTGRES / program, *map(str, arguments)]
         subprocess.run(command, check=True, user=user, cwd=data, stdout=subprocess.DEVNULL, **more)
 
-    run(
-        "initdb",
-        "-D",
-        data,
-        "-U",
-        "prefect",
-        "-A",
-        "scram-sha-256",
-        "--pwfile",
-        folder / "password",
-    )
+    login = ("-U", "prefect", "-A", "scram-sha-256", "--pwfile", folder / "password")
+    run("initdb", "-D", data, *login)
     listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(data)]
     with process(
         [str(POSTGRES / "postgres"), "-D", str(data), *listening], folder / "postgres.log",

@@ -228,16 +228,8 @@ def test_a_run_that_was_killed_outside_a_worker_is_crashed_for_its_heartbeats_st
 ):
     changed("no heartbeat", {"within": 10})
     with running() as silent:
-        command = [
-            sys.executable,
-            "-m",
-            "gigamind",
-            "eval",
-            "search",
-            "--flow",
-            "--mode",
-            "keyword",
-        ]
+        search = ("eval", "search", "--flow", "--mode", "keyword")
+        command = [sys.executable, "-m", "gigamind", *search]
         given = {
             "--dataset": deployed.clone / "examples" / "queries.jsonl",
             "--notes": deployed.clone / "examples" / "vault",

@@ -121,19 +121,12 @@ def test_a_nightly_run_is_compared_with_the_last_one_and_named_by_its_verdict(de
     assert deployed.deployment()["description"] == about  # the last verdict stays
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("system", "command:env"),
-        ("api_base", "http://elsewhere.example/v1"),
-        ("key_variable", "HOME"),
-    ],
-)
-def test_a_form_cannot_run_programs_or_send_keys_elsewhere(deployed: Stack, name: str, value: str):
-    run = deployed.ended(deployed.start(**{name: value})["id"])
+def test_a_form_cannot_run_programs(deployed: Stack):
+    """Nor send keys elsewhere: what else a worker must allow is in tests/flows/test_allowed.py."""
+    run = deployed.ended(deployed.start(system="command:env")["id"])
     assert run["state"]["name"] == "InvalidInput", run["state"]
-    assert f";{name}=PATTERN'" in run["state"]["message"]
-    assert f"{name}={value}" not in run["state"]["message"]
+    assert ";system=PATTERN'" in run["state"]["message"]
+    assert "system=command:env" not in run["state"]["message"]
 
 
 def test_whoever_starts_a_run_cannot_change_its_command_or_environment(deployed: Stack):
@@ -191,16 +184,8 @@ def test_links_are_evaluated_once_their_dataset_was_made(deployed: Stack):
 
 def test_a_second_deploy_changes_the_commit_that_deployments_tell_and_nothing_else(deployed: Stack):
     def git(*arguments: str) -> str:
-        command = [
-            "git",
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@t",
-            "-C",
-            deployed.clone,
-            *arguments,
-        ]
+        who = ("-c", "user.name=t", "-c", "user.email=t@t")
+        command = ["git", *who, "-C", deployed.clone, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def versions() -> set[str]:

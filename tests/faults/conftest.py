@@ -42,14 +42,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What all work reads, with `base`, a finished run."""
     folder = tmp_path_factory.mktemp("template")
     lay_out(folder / "laid")
-    made = forked.command(
-        folder / "laid",
-        *SEARCH,
-        "--out",
-        "base",
-        "--cache-dir",
-        folder / "cache",
-    )
+    kept = ("--out", "base", "--cache-dir", folder / "cache")
+    made = forked.command(folder / "laid", *SEARCH, *kept)
     assert made.completed().returncode == 0
     return folder / "laid"
 

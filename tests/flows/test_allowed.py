@@ -25,6 +25,7 @@ def in_a_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"system": "http://search.example/"}, "system=http://search.example/*", False),
         ({"system": "http://evil.example/"}, "system=http://search.example/*", True),
         ({"qdrant_url": "http://q:6333", "mode": "hybrid"}, "a=b; qdrant_url=http://q:6333", False),
+        ({"api_base": "http://evil.example/v1", "model": "openai/x"}, "", True),
         ({"key_variable": "AWS_SECRET", "model": "openai/x", "unanswerable_mode": "llm"}, "", True),
     ],
 )

@@ -297,6 +297,8 @@ def test_an_interrupted_run_has_a_banner_and_no_verdict(search, monkeypatch):
     assert (end.state.type.value, end.name) == ("COMPLETED", "Interrupted")
     assert end.is_banner
     assert "7" in end.sentence
+    counts = end.state.result()["summary"]["counts"]
+    assert (counts["queries_total"], counts["queries_not_run"]) == (3, 7)
     assert "--resume" not in end.comment  # nothing was paid for
     assert list(end.junit.values()) == ["error"]
 

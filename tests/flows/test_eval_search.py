@@ -1,12 +1,8 @@
 """The flow `eval-search` against a real server: the same figures, artifacts and errors as without Prefect."""
 
 import json
-import os
 import re
-import signal
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,26 +153,3 @@ def test_a_second_run_in_one_process_sees_what_has_changed_in_the_vault(
     (chosen.notes / "new.md").write_text("# New\n\nA note that was not there before.\n")
     second = flow(chosen)["summary"]
     assert second["counts"]["notes"] == first["counts"]["notes"] + 1
-
-
-def test_ctrl_c_leaves_a_report_of_the_batches_that_had_ended(
-    options: Options, flow: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    chosen = options(mode="hybrid")
-    rows = [json.loads(line) for line in chosen.dataset.read_text(encoding="utf-8").splitlines()]
-    many = [{**row, "id": f"{row['id']}-{copy}"} for copy in range(16) for row in rows]
-    chosen.dataset.write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
-
-    def press_when_the_first_batch_has_ended() -> None:
-        while caplog.messages.count("Finished in state Completed()") < 2:  # prepare, retrieve
-            time.sleep(0.01)
-        time.sleep(0.1)  # into the second batch
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=press_when_the_first_batch_has_ended, daemon=True).start()
-    state = flow(chosen, return_state=True)
-    assert stored_state(state).name == "Interrupted"
-    counts = state.result()["summary"]["counts"]
-    _, lines = reports(tmp_path / "out")
-    assert 0 < counts["queries_total"] == len(lines) < len(many)
-    assert counts["queries_total"] + counts["queries_not_run"] == len(many)

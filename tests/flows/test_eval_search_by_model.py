@@ -1,10 +1,8 @@
 """The flow `eval-search` with a judge that asks a model: the same verdicts and costs as without Prefect."""
 
 import pytest
-from flow_artifacts import artifacts_of
 from flow_files import load_flow
 
-from gigamind.errors import EvaluationError
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
@@ -37,24 +35,6 @@ def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, 
     )
     assert found == expected
     assert shell.summary.llm.calls == 0
-
-
-def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, tmp_path):
-    state = flow(by_model(max_calls=4), return_state=True)
-    assert state.is_failed()
-    assert "allow_partial" in state.message
-    with pytest.raises(EvaluationError):
-        state.result()
-    state = flow(by_model(out=None, resume=tmp_path / "out"), return_state=True)
-    assert state.is_completed()
-    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 10}
-
-
-def test_a_run_with_too_few_verdicts_fails_and_is_published_all_the_same(flow, by_model):
-    state = flow(by_model(model="openai/judge;fault=400rf;share=0.5;sid=few"), return_state=True)
-    assert (state.is_failed(), state.name) == (True, "EvaluationFailed")
-    assert "min_coverage" in state.message
-    assert "openai/judge" in artifacts_of(state)["search-vault"].data
 
 
 def test_a_deployment_goes_on_with_its_run_that_was_stopped(
