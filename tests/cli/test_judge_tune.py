@@ -1,6 +1,7 @@
 """`gigamind judge tune`: on answers judged by words, on queries, and on answers judged by a scripted model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,8 @@ def right(name):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """Answers with a right claim, whose words the note has, and a wrong one, of which it has half."""
+def home(tmp_path_factory, gigamind):
+    """Answers with a right claim, whose words the note has, and a wrong one, of which it has half; judged in `run`."""
     folder = tmp_path_factory.mktemp("tune")
     with (folder / "answers.jsonl").open("w", encoding="utf-8") as file:
         for number, name in enumerate(NAMES):
@@ -54,15 +55,16 @@ def home(tmp_path_factory):
     (folder / "loose.toml").write_text(
         f'kind = "words"\nmin_score = {{ ko = 0.6, en = {WRONG} }}\n'
     )
+    with pytest.MonkeyPatch.context() as environment:
+        environment.chdir(folder)
+        evaluated(gigamind)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def case(home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
-    for file in home.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
 
 
 def evaluated(gigamind, judge="loose.toml", out="run"):
@@ -73,7 +75,6 @@ def evaluated(gigamind, judge="loose.toml", out="run"):
 
 
 def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
-    evaluated(gigamind)
     ended = gigamind(
         "judge", "tune", "run", "--judge", "loose.toml", "--out", "ours.toml", "--json"
     )
@@ -101,18 +102,17 @@ def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
 
 
 def test_a_good_judge_is_kept_and_no_file_is_written(gigamind):
-    evaluated(gigamind, "words")
-    ended = gigamind("judge", "tune", "run", "--judge", "words", "--out", "ours.toml", "--json")
+    evaluated(gigamind, "words", "good")
+    given = ("judge", "tune", "good", "--judge", "words", "--out", "ours.toml")
+    ended = gigamind(*given, "--json")
     assert ended.code == 0, ended.stderr
     report = json.loads(ended.stdout)
     assert (report["decision"], report["out"], report["gain"]) == ("keep", None, 0.0)
     assert not Path("ours.toml").exists()
-    shown = gigamind("judge", "tune", "run", "--judge", "words", "--out", "ours.toml")
-    assert shown.code == 0
+    assert gigamind(*given).code == 0
 
 
 def test_labels_of_the_page_are_used(gigamind):
-    evaluated(gigamind)
     session(Path("labels.jsonl"))
     given = ("judge", "tune", "run", "--judge", "loose.toml", "--labels", "labels.jsonl")
     ended = gigamind(*given, "--out", "ours.toml", "--json")
@@ -139,7 +139,6 @@ def session(path):
 
 
 def test_bad_input_is_named(gigamind):
-    evaluated(gigamind)
     given = ("judge", "tune", "run", "--judge", "loose.toml", "--out", "ours.toml")
     Path("none.jsonl").write_text("", "utf-8")
     assert gigamind(*given, "--labels", "none.jsonl").code == 1
@@ -173,10 +172,8 @@ def test_bad_input_is_named(gigamind):
 @pytest.mark.parametrize(
     ("kind", "field"), [("threshold", "min_score"), ("calibrated", "min_probability")]
 )
-def test_a_free_judge_of_queries_is_tuned_by_the_scores_of_the_run(
-    tmp_path, monkeypatch, gigamind, kind, field
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_free_judge_of_queries_is_tuned_by_the_scores_of_the_run(tmp_path, gigamind, kind, field):
+    shutil.rmtree("run")
     rows = [
         {"id": f"q{n}", "query": f"question {n}", "language": "en", "answerable": n % 2 == 0}
         | {"judged_unanswerable": False, "judgement": None}
@@ -214,6 +211,7 @@ def test_examples_are_adopted_if_they_help_and_never_come_from_the_kept_half(gig
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     few = Path("answers.jsonl").read_text("utf-8").splitlines(keepends=True)[:28]
     Path("answers.jsonl").write_text("".join(few), "utf-8")
+    shutil.rmtree("run")
     evaluated(gigamind)
     session(Path("labels.jsonl"))
     Path("llm.toml").write_text(

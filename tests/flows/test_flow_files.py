@@ -78,14 +78,6 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
     assert all("description" in field or "$ref" in str(field) for field in fields)
 
 
-def test_the_parameters_of_a_link_evaluation_make_a_typed_form():
-    from prefect.utilities.callables import parameter_schema
-
-    schema = parameter_schema(load_flow("eval_links")).model_dump()
-    assert schema["properties"]["options"]["required"] == ["dataset", "notes"]
-    assert "min_confidence" in schema["definitions"]["LinksLinks"]["properties"]
-
-
 def test_the_parameters_of_a_certification_make_a_typed_form():
     from prefect.utilities.callables import parameter_schema
 

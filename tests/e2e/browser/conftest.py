@@ -80,18 +80,35 @@ def open_page(browser, tmp_path):
     assert {address.partition(":")[0] for address in _requested(browser)} <= inside
 
 
+def page_of(record, lang, outcome):
+    say = translator(lang)
+    return render_html(run_document(TASKS[record.run.task].view, record, outcome, say), say)
+
+
+@pytest.fixture(scope="session")
+def rendered():
+    """The page of a record in a language without a baseline, made once."""
+    pages = {}
+
+    def render(record, lang):
+        if (id(record), lang) not in pages:  # the record is kept, so no other has its id
+            pages[id(record), lang] = record, page_of(record, lang, Outcome())
+        return pages[id(record), lang][1]
+
+    return render
+
+
 @pytest.fixture
-def show(open_page):
+def show(open_page, rendered):
     """Open the report of a record, compared with a baseline if there is one."""
 
-    def show(record, width=1280, lang="en", baseline=None):
-        outcome, say, task = Outcome(), translator(lang), record.run.task
-        if baseline:
-            comparison = compare(baseline, KINDS[task].take_snapshot(record))
-            gate = judge_release(comparison, read_policy(None), "ga")
-            outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
-        page = run_document(TASKS[task].view, record, outcome, say)
-        return open_page(render_html(page, say), width)
+    def show(record, width=1280, lang="en", baseline=None, anchor=""):
+        if not baseline:
+            return open_page(rendered(record, lang), width, anchor)
+        comparison = compare(baseline, KINDS[record.run.task].take_snapshot(record))
+        gate = judge_release(comparison, read_policy(None), "ga")
+        outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
+        return open_page(page_of(record, lang, outcome), width, anchor)
 
     return show
 
@@ -142,10 +159,6 @@ class Reader:
         """Contrast ratio of two custom properties, from 1 to 21 (WCAG 2.2)."""
         low, high = sorted(_luminance(self._colour(name)) for name in (text, paper))
         return (high + 0.05) / (low + 0.05)
-
-    def least_contrast(self, *papers: str) -> float:
-        """That of plain text on the worst of these papers."""
-        return min(self.contrast("ink", paper) for paper in papers)
 
     def _colour(self, name: str) -> str:
         script = "return getComputedStyle(document.documentElement).getPropertyValue(`--${arguments[0]}`)"

@@ -1,4 +1,4 @@
-"""compare.html and history.html in a real Chromium."""
+"""compare.html in a real Chromium; how wide it is: test_pages_fit.py."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,6 @@ from gigamind.i18n import translator
 from gigamind.release.compare import compare_with_first
 from gigamind.release.snapshot import read_snapshot
 from gigamind.reports.experiment import experiment_document
-from gigamind.reports.history import history_document, read_history
 from gigamind.reports.html import render_html
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
@@ -49,13 +48,13 @@ def runs(tmp_path_factory):
 def show(open_page, runs):
     """Open the comparison of these runs, in which one item's text means harm."""
 
-    def opened(*names, width=1280, lang="en"):
+    def opened(*names):
         read = [read_snapshot(runs / name, KINDS) for name in names]
         found = compare_with_first(names, read)
         worst = found.comparisons[0].changes[0].id
         read = [_with_text(run, worst, HOSTILE) for run in read]
-        say = translator(lang)
-        browser = open_page(render_html(experiment_document(found, read, say), say), width)
+        say = translator("en")
+        browser = open_page(render_html(experiment_document(found, read, say), say))
         browser.execute_script("location.hash = 'list'")  # opens the folded section
         return browser
 
@@ -96,18 +95,3 @@ def test_filters_show_what_got_worse_and_better(show, reader):
     assert counts["worse"] < counts["better"]
     reader.choose("better")
     reader.wait_for(1, counts["better"], counts["better"])
-
-
-def test_the_korean_pages_are_no_wider_than_a_phone(show, open_page, runs):
-    width, lang = 390, "ko"
-    say = translator(lang)
-    history = render_html(history_document(read_history(runs)), say)
-    for opened in (
-        lambda: show("whole", "without", "half", width=width, lang=lang),
-        lambda: open_page(history, width),
-    ):
-        browser = opened()
-        browser.execute_script(
-            "document.querySelectorAll('details').forEach(d => { d.open = true; })"
-        )
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -140,10 +140,3 @@ def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, reco
     reader.choose("worse")
     reader.wait_for(1, 1, 1)
     assert "in the baseline:" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
-
-
-def test_marked_text_has_the_contrast_that_wcag_asks_for(show, reader, record):
-    show(record)
-    for scheme in ("light", "dark"):
-        reader.prefer(scheme)
-        assert reader.least_contrast("hit", "miss", "novel", "linked") >= 4.5

@@ -48,8 +48,8 @@ def pages(tmp_path_factory):
     assert done.exit_code == 0, done.output
     run("eval", "links", *links, out="links")
     run("compare", base, other, "--lang", "ko", out="two")
-    run("compare", base, other, base, out="several")
-    run("history", str(folder / "runs"), out="history")
+    run("compare", base, other, base, "--lang", "ko", out="several")
+    run("history", str(folder / "runs"), "--lang", "ko", out="history")
     run("tune", "search", *SEARCH, "--modes", "keyword", "--title-weights", "1,2", out="tune")
     return folder
 

@@ -146,7 +146,7 @@ def test_text_has_the_contrast_that_wcag_asks_for(show, reader, record):
         reader.prefer(scheme)
         for text in ("ink", "muted", "accent", "warn"):
             assert reader.contrast(text, "paper") >= 4.5, (scheme, text)
-        for paper in ("raised", "soft", "mark"):
+        for paper in ("raised", "soft", "mark", "hit", "miss", "novel", "linked"):
             assert reader.contrast("ink", paper) >= 4.5, (scheme, paper)
 
 
