@@ -4,7 +4,7 @@ from collections import Counter
 
 import hypothesis
 
-_EXAMPLES = 2  # of each operation; `make fuzz` tries more
+_EXAMPLES = 4  # of each operation
 
 
 def test_no_request_that_the_document_allows_breaks_the_service(serve, tmp_path):
