@@ -7,13 +7,16 @@ import base64
 import functools
 import hashlib
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gigamind.formats import share
@@ -95,9 +98,6 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
     def drawn(chart: Trend, caption: str) -> Markup:
         return Markup(inline_svg(chart, caption, say))  # noqa: S704  made by us, from escaped text
 
-    def type_of(cell: doc.Cell) -> str:
-        return type(cell).__name__
-
     template = _environment().get_template("blocks.html.jinja")
     macros = template.make_module(
         {
@@ -117,7 +117,6 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
             "share": share,
             "states": doc.STATES,
             "text": text,
-            "type_of": type_of,
             "ways": {True: "better", False: "worse", None: ""},
             "width": _width,
             "words_of": _WORDS.findall,
@@ -133,10 +132,8 @@ def _kinds(table: doc.Table) -> list[str]:
 
 
 def _kind(cell: doc.Cell) -> str:
-    if isinstance(cell, doc.Difference):
-        return "difference"
-    if isinstance(cell, doc.Result):
-        return "result"
+    if isinstance(cell, doc.Difference | doc.Result):
+        return type(cell).__name__.lower()
     return "number" if isinstance(cell, doc.NUMBERS) else ""
 
 
@@ -193,8 +190,12 @@ def _upright(value: object) -> object:
 
 @functools.cache
 def _environment() -> Environment:
+    # Compiled templates are kept beside compiled modules, if Python keeps those.
+    folder = Path(__file__).with_name("__pycache__")
+    keeps = not sys.dont_write_bytecode and os.access(folder, os.W_OK)
     return Environment(
         loader=PackageLoader("gigamind.reports.page"),
+        bytecode_cache=FileSystemBytecodeCache(str(folder), "%s.pyc") if keeps else None,
         undefined=StrictUndefined,
         autoescape=True,
         finalize=_upright,

@@ -112,11 +112,9 @@ _OUTCOMES: Mapping[str, Message] = {
 
 def _repaired_text(llm: LlmReport) -> Text:
     """Return how many replies had JSON that was repaired; "" if none had."""
-    return (
-        _("Replies with invalid JSON that was repaired: {n}.", n=llm.repaired)
-        if llm.repaired
-        else ""
-    )
+    if not llm.repaired:
+        return ""
+    return _("Replies with invalid JSON that was repaired: {n}.", n=llm.repaired)
 
 
 def _unread_text(llm: LlmReport) -> Text:

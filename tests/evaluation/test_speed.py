@@ -58,9 +58,8 @@ def test_on_a_coarse_clock_as_much_load_is_run_as_on_a_fine_one(monkeypatch):
 
     measure_speed(dict.fromkeys("abc", "text"), lambda _: spin(12), Effort(2, 1, 60.0))
 
-    assert (
-        len(units) < 3 + 16 + 2 * 3 * 20
-    )  # at most 20 ms of it before a query, of about 2 ms each
+    # At most 20 ms of it before a query, of about 2 ms each.
+    assert len(units) < 3 + 16 + 2 * 3 * 20
 
 
 def test_a_run_without_queries_has_no_speed_and_a_search_that_fails_ends_the_measuring():
