@@ -16,6 +16,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -161,11 +162,13 @@ _VERDICTS = (
     r"(지침|지시|프롬프트).{0,20}(토씨|빠짐없이|글자\s*+그대로).{0,20}(옮겨|적어|써|말해|출력)",
     r"사람이.{0,20}(채점|점수).{0,20}같은 점수",
 )
-# Searched one by one: as alternatives of one pattern they take about 2.5 times as long.
-_INSTRUCTIONS = tuple(
-    re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
-    for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS)
-)
+
+
+@cache
+def _instructions() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns, searched one by one: as alternatives of one they take about 2.5 times as long."""
+    flags = re.IGNORECASE | re.DOTALL | re.MULTILINE
+    return tuple(re.compile(pattern, flags) for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS))
 
 
 def has_invisible_characters(text: str) -> bool:
@@ -175,7 +178,7 @@ def has_invisible_characters(text: str) -> bool:
 
 def looks_like_instructions(text: str) -> bool:
     """Return whether a text addresses a judge, openly or hidden."""
-    return any(pattern.search(reading) for reading in readings(text) for pattern in _INSTRUCTIONS)
+    return any(pattern.search(reading) for reading in readings(text) for pattern in _instructions())
 
 
 def has_encoded_text(text: str) -> bool:

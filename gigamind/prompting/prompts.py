@@ -59,8 +59,9 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise InputError(
-            "{file}: the prompt cannot be read: {reason}", file=path, reason=_reason(error)
+            "{file}: the prompt cannot be read: {reason}", file=path, reason=reason
         ) from error
     return prompt_of(text, str(path), given)
 
@@ -110,7 +111,3 @@ def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> No
             file=where,
             names=missing,
         )
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return reason_of(error) if isinstance(error, OSError) else str(error)
