@@ -24,8 +24,8 @@ from prefect import flow
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.run import Batch
-from gigamind.publish.pool import Pool, judge_shards, score_batches
-from gigamind.tasks import steps  # Dask takes the flow along by value, and a module by its name
+from gigamind.publish import flows  # Dask takes the flow along by value, and a module by its name
+from gigamind.publish.pool import Pool
 from gigamind.tasks.options import SearchEvalOptions
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -53,16 +53,18 @@ def measure(options: SearchEvalOptions, repeat: int, folder: Path, *, scoring: b
     def scored(pool: Pool[Any], times: int = 1) -> list[Batch]:
         step = -(-count // _BATCHES)
         batches = [(first, min(first + step, count)) for first in range(0, count, step)] * times
-        return score_batches(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[0]
+        return flows.score_batches(pool, options, {"batches": batches, "asks_a_model": True}, RUN)[
+            0
+        ]
 
     def judged(pool: Pool[Any]) -> None:
         out = Path(tempfile.mkdtemp(dir=folder)) / "out"
-        verdicts = judge_shards(pool, options, batches, out, run=RUN, progress=Quiet())
+        verdicts = flows.judge_shards(pool, options, batches, out, run=RUN, progress=Quiet())
         if any(result["outcome"] != "scored" for result in verdicts["results"]):
             raise RuntimeError("a query has no verdict")
 
-    print(f"index built and opened: {seconds(lambda: steps.STEPS.opened(options, RUN)):.1f} s")
-    count = steps.STEPS.opened(options, RUN).evaluation.count
+    print(f"index built and opened: {seconds(lambda: flows.STEPS.opened(options, RUN)):.1f} s")
+    count = flows.STEPS.opened(options, RUN).evaluation.count
     with Pool("dask:local:1") as one, Pool("dask:local:2") as two:
         print(
             f"opened by one worker: {seconds(lambda: scored(one)):.1f} s, with a pass over the queries"
@@ -72,7 +74,7 @@ def measure(options: SearchEvalOptions, repeat: int, folder: Path, *, scoring: b
         compared("judging", {1: lambda: judged(one), 2: lambda: judged(two)}, repeat)
         if scoring:
             compared("scoring", {1: lambda: scored(one, 4), 2: lambda: scored(two, 4)}, repeat)
-    steps.STEPS.close_run(options, RUN)
+    flows.STEPS.close_run(options, RUN)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from gigamind.publish.flows import Form, run_evaluation, run_name
 from gigamind.publish.server import flow_timeout_s
-from gigamind.tasks.steps import AnyOptions
+from gigamind.tasks.options import AnyOptions
 
 
 @flow(

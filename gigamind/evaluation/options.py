@@ -4,7 +4,7 @@ A task adds its own options to `EvalOptions`; a task that uses models also to `M
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, cast
 
@@ -242,20 +242,20 @@ class EvalOptions(ReleaseOptions, Determinism):
         kept = self.config.options if self.config else ()
         return self.flags(name for name in names if name not in kept)
 
-    def idle_in_gate(self) -> tuple[Message, ...]:
-        """Return a warning about gate options without effect; bounds and judge reports use the phase, too."""
-        if self.compare:
-            return ()
+    def idle_in_gate(self) -> Iterator[Message]:
+        """Yield a warning about gate options without effect; bounds and judge reports use the phase, too."""
         has_phase = self.gates is not None or self.judge_card is not None
         idle = self.typed(("changed",) if has_phase else ("changed", "phase"))
-        warning = _("{options}: no effect without a baseline. Add --compare.", options=idle)
-        return (warning,) if idle else ()
+        if idle and not self.compare:
+            yield _("{options}: no effect without a baseline. Add --compare.", options=idle)
 
     def in_any_folder(self) -> Self:
-        """Return a copy with absolute paths."""
+        """Return a copy with absolute paths, that of the cache included."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
-        if "judge" in paths:
-            paths["judge"] = Path(placed_judge(str(dict(self)["judge"]), Path.cwd()))
+        if isinstance(self, ModelRunOptions):
+            paths["cache_dir"] = self.cache.absolute()
+            if self.judge:
+                paths["judge"] = Path(placed_judge(str(self.judge), Path.cwd()))
         return self.model_copy(update=paths)
 
     @property

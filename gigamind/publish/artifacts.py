@@ -177,7 +177,7 @@ def completed_name(verdict: Release) -> str:
 
 
 def publish_card(written: Mapping[str, Any]) -> None:
-    """Publish the judge report of `steps.write_card`, from within its flow run."""
+    """Publish the judge report that the flow `certify-judge` wrote."""
     from prefect.artifacts import create_markdown_artifact
 
     folder = Path(written["out"]).absolute()

@@ -1,14 +1,15 @@
 """The body of every evaluation flow, its parameters as a form in sections, and the progress of a long run."""
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from contextvars import copy_context
 from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, cast, get_args
+from typing import Any, cast, get_args
 from uuid import UUID, uuid4
 
 from pydantic import (
@@ -32,11 +33,29 @@ from gigamind.evaluation.options import (
     ModelRunOptions,
     validated,
 )
-from gigamind.evaluation.progress import Lines
+from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.release import announcing_failure, last_reference
-from gigamind.evaluation.run import Batch, Verdicts, free_folder, out_folder, run_batches
-from gigamind.evaluation.shards import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.i18n import Text, _, joined
+from gigamind.evaluation.run import (
+    Batch,
+    Plan,
+    Steps,
+    Verdicts,
+    free_folder,
+    out_folder,
+    run_batches,
+)
+from gigamind.evaluation.shards import (
+    Range,
+    Shard,
+    ShardEnd,
+    Shards,
+    abandon,
+    attempts_of,
+    is_resumable,
+    last_unfinished,
+    unfinished_folder,
+)
+from gigamind.i18n import Text, _, joined, translator
 from gigamind.publish.allowed import check_allowed, load_secrets
 from gigamind.publish.artifacts import (
     artifact_key,
@@ -62,11 +81,13 @@ from gigamind.publish.ends import (
     with_own_sigterm,
 )
 from gigamind.publish.home import shared_state
-from gigamind.publish.pool import Pool, judge_shards, score_batches, step
+from gigamind.publish.pool import Pool, step
 from gigamind.release.policy import N_, Release
+from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.systems.settings import BUILTIN, shown_system
-from gigamind.tasks import KINDS
-from gigamind.tasks.steps import STEPS
+from gigamind.tasks import KINDS, TASKS
+
+STEPS = Steps(TASKS, KINDS)
 
 
 def run_name() -> str:
@@ -245,7 +266,7 @@ def _judged(
 
     # The provider computes batch files, so waiting for them needs no workers.
     uses_files = isinstance(options, ModelRunOptions) and options.batch
-    with RunProgress(f"{artifact_key(options)}-progress") as progress:
+    with closing(RunProgress(f"{artifact_key(options)}-progress")) as progress:
         if pool and not uses_files:
             return judge_shards(pool, options, batches, out, run=run, progress=progress)
 
@@ -253,6 +274,96 @@ def _judged(
             return STEPS.judge_run(options, batches, out, run, progress)
 
         return step("judge", judge)()
+
+
+def _score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
+    """Run a batch; see `Steps.run_batch`.  Workers import this function by name."""
+    return STEPS.run_batch(options, first, end, run)
+
+
+def judge_shard(
+    options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
+) -> ShardEnd:
+    """Judge a shard; see `Steps.judge_shard`.  Progress goes to the log of the run."""
+    from prefect.logging import get_run_logger
+
+    logger = get_run_logger()
+    say = translator(options.language)
+    progress = Lines(lambda line: logger.info(say(line)))
+    return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
+
+
+def score_batches(
+    pool: Pool[Range], options: EvalOptions, plan: Plan, run: str
+) -> tuple[list[Batch], bool]:
+    """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
+    waiting, done = deque(Range(*ends) for ends in plan["batches"]), dict[Range, Batch]()
+    options = options.in_any_folder()
+
+    def parameters(items: Range) -> Mapping[str, Any]:
+        return {"options": options, "first": items.first, "end": items.end, "run": run}
+
+    def following() -> tuple[str, Range] | None:
+        items = waiting.popleft() if waiting else None
+        return items and (f"score {items.first} to {items.end}", items)
+
+    interrupted = False
+    try:
+        done.update(pool.run(_score_batch, parameters, following=following, again=waiting.append))
+    except KeyboardInterrupt:
+        done.update(pool.drain())
+        interrupted = True
+    return [done[items] for items in sorted(done)], interrupted
+
+
+def judge_shards(
+    pool: Pool[Shard],
+    options: EvalOptions,
+    batches: Sequence[Batch],
+    out: Path,
+    *,
+    run: str,
+    progress: Progress,
+) -> Verdicts:
+    """Judge the items shard by shard; after Ctrl-C, the finished verdicts are kept."""
+    if not isinstance(options, ModelRunOptions):
+        raise TypeError(f"{type(options).__name__} uses no model")
+    start = time.perf_counter()
+    folder, placed = unfinished_folder(out), options.in_any_folder()
+    results = [result for batch in batches for result in batch["results"]]
+    ranges = STEPS.begin_shards(options, out, pool.places, run)
+    shards = Shards(ranges, options, folder, pool.places)
+    ended, count = 0, sum(items.end - items.first for items in ranges)
+    advice = _("Finished judgements are kept; resume with --resume {folder}", folder=out.absolute())
+
+    def parameters(shard: Shard) -> Mapping[str, Any]:
+        given = {"options": placed, "out": out.absolute(), "shard": shard, "run": run}
+        return {"results": results[slice(*shard.items)], **given}
+
+    def following() -> tuple[str, Shard] | None:
+        shard = shards.next()
+        return shard and (f"judge {shard.items.first} to {shard.items.end}", shard)
+
+    jobs = pool.run(
+        judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
+    )
+    interrupted = False
+    try:
+        # Shards stop when this journal is closed or its process is killed.
+        with Journal(folder / ITEMS_FILE):
+            for shard, end in jobs:
+                shards.ended(shard, end)
+                ended += shard.items.end - shard.items.first
+                progress.stage(_("Judging"), ended, count)
+            for shard in shards.unasked():
+                judge_shard(**parameters(shard))
+    except KeyboardInterrupt:
+        list(pool.drain())  # what they found is in the run's folder
+        interrupted = True
+    runtime_ms = 1000 * (time.perf_counter() - start)
+    return STEPS.gather_shards(
+        options, batches, out, run=run, runtime_ms=runtime_ms, interrupted=interrupted
+    )
 
 
 _LONG_S = 10.0  # shorter runs show no progress
@@ -273,10 +384,8 @@ class RunProgress(Lines):
         self._writer = ThreadPoolExecutor(1)
         self._artifact: UUID | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Wait until the last line is written."""
         self._writer.shutdown()
 
     def stage(self, name: str, done: int, total: int) -> None:

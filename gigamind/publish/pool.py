@@ -1,8 +1,5 @@
 """Run the tasks of a flow in threads or processes, or on the workers of a Dask or Ray cluster.
 
-An evaluation is scored in batches of items, then judged by models in shards. The flow's process builds the index first
-and combines the results, which are in the run's folder in any case.
-
 A task that is called directly runs in the flow's process; so a pool has its own runner. The runner starts the tasks,
 repeats them after an error and, on a cluster, moves them from a lost worker to another one.
 """
@@ -12,27 +9,18 @@ import os
 import re
 import signal
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from functools import wraps
 from importlib import import_module
-from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from gigamind.errors import EvaluationError, GigamindError, InputError
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions
-from gigamind.evaluation.progress import Lines, Progress
-from gigamind.evaluation.run import Batch, Plan, Verdicts
-from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, unfinished_folder
-from gigamind.i18n import Text, _, joined, translator
+from gigamind.i18n import Text, _, joined
 from gigamind.publish.ends import failed
 from gigamind.publish.server import flow_timeout_s
-from gigamind.runs.store import ITEMS_FILE, Journal
-from gigamind.tasks.steps import STEPS
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -256,101 +244,3 @@ def _opened_ray(address: str | None, local: int) -> _Opened:
             "No Ray cluster answers at {address}: {reason}", address=address, reason=str(error)
         ) from error
     return runner, int(import_module("ray").cluster_resources().get("CPU", 1))
-
-
-def _score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
-    """Run a batch; see `Steps.run_batch`.  Workers import this function by name."""
-    return STEPS.run_batch(options, first, end, run)
-
-
-def judge_shard(
-    options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
-) -> ShardEnd:
-    """Judge a shard; see `Steps.judge_shard`.  Progress goes to the log of the run."""
-    from prefect.logging import get_run_logger
-
-    logger = get_run_logger()
-    say = translator(options.language)
-    progress = Lines(lambda line: logger.info(say(line)))
-    return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
-
-
-def _for_workers(options: EvalOptions) -> EvalOptions:
-    """Return the options with absolute paths and the flow's cache folder."""
-    options = options.in_any_folder()
-    if isinstance(options, ModelRunOptions):
-        return options.model_copy(update={"cache_dir": options.cache.absolute()})
-    return options
-
-
-def score_batches(
-    pool: Pool[Range], options: EvalOptions, plan: Plan, run: str
-) -> tuple[list[Batch], bool]:
-    """Score the batches; return the finished ones and whether Ctrl-C stopped them."""
-    waiting, done = deque(Range(*ends) for ends in plan["batches"]), dict[Range, Batch]()
-    options = _for_workers(options)
-
-    def parameters(items: Range) -> Mapping[str, Any]:
-        return {"options": options, "first": items.first, "end": items.end, "run": run}
-
-    def following() -> tuple[str, Range] | None:
-        items = waiting.popleft() if waiting else None
-        return items and (f"score {items.first} to {items.end}", items)
-
-    interrupted = False
-    try:
-        done.update(pool.run(_score_batch, parameters, following=following, again=waiting.append))
-    except KeyboardInterrupt:
-        done.update(pool.drain())
-        interrupted = True
-    return [done[items] for items in sorted(done)], interrupted
-
-
-def judge_shards(
-    pool: Pool[Shard],
-    options: EvalOptions,
-    batches: Sequence[Batch],
-    out: Path,
-    *,
-    run: str,
-    progress: Progress,
-) -> Verdicts:
-    """Judge the items shard by shard; after Ctrl-C, the finished verdicts are kept."""
-    if not isinstance(options, ModelRunOptions):
-        raise TypeError(f"{type(options).__name__} uses no model")
-    start = time.perf_counter()
-    folder, placed = unfinished_folder(out), _for_workers(options)
-    results = [result for batch in batches for result in batch["results"]]
-    ranges = STEPS.begin_shards(options, out, pool.places, run)
-    shards = Shards(ranges, options, folder, pool.places)
-    ended, count = 0, sum(items.end - items.first for items in ranges)
-    advice = _("Finished judgements are kept; resume with --resume {folder}", folder=out.absolute())
-
-    def parameters(shard: Shard) -> Mapping[str, Any]:
-        given = {"options": placed, "out": out.absolute(), "shard": shard, "run": run}
-        return {"results": results[slice(*shard.items)], **given}
-
-    def following() -> tuple[str, Shard] | None:
-        shard = shards.next()
-        return shard and (f"judge {shard.items.first} to {shard.items.end}", shard)
-
-    jobs = pool.run(
-        judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
-    )
-    interrupted = False
-    try:
-        # Shards stop when this journal is closed or its process is killed.
-        with Journal(folder / ITEMS_FILE):
-            for shard, end in jobs:
-                shards.ended(shard, end)
-                ended += shard.items.end - shard.items.first
-                progress.stage(_("Judging"), ended, count)
-            for shard in shards.unasked():
-                judge_shard(**parameters(shard))
-    except KeyboardInterrupt:
-        list(pool.drain())  # what they found is in the run's folder
-        interrupted = True
-    runtime_ms = 1000 * (time.perf_counter() - start)
-    return STEPS.gather_shards(
-        options, batches, out, run=run, runtime_ms=runtime_ms, interrupted=interrupted
-    )

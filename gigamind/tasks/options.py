@@ -319,6 +319,9 @@ def _split(given: object) -> object:
 _Several = Annotated[tuple[_Value, ...], BeforeValidator(_split)]
 
 
+AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
+
+
 class GridOptions(BaseModel):
     """The axes of a grid. The description of each axis has its default values."""
 

@@ -11,9 +11,9 @@ from out_files import summary_of
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.run import batch_size
+from gigamind.publish.flows import STEPS
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.score import SearchEvaluation
-from gigamind.tasks.steps import STEPS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -18,10 +18,10 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.release import waive
 from gigamind.publish.ends import in_form_words
+from gigamind.publish.flows import STEPS
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
-from gigamind.tasks.steps import STEPS
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 FRUITS = ("apple", "cherry", "fig", "grape", "lemon", "mango", "olive", "peach", "plum", "quince")

@@ -1,6 +1,7 @@
 """How far a long run is stands on its page, and costs it nothing."""
 
 import asyncio
+from contextlib import closing
 
 import pytest
 from flow_artifacts import newest_artifact
@@ -20,7 +21,7 @@ def test_a_long_run_shows_how_far_it_is_from_within_an_event_loop():
                 progress.stage("Judging", done, 4)
                 await asyncio.sleep(0.05)
 
-        with RunProgress("a-progress", long_s=0.1, every_s=0.0) as progress:
+        with closing(RunProgress("a-progress", long_s=0.1, every_s=0.0)) as progress:
             asyncio.run(ask(progress))
 
     judges()
@@ -38,7 +39,7 @@ def test_a_short_run_shows_nothing_and_a_server_that_refuses_costs_a_line(caplog
 
     @prefect.flow
     def judges(key: str, long_s: float) -> None:
-        with RunProgress(key, long_s=long_s, every_s=0.0) as progress:
+        with closing(RunProgress(key, long_s=long_s, every_s=0.0)) as progress:
             progress.stage("Judging", 1, 2)
 
     judges("b-progress", 60.0)

@@ -9,8 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from gigamind.evaluation.options import SECTIONS
 from gigamind.publish.flows import Form, flat
 from gigamind.tasks import TASKS
-from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.steps import AnyOptions
+from gigamind.tasks.options import AnyOptions, SearchEvalOptions
 
 SEARCH = TypeAdapter(Annotated[SearchEvalOptions, Form(SearchEvalOptions)])
 GIVEN = {"dataset": "q.jsonl", "notes": "vault", "topk": 3, "max_calls": 7}

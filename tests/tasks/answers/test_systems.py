@@ -18,11 +18,11 @@ import gigamind
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import Shard, unfinished_folder
+from gigamind.publish.flows import STEPS
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
-from gigamind.tasks.steps import STEPS
 
 ANSWER = "연차는 15일이다 [노트 1]."
 NAMES = ("one", "two", "three", "four", "five")

@@ -10,9 +10,9 @@ from stopping import Stopping
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import DatasetError, InputError
 from gigamind.evaluation.options import validated
+from gigamind.publish.flows import STEPS
 from gigamind.reports.document import Banner
 from gigamind.tasks.options import LinkEvalOptions
-from gigamind.tasks.steps import STEPS
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "vault"
 

@@ -8,9 +8,9 @@ import pytest
 from out_files import items_of, run_of
 
 from gigamind.errors import EvaluationError, InputError
+from gigamind.publish.flows import STEPS
 from gigamind.tasks import TASKS
 from gigamind.tasks.options import LinkEvalOptions
-from gigamind.tasks.steps import STEPS
 
 BETA = {"target": "Beta", "anchor": "Beta", "start": 7, "end": 11, "confidence": 0.9}
 LINES = [
