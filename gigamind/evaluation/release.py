@@ -35,9 +35,9 @@ from gigamind.records.card import JudgeCard, read_card
 from gigamind.records.folder import PastRun, as_json, conditions, past_runs, read_report
 from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
-from gigamind.release.comparison import Snapshot, check_models, check_task
 from gigamind.release.gates import judge_release
-from gigamind.release.model import FILE, EvalSnapshot
+from gigamind.release.mismatches import check_models, check_task
+from gigamind.release.model import FILE, EvalSnapshot, Snapshot
 from gigamind.release.policy import (
     Attempt,
     GateResult,

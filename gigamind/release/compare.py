@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,21 +17,13 @@ from gigamind.release.comparison import (
     LostItem,
     MetricChange,
     RunName,
-    Snapshot,
-    SpeedChange,
-    check_task,
-    checklists,
-    mismatches,
-)
-from gigamind.release.model import (
-    SLICE_KINDS,
-    ComparedTask,
     SliceKind,
     SliceName,
-    SnapshotItem,
     Speed,
-    checks_of,
+    SpeedChange,
 )
+from gigamind.release.mismatches import check_task, checklists, checks_of, mismatches
+from gigamind.release.model import ComparedTask, Snapshot, SnapshotItem
 from gigamind.stats.intervals import CONFIDENCE, Matrix, ratio_of_means
 from gigamind.stats.paired import (
     ALPHA,
@@ -43,6 +35,7 @@ from gigamind.stats.paired import (
 )
 
 Task = ComparedTask[Any, Any, Any]
+_SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
 
 
 def compare(
@@ -115,7 +108,7 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     significant = [part for part in shared if len(sizes) * (sizes[part] / n) ** k < ALPHA]
 
     def order(name: SliceName) -> tuple[int, int, str]:
-        return SLICE_KINDS.index(name[0]), sizes[name], name[1]
+        return _SLICE_KINDS.index(name[0]), sizes[name], name[1]
 
     return min(significant, key=order, default=None)
 
@@ -447,7 +440,7 @@ def _slices(
         for item in run.items:
             for name in item.slices:
                 members.setdefault(name, set()).add(item.id)
-    ordered = sorted(members, key=lambda name: (SLICE_KINDS.index(name[0]), -len(members[name])))
+    ordered = sorted(members, key=lambda name: (_SLICE_KINDS.index(name[0]), -len(members[name])))
     tags = [name for name in ordered if name[0] == "tag"]
     shown = [name for name in ordered if name not in tags[MOST_TAGS:]]
     slices = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)

@@ -9,16 +9,12 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 from pydantic import BaseModel, Field
 
 from gigamind.i18n import Text, _, joined
-from gigamind.records.judged import Finite, JudgeReport, LlmReport, Report, Share
+from gigamind.records.judged import JudgeReport, LlmReport, Report, Share
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
+from gigamind.release.comparison import SliceKind, SliceName, SnapshotHit, Speed
 
 VERSION = "1.0"
 FILE = "snapshot.json"
-
-SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
-SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
-SliceName = tuple[SliceKind, str]
-"""A part of the items, such as ("language", "ko"); the key of "cross_lingual" is ""."""
 
 
 class SnapshotItem(Report):
@@ -50,14 +46,6 @@ class SnapshotCheck(Report):
 
     passed: bool | Share
     yes: dict[str, bool | Share]
-
-
-class SnapshotHit(Report):
-    """One note of a ranking; scores are null if its system gives none."""
-
-    note: str
-    base_score: Finite | None
-    final_score: Finite | None
 
 
 Summary = TypeVar("Summary", bound=BaseModel)
@@ -94,8 +82,8 @@ class EvalSnapshot(Report, Generic[Summary, Item]):
     checksum: str | None = None
 
 
+Snapshot = EvalSnapshot[Any, Any]
 Line = TypeVar("Line", bound=BaseModel)
-Speed = Literal["search_p95", "cold_start"]
 Pairs = Sequence[tuple[Item, Item]]
 """The shared items: the baseline's and the current run's version of each."""
 Values = dict[str, list[tuple[float, float]]]
@@ -246,18 +234,6 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
 # Checks are compared only if both runs used the same checklist and model (seed 004, "2-1").
 BLOCK = "quality"
 PASS_RATE = f"{BLOCK}.pass_rate"
-Checks = Literal["none", "compared", "other", "dropped", "new"]
-"""Checks of two runs: in neither; of one checklist; of two; only in the baseline; only in the current run."""
-
-
-def checks_of(marks: tuple[str, str]) -> Checks:
-    """Return how the checks compare, from the fingerprints of both checklists; "" is a run without checks."""
-    baseline, current = marks
-    if baseline == current:
-        return "compared" if baseline else "none"
-    if baseline and current:
-        return "other"
-    return "dropped" if baseline else "new"
 
 
 def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]) -> Values:

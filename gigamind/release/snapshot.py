@@ -13,7 +13,7 @@ from gigamind.metrics.table import adopt
 from gigamind.records.folder import parse_report, read_report, read_reports, read_written
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport, Record, RunReport
-from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
+from gigamind.release.model import VERSION, ComparedTask, Snapshot
 from gigamind.runs.folders import whole_file
 
 _DIGITS = 20  # shown of a number that is too large
@@ -23,7 +23,7 @@ Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
 _MISSING = _("the file is missing. Give the output folder of a finished run with its JSON files")
 
 
-def read_snapshot(path: Path, kinds: Kinds) -> EvalSnapshot[Any, Any]:
+def read_snapshot(path: Path, kinds: Kinds) -> Snapshot:
     """Read a snapshot from its file, or make it from the out folder of a run.
 
     Raises:
@@ -127,8 +127,6 @@ def _refuse_constant(name: str) -> float:
 def _finite(number: str) -> float:
     return value if isfinite(value := float(number)) else _refuse_constant(number[:_DIGITS])
 
-
-Snapshot = EvalSnapshot[Any, Any]
 
 POINTER = "LATEST"  # contains the file name of the current baseline
 

@@ -10,7 +10,8 @@ from gigamind.i18n import Message, Text, Translator, _, joined
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
 from gigamind.release.compare import Experiment
-from gigamind.release.comparison import WHAT, Comparison, MetricChange, Snapshot
+from gigamind.release.comparison import WHAT, Comparison, MetricChange
+from gigamind.release.model import Snapshot
 from gigamind.release.policy import Release, rule_label
 from gigamind.reports import document as doc
 from gigamind.reports.charts import shortened
@@ -93,8 +94,7 @@ def experiment_document(
     changed = changed_text(comparison) if len(counts) == 1 else ()
     more = metric_table(release, every=True) if release else _metric_table(experiment, others)
     title = _("All metrics") if release else _("Other metrics")
-    if not any(entry.changes for entry in experiment.comparisons):
-        items = ""
+    items = items if any(entry.changes for entry in experiment.comparisons) else ""
     return doc.shaped(
         _("Comparison of runs"),
         joined([TASKS[experiment.task], subject, *changed], " · "),

@@ -16,7 +16,8 @@ from gigamind.metrics.table import about
 from gigamind.records.folder import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
-from gigamind.release.comparison import Comparison, Snapshot
+from gigamind.release.comparison import Comparison
+from gigamind.release.model import Snapshot
 from gigamind.release.policy import GateResult, Release, rule_label
 from gigamind.reports import document as doc
 from gigamind.reports import verdict as verdicts
@@ -266,8 +267,7 @@ def _trend(outcome: Outcome) -> doc.Section | None:
 
 def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
     """Return what could not be evaluated: counts by reason, then each row or item."""
-    items = by_item(errors)
-    if not items:
+    if not (items := by_item(errors)):
         return None
     firsts: dict[tuple[str, str], ErrorReport] = {}
     counts: Counter[tuple[str, str]] = Counter()

@@ -7,7 +7,8 @@ from summaries import answer_summary, search_summary
 
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware
-from gigamind.release.model import SnapshotCheck, SnapshotHit
+from gigamind.release.comparison import SnapshotHit
+from gigamind.release.model import SnapshotCheck
 from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
 from gigamind.tasks.answers.schema import QualitySliceReport, QualitySummaryReport
 from gigamind.tasks.links.schema import (

@@ -3,7 +3,7 @@ from message_values import values_of
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare, compare_with_first
-from gigamind.release.comparison import check_models
+from gigamind.release.mismatches import check_models
 
 
 def test_figures_of_two_runs_by_hand(snapshot):

@@ -20,6 +20,7 @@ from gigamind.records.schema import (
     TaskSummary,
 )
 from gigamind.release import model
+from gigamind.release.comparison import SnapshotHit
 from gigamind.systems.dialect import SystemHealth
 
 
@@ -252,7 +253,7 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
 
     def shown(self, item: LinkItem) -> model.Shown:
         ranking = tuple(
-            model.SnapshotHit(note=s.target, base_score=s.confidence, final_score=s.confidence)
+            SnapshotHit(note=s.target, base_score=s.confidence, final_score=s.confidence)
             for s in item.suggestions
         )
         return model.Shown(item.id, item.expected, ranking)

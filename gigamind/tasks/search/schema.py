@@ -21,6 +21,7 @@ from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release import model
+from gigamind.release.comparison import SnapshotHit, Speed
 from gigamind.stats.intervals import wilson
 from gigamind.systems.dialect import SystemHealth
 
@@ -365,7 +366,7 @@ class SearchItem(model.SnapshotItem):
     answerable: bool
     judged_unanswerable: bool | None
     expected_notes: tuple[str, ...]
-    ranking: tuple[model.SnapshotHit, ...]
+    ranking: tuple[SnapshotHit, ...]
     metrics: dict[str, Finite | None]
     gone_spans: int = Field(default=0, exclude_if=lambda count: not count)
 
@@ -412,7 +413,7 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
     def has_answer(self, item: SearchItem) -> bool:
         return not item.gone_spans
 
-    def speed(self, summary: SummaryReport) -> Mapping[model.Speed, float | None]:
+    def speed(self, summary: SummaryReport) -> Mapping[Speed, float | None]:
         return {
             "search_p95": summary.overall.search.get("latency_p95_ms"),
             "cold_start": summary.performance.cold_start_ms,
