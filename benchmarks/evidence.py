@@ -24,7 +24,8 @@ from rapidfuzz import fuzz
 from gigamind.evidence.align import Source, align
 from gigamind.evidence.fuzzy import search
 from gigamind.evidence.normalize import visible
-from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned
+from gigamind.evidence.result import Aligned
+from gigamind.evidence.schema import DEFAULT, LEAST_FUZZY
 from gigamind.spans import Span
 
 RATES = (0.0, 0.05, 0.10, 0.15)

@@ -12,6 +12,7 @@ Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
 PromptLanguage = LanguageChoice  # auto: the item's language
 FreeJudge = Literal["threshold", "answer_score", "calibrated"]
 UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable queries
+StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `llm.store.Store`
 NamedForm = Literal["title", "heading", "near-miss"]
 Form = Literal[NamedForm, "left-out"]  # the source of a question; --leave-out gives the last
 FORMS: Final[tuple[Form, ...]] = get_args(NamedForm)

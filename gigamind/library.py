@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
-from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
+from gigamind.choices import Phase, PromptLanguage, Relaxable, StoreMode, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
 from gigamind.event_loop import async_twin
 from gigamind.i18n import LanguageChoice, translator
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
-from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
 from gigamind.systems.protocol import Answerer, Retriever
 

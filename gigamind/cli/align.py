@@ -9,7 +9,8 @@ import click
 from gigamind.cli.command import command
 from gigamind.cli.output import print_line, prints_json, show_result, translated
 from gigamind.errors import InputError
-from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned, Alignment, AlignResult, Quote
+from gigamind.evidence.result import Aligned, Alignment, AlignResult, Quote
+from gigamind.evidence.schema import DEFAULT, LEAST_FUZZY
 from gigamind.i18n import Message, _, joined
 from gigamind.spans import Span, Utf16
 from gigamind.text import printable, printable_lines

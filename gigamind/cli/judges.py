@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel, Field
 
 from gigamind.assurance.options import CertifyOptions
-from gigamind.choices import PromptLanguage
+from gigamind.choices import PromptLanguage, StoreMode
 from gigamind.cli.asking import print_cost, printing_limiters
 from gigamind.cli.command import command
 from gigamind.cli.options import options_of
@@ -22,7 +22,7 @@ from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
 from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger
-from gigamind.llm.settings import ModelOptions, StoreMode
+from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence_key
 from gigamind.retrieval.settings import default_cache_folder
 

@@ -17,7 +17,7 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, print_line, prints_json, show_result, translated
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
-from gigamind.evidence.result import AlignOptions
+from gigamind.evidence.schema import AlignOptions
 from gigamind.i18n import _
 from gigamind.llm.settings import ModelOptions
 from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events

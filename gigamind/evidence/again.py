@@ -12,7 +12,8 @@ def find_again(text: str, note_text: str) -> Span | None:
     """Return the only place of `text` in a note, verbatim or nearly so; None if it is missing or occurs twice."""
     # Imported here because it takes about 0.05 s, which most runs do not need.
     from gigamind.evidence.align import Source, align
-    from gigamind.evidence.result import AlignConfig, Aligned
+    from gigamind.evidence.result import Aligned
+    from gigamind.evidence.schema import AlignConfig
 
     config = AlignConfig(max_quote_chars=_MOST_CHARS)
     alignment = align(text, Source(note_text, max_chars=len(note_text)), config=config)

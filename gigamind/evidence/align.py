@@ -27,8 +27,6 @@ from gigamind.evidence.normalize import (
 )
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import (
-    DEFAULT,
-    AlignConfig,
     Aligned,
     Alignment,
     AlignResult,
@@ -39,6 +37,7 @@ from gigamind.evidence.result import (
     Quote,
     TextQuoteSelector,
 )
+from gigamind.evidence.schema import DEFAULT, AlignConfig
 from gigamind.evidence.stated import why_unstated
 from gigamind.spans import Span
 

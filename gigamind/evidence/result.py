@@ -1,17 +1,11 @@
-"""Input and output types of the aligner. All lengths and offsets are in code points."""
+"""Quotes and what the aligner found out about them. All lengths and offsets are in code points."""
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from gigamind.errors import InputError
 from gigamind.evidence.critical import Critical
 from gigamind.spans import Span
 
-LEAST_FUZZY = 0.80  # lower thresholds accept unrelated passages
-_LEAST_SEARCH = 0.5  # with lower thresholds, more than half of the quote may be missing
 Loss = Literal["cut_negation", "cut_limit", "question"]
 Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
 Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
@@ -30,72 +24,6 @@ class Unproven:
     def is_cut(self) -> bool:
         """Whether its words match the source, but neighbouring words change their meaning."""
         return self.reason in {"cut_word", "cut_negation", "cut_limit", "question"}
-
-
-@dataclass(frozen=True, slots=True)
-class AlignConfig:
-    """Thresholds and limits of the aligner."""
-
-    fuzzy_threshold: float = 0.85  # lowest similarity of an accepted fuzzy match, in [0.80, 1.0]
-    search_threshold: float = 0.75  # lowest similarity of a near miss, in [0.5, `fuzzy_threshold`]
-    fuzzy: bool = True
-    max_quote_chars: int = 500  # longer quotes are refused
-    max_source_chars: int = 10_000_000  # longer sources raise an error
-    min_spaceless_chars: int = 8  # of a quote, without spaces, that may match regardless of spaces
-    # Of a normalised quote that may match fuzzily: 8-24 % of unrelated quotes of 6-12 characters reach 0.85 by chance.
-    min_fuzzy_chars: int = 16
-    # Of one whose fuzzy match proves anything (by chance: 1-3 % at 30-40 characters).
-    min_promotable_chars: int = 30
-
-    def __post_init__(self) -> None:
-        thresholds = (_LEAST_SEARCH, self.search_threshold, self.fuzzy_threshold, 1.0)
-        rising = all(low <= high for low, high in pairwise(thresholds))
-        if not rising or self.fuzzy_threshold < LEAST_FUZZY:
-            raise InputError(
-                "The search threshold ({search}) must be from 0.5 up to the fuzzy threshold. The fuzzy threshold"
-                " ({fuzzy}) must be from 0.8 to 1.",
-                search=self.search_threshold,
-                fuzzy=self.fuzzy_threshold,
-            )
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise InputError(
-                    "{option} must be 1 or more, not {value}.", option=name, value=value
-                )
-
-    def accepting(self, fuzzy_threshold: float) -> "AlignConfig":
-        """Return the configuration with another fuzzy threshold; the search threshold never exceeds it."""
-        search = min(self.search_threshold, fuzzy_threshold)
-        return replace(self, fuzzy_threshold=fuzzy_threshold, search_threshold=search)
-
-
-DEFAULT = AlignConfig()
-
-
-class AlignOptions(BaseModel):
-    """Options of all commands that align quotes; named as in seed 003, section 2.3."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    fuzzy_threshold: Annotated[float, Field(ge=LEAST_FUZZY, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT.fuzzy_threshold,
-        description="lowest similarity (0 to 1) at which a passage that differs by a few edits counts as found",
-    )
-    max_quote_length: int = Field(
-        DEFAULT.max_quote_chars,
-        ge=1,
-        description="maximum length of a quote in characters; longer quotes are rejected",
-    )
-    enable_fuzzy: bool = Field(
-        default=DEFAULT.fuzzy,
-        description="also accept quotes that differ from the source by a few characters",
-    )
-
-    @property
-    def alignment(self) -> AlignConfig:
-        accepting = DEFAULT.accepting(self.fuzzy_threshold)
-        return replace(accepting, fuzzy=self.enable_fuzzy, max_quote_chars=self.max_quote_length)
 
 
 Method = Literal["exact", "normalized", "fuzzy"]

@@ -9,7 +9,7 @@ from gigamind.evidence.result import Unstated
 from gigamind.spans import Span, spliced
 
 if TYPE_CHECKING:
-    from gigamind.vault.markdown import Mark
+    from gigamind.vault.marks import Mark
 
 # A heading, a callout or the `status` of a note marks its text as outdated by one of its parts, not by its topic.
 _OUTDATED = re.compile(
@@ -69,7 +69,7 @@ def unstated(text: str) -> tuple[tuple[Span, Unstated], ...]:
 def _unstated(text: str) -> Iterator[tuple[Span, Unstated]]:
     # Imported here because most texts need no parser.
     from gigamind.vault.frontmatter import split, text_field
-    from gigamind.vault.markdown import comments, marks
+    from gigamind.vault.marks import comments, marks
 
     front = split(text)
     base, body = front.body_start, text[front.body_start :]

@@ -17,7 +17,8 @@ from gigamind.linking.features import NAME_KINDS, NameKind
 from gigamind.spans import Span, spliced
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import ADDRESS, Link
+from gigamind.vault.markdown import Link
+from gigamind.vault.marks import ADDRESS
 from gigamind.vault.notes import Note, Vault
 
 _NO_PROSE = re.compile(
@@ -241,9 +242,8 @@ def _add(
     anchors: dict[str, Anchor], name: str, path: str, kind: NameKind, max_words: int
 ) -> Anchor | None:
     text = fold(name)
-    if len(text) < _LEAST_CHARS or len(text.split()) > max_words or "\n" in text:
-        return None
-    if not any(char.isalnum() for char in text):
+    is_short = len(text) < _LEAST_CHARS or not any(char.isalnum() for char in text)
+    if is_short or len(text.split()) > max_words or "\n" in text:
         return None
     anchor = anchors.setdefault(text, Anchor(text))
     known = anchor.kinds.get(path)

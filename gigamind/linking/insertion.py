@@ -16,7 +16,8 @@ from gigamind.linking.anchors import bracketed
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span, spliced
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import Mark, marks, mask_comments, parse
+from gigamind.vault.markdown import parse
+from gigamind.vault.marks import Mark, marks, mask_comments
 from gigamind.vault.notes import Note, Vault
 
 _NO_WIKILINK = re.compile(r"[\[\]|#^\n\\]")

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from gigamind.choices import StoreMode
 from gigamind.errors import InputError
 from gigamind.i18n import _
 
 Mode = Literal["json_schema", "tools", "md_json"]  # of instructor
-StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store`
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_IN_FLIGHT = 16
 

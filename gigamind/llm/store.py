@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gigamind.checksum import checked, with_checksum
+from gigamind.choices import StoreMode
 from gigamind.errors import InputError, LlmError, UnwrittenError, reason_of
 from gigamind.i18n import _
-from gigamind.llm.settings import StoreMode
 from gigamind.runs.folders import private_file
 from gigamind.runs.store import Journal
 

@@ -19,17 +19,15 @@ from gigamind.checksum import text_hash
 from gigamind.errors import InputError, reason_of
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
-from gigamind.evidence.result import (
+from gigamind.evidence.result import Aligned, Alignment, AlignResult, Quote, Unstated
+from gigamind.evidence.schema import (
     DEFAULT,
     AlignConfig,
-    Aligned,
-    Alignment,
     AlignOptions,
-    AlignResult,
-    Quote,
-    Unstated,
+    Encodable,
+    Strict,
+    read_text,
 )
-from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.evidence.stated import stated
 from gigamind.i18n import Text, n_
 from gigamind.loading import numbered_lines, parsed

@@ -21,8 +21,8 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from gigamind.choices import StoreMode
 from gigamind.errors import InputError
-from gigamind.llm.settings import StoreMode
 from gigamind.runs.folders import private_folder
 from gigamind.spans import Span
 from gigamind.text import sentences_touched

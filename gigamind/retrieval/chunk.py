@@ -11,7 +11,8 @@ from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences
-from gigamind.vault.markdown import Block, marks
+from gigamind.vault.markdown import Block
+from gigamind.vault.marks import marks
 from gigamind.vault.notes import Note
 
 # Part of the name of every index, so that changed rules never meet an old index.

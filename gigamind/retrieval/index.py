@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.embed import Vectors, unit_rows
 from gigamind.spans import Passage, Span
 from gigamind.text import places_of, sentences, tokens, unwrapped
 
@@ -147,8 +147,7 @@ def unit(vectors: Vectors) -> Vectors:
     if vectors.ndim == 1:
         length = math.sqrt(vectors @ vectors)
         return np.asarray(vectors / (length or 1.0), np.float32)
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
+    return unit_rows(vectors)
 
 
 def flat_reason(error: Exception) -> str:

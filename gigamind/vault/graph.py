@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from itertools import takewhile
 from math import log, log1p
 
 import numpy as np
@@ -89,7 +90,5 @@ class Neighbours:
 def folders_between(path: str, other: str) -> int:
     """Return the number of steps up and down between the folders of two notes; 0 for the same folder."""
     left, right = path.split("/")[:-1], other.split("/")[:-1]
-    same = 0
-    while same < min(len(left), len(right)) and left[same] == right[same]:
-        same += 1
-    return len(left) + len(right) - 2 * same
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return len(left) + len(right) - 2 * len(list(same))

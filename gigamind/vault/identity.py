@@ -65,8 +65,7 @@ class Found(NamedTuple):
 
 def plain(name: str, *, suffix: bool = False) -> str:
     """Return a name in NFC with "/" as separator, without "./" and "/" in front, and without `.md` unless `suffix`."""
-    name = unicodedata.normalize("NFC", name).replace("\\", "/")
-    name = _ROOT.sub("", name)
+    name = _ROOT.sub("", unicodedata.normalize("NFC", name).replace("\\", "/"))
     return name if suffix else _SUFFIX.sub("", name)
 
 
@@ -86,9 +85,8 @@ def _key_of_part(part: str) -> str:
 def leaves_vault(path: str) -> bool:
     """Return whether a path is absolute or leaves the vault through ".."."""
     path = path.replace("\\", "/")
-    if path.startswith("/") or re.match(r"[A-Za-z]:/", path):
-        return True
-    return posixpath.normpath(path).split("/")[0] == ".."
+    is_absolute = path.startswith("/") or re.match(r"[A-Za-z]:/", path) is not None
+    return is_absolute or posixpath.normpath(path).split("/")[0] == ".."
 
 
 class Identities:

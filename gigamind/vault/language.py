@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from gigamind.vault.markdown import ADDRESS, marks, mask_comments
+from gigamind.vault.marks import ADDRESS, marks, mask_comments
 from gigamind.vault.notes import Note
 
 _HANGUL = re.compile("[ㄱ-ㅎㅏ-ㅣ가-힣]")
 _LATIN = re.compile("[A-Za-z]")
 _WORD = re.compile(r"[^\W\d_]+")
-_ADDRESS = re.compile(ADDRESS)
 _NO_PROSE = {"CodeBlock", "HtmlBlock"}
 
 KnownLanguage = Literal["ko", "en", "de", "es"]
@@ -48,7 +47,7 @@ def _language_of_note(text: str, body_start: int) -> str:
     body = text[body_start:]
     if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
         return "en"
-    prose = _ADDRESS.sub(" ", " ".join(_prose(body)))
+    prose = re.sub(ADDRESS, " ", " ".join(_prose(body)))
     return text_language(prose if _WORD.search(prose) else body)
 
 

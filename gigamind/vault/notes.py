@@ -82,8 +82,6 @@ def read_vault(
             )
         )
     for file in kept:
-        if not file.path.lower().endswith(".md"):
-            continue
         if file.path in files:
             warnings.append(
                 _(
@@ -91,8 +89,8 @@ def read_vault(
                     file=file.path,
                 )
             )
-            continue
-        files[file.path] = file
+        elif file.path.lower().endswith(".md"):
+            files[file.path] = file
     if not files:
         raise NotesError(
             "{folder}: no Markdown notes. Give the folder that contains the *.md files.",

@@ -9,14 +9,8 @@ from gigamind.errors import InputError
 from gigamind.evidence import align as align_module
 from gigamind.evidence.align import Source, align, align_all
 from gigamind.evidence.normalize import is_boundary
-from gigamind.evidence.result import (
-    AlignConfig,
-    Aligned,
-    Failed,
-    NearMiss,
-    Quote,
-    TextQuoteSelector,
-)
+from gigamind.evidence.result import Aligned, Failed, NearMiss, Quote, TextQuoteSelector
+from gigamind.evidence.schema import AlignConfig
 from gigamind.spans import Span
 
 WORDS = st.text("가나각 abcAB12.,", min_size=1, max_size=30)

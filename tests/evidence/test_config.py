@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.evidence.result import AlignConfig
+from gigamind.evidence.schema import AlignConfig
 
 
 @pytest.mark.each(

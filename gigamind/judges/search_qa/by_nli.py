@@ -20,7 +20,8 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from gigamind.errors import InputError, LlmError, reason_of
-from gigamind.evidence.result import DEFAULT, Aligned
+from gigamind.evidence.result import Aligned
+from gigamind.evidence.schema import DEFAULT
 from gigamind.evidence.stated import stated
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
 from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
@@ -417,13 +418,10 @@ class _Comparison(Comparison):
             judged = by_rule(judged)
         if judged.verdict != "supported" or judged.passage is None:
             return _Candidate(finding, judged, "")
-        title = self.case.notes[note - 1].title
-        place = judged.evidence
+        notes, place = self.case.notes, judged.evidence
         if isinstance(place, Aligned):  # without the parts that are not stated
-            quote = unwrapped(
-                place.span.slice(stated(self.case.notes[place.quote.source_index].text))
-            )
-        parts = (title, judged.passage.heading, judged.passage.lead, quote)
+            quote = unwrapped(place.span.slice(stated(notes[place.quote.source_index].text)))
+        parts = (notes[note - 1].title, judged.passage.heading, judged.passage.lead, quote)
         whole = "\n".join(filter(None, parts))
         return _Candidate(finding, judged, whole if self._model.fits(whole, hypothesis) else quote)
 

@@ -7,7 +7,8 @@ from rapidfuzz.distance import Levenshtein
 from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
-from gigamind.evidence.result import Aligned, AlignOptions, Failed, Method
+from gigamind.evidence.result import Aligned, Failed, Method
+from gigamind.evidence.schema import AlignOptions
 from gigamind.memory.events import EventType
 from gigamind.memory.extract import Statement, StatementEvidence
 from gigamind.memory.sessions import Entry
