@@ -26,8 +26,8 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
-    from gigamind.linking.habits import Calibration
     from gigamind.linking.insertion import LinkWriter
+    from gigamind.linking.ranking import Calibration
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
 
@@ -219,14 +219,12 @@ def _without_phrases(all_suggested: "Sequence[Suggested]") -> "list[Suggested]":
 
 
 def _print_whose_confidence(all_suggested: "Sequence[Suggested]", own: "Calibration") -> None:
-    from gigamind.linking.habits import PRIOR
-
     shown = [entry.is_phrase for suggested in all_suggested for entry in suggested.suggestions]
     if is_quiet() or not shown:
         return
     if own.is_of_other_vaults:
         print_line(_UNCALIBRATED, err=True)
-    elif any(shown) and own.phrase_links < PRIOR:
+    elif any(shown) and own.phrases_are_of_other_vaults:
         print_line(_UNCALIBRATED_PHRASES, err=True)
 
 

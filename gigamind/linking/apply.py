@@ -36,10 +36,8 @@ class NoteFiles:
     """
 
     def __init__(self, root: Path) -> None:
-        self._locations: dict[str, Path] = {}
-        for file in walk(root).files:
-            # Of two names that differ only in their Unicode form, the first is the note.
-            self._locations.setdefault(file.path, file.location)
+        # Of two names that differ only in their Unicode form, the first is the note.
+        self._locations = {file.path: file.location for file in reversed(walk(root).files)}
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a note; NotesError if it is gone, or cannot be read."""

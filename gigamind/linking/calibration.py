@@ -18,8 +18,18 @@ import numpy.typing as npt
 
 from gigamind.datasets.generate_links import NoteLink, removable_links, unlinked
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
-from gigamind.linking.habits import PRIOR, Calibration, Curve, Scored, bends
-from gigamind.linking.ranking import Models, Shipped, Weights, load_weights, terms
+from gigamind.linking.ranking import (
+    PRIOR,
+    Calibration,
+    Curve,
+    Models,
+    Scored,
+    Shipped,
+    Weights,
+    bends,
+    load_weights,
+    terms,
+)
 from gigamind.stats.logistic import fit_logistic
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse

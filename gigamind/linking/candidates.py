@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,9 +46,7 @@ class SharedWords:
 
     def __init__(self, notes: Iterable[Note]) -> None:
         counts = {note.path: Counter(tokens(_text(note))) for note in notes}
-        frequencies: Counter[str] = Counter()
-        for of_note in counts.values():
-            frequencies.update(of_note.keys())
+        frequencies = Counter(chain.from_iterable(counts.values()))
         self._idf = {token: log((len(counts) + 1) / n) for token, n in frequencies.items()}
         self._place = {token: place for place, token in enumerate(self._idf)}
         self._idfs = np.fromiter(self._idf.values(), np.float64, len(self._idf))
@@ -433,10 +432,7 @@ class _Reading:
                 "linked_back": path in neighbours.linked_from[target],
                 "centrality": neighbours.centrality[target],
             }
-        return self._shared_with[target] | {
-            "chars": len(text),
-            "words": len(text.split()),
-        }
+        return self._shared_with[target] | {"chars": len(text), "words": len(text.split())}
 
     def _paragraph(self, span: Span) -> Vector:
         """Return the vector of the part of a block around a place; long blocks are cut every `context_chars`."""

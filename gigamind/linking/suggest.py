@@ -23,8 +23,7 @@ from gigamind.linking.anchors import fold
 from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.candidates import CandidateFinder, names_of
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
-from gigamind.linking.habits import Calibration, Habits, Scored
-from gigamind.linking.ranking import Scores, clearness, logistic, scores
+from gigamind.linking.ranking import Calibration, Habits, Scored, Scores, clearness, logistic
 from gigamind.retrieval.cache import Cache, Progress, quiet, touch
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
@@ -400,7 +399,7 @@ class LinkSuggester:
             target=target,
             target_title=self._titles[target],
             confidence=rated.confidence,
-            scores=scores(features, self.habits.models),
+            scores=self.habits.models.scores(features),
             reason=reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
             features=features,

@@ -9,8 +9,7 @@ from link_features import MEANT, PLAIN
 
 from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.features import Candidate
-from gigamind.linking.habits import Calibration, Curve, Scored
-from gigamind.linking.ranking import load_weights, logistic
+from gigamind.linking.ranking import Calibration, Curve, Scored, load_weights, logistic
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities

@@ -8,7 +8,7 @@ from link_features import MEANT, PLAIN
 from pydantic import ValidationError
 
 from gigamind.linking.features import NAME_KINDS, MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import Weights, load_weights, logistic, scores, term_names, terms
+from gigamind.linking.ranking import Weights, load_weights, logistic, term_names, terms
 
 SHARES, COSINES, LOG_ODDS = st.floats(0.001, 0.999), st.floats(-1, 1), st.floats(-5, 5)
 COUNTS, FLAGS = st.integers(1, 50), st.booleans()
@@ -142,16 +142,14 @@ def test_more_evidence_never_makes_a_link_less_likely(pair):
     weak, strong = pair
     shipped = load_weights().of(weak)
     assert shipped.score(weak) <= shipped.score(strong) + 1e-9
-    for less, more in zip(
-        scores(weak, load_weights()), scores(strong, load_weights()), strict=True
-    ):
+    for less, more in zip(load_weights().scores(weak), load_weights().scores(strong), strict=True):
         assert less <= more + 1e-9
 
 
 @given(st.one_of(named_pairs(), meant_pairs()))
 def test_the_scores_shown_apart_are_the_parts_of_the_whole(pair):
     features, _ = pair
-    shown, model = scores(features, load_weights()), load_weights().of(features)
+    shown, model = load_weights().scores(features), load_weights().of(features)
     assert shown.centrality == features.centrality
     central = model.weights["centrality"] * log(features.centrality)
     if all(1e-6 < part < 1 - 1e-6 for part in shown):  # else rounding hides what it was
@@ -166,15 +164,15 @@ def logit(share):
 def test_the_words_count_for_the_mention_and_what_stands_around_them_for_the_context():
     for features in (PLAIN, MEANT):
         before, near = (
-            scores(features, load_weights()),
-            scores(replace(features, words_shared=0.9), load_weights()),
+            load_weights().scores(features),
+            load_weights().scores(replace(features, words_shared=0.9)),
         )
         assert near.mention == pytest.approx(before.mention)
         assert near.centrality == before.centrality
         assert near.context > before.context
-    certain = scores(replace(PLAIN, link_probability=0.9), load_weights())
-    assert certain.mention > scores(PLAIN, load_weights()).mention
-    assert certain.context == pytest.approx(scores(PLAIN, load_weights()).context)
-    nearer = scores(replace(MEANT, beginning_cosine=0.9), load_weights())
-    assert nearer.mention > scores(MEANT, load_weights()).mention
-    assert nearer.context == pytest.approx(scores(MEANT, load_weights()).context)
+    certain = load_weights().scores(replace(PLAIN, link_probability=0.9))
+    assert certain.mention > load_weights().scores(PLAIN).mention
+    assert certain.context == pytest.approx(load_weights().scores(PLAIN).context)
+    nearer = load_weights().scores(replace(MEANT, beginning_cosine=0.9))
+    assert nearer.mention > load_weights().scores(MEANT).mention
+    assert nearer.context == pytest.approx(load_weights().scores(MEANT).context)

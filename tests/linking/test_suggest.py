@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from vault_files import write_files
 
 from gigamind.linking.candidates import CandidateFinder
-from gigamind.linking.ranking import scores
 from gigamind.linking.suggest import (
     CONFIDENT_NAME,
     LEAST_CONFIDENCE,
@@ -287,7 +286,7 @@ def test_a_suggestion_says_where_why_and_around_what(suggester_of):
     assert one.context == "제 snow를"
     assert (one.target, one.target_title) == ("snow.md", "snow")
     assert one.reason == reason(one.features, "ko")
-    assert one.scores == scores(one.features, suggester.habits.models)
+    assert one.scores == suggester.habits.models.scores(one.features)
     assert (one.features.linked_notes, one.features.saying_notes) == (1, 2)
     first = suggested(suggester, "hail.md")[0]
     assert first.reason == reason(first.features, "en")

@@ -3,7 +3,7 @@
 import re
 
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import load_weights, scores
+from gigamind.linking.ranking import load_weights
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
@@ -41,7 +41,7 @@ def suggestion_at(note: Note, span: Span, target: str) -> LinkSuggestion:
         target=target,
         target_title=target,
         confidence=0.5,
-        scores=scores(PLAIN, load_weights()),
+        scores=load_weights().scores(PLAIN),
         reason="",
         context="",
         features=PLAIN,
