@@ -11,14 +11,14 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 _LOOK_S = 0.5  # between two looks whether work is to stop
 _Stopped = Callable[[], bool] | None
 _STOPPED = contextvars.ContextVar[_Stopped]("stopped", default=None)
 
 
-def run_async(work: Coroutine[Any, Any, Result], stopped: _Stopped = None) -> Result:
+def run_async(work: Coroutine[Any, Any, _Result], stopped: _Stopped = None) -> _Result:
     """Run a coroutine to its end; in a thread of its own if the caller is in an event loop.
 
     Ctrl-C, a cancelled async twin and a true `stopped()` cancel the coroutine; KeyboardInterrupt is raised once it has
@@ -40,7 +40,7 @@ def run_async(work: Coroutine[Any, Any, Result], stopped: _Stopped = None) -> Re
             raise
 
 
-async def _unless(stopped: Callable[[], bool], work: Coroutine[Any, Any, Result]) -> Result:
+async def _unless(stopped: Callable[[], bool], work: Coroutine[Any, Any, _Result]) -> _Result:
     _STOPPED.set(None)  # only this function cancels the work
     task = asyncio.create_task(work)
     while not task.done():
@@ -61,15 +61,15 @@ def stop_if_cancelled() -> None:
 
 
 def async_twin(
-    function: Callable[Arguments, Result],
-) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
+    function: Callable[_Arguments, _Result],
+) -> Callable[_Arguments, Coroutine[Any, Any, _Result]]:
     """Return a function that runs another one in a thread, to be awaited; see `stop_if_cancelled`."""
 
     @functools.wraps(function)
-    async def twin(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    async def twin(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         stop = threading.Event()
 
-        def work() -> Result:
+        def work() -> _Result:
             _STOPPED.set(stop.is_set)
             return function(*args, **kwargs)
 

@@ -5,7 +5,7 @@ from typing import Protocol
 from gigamind.i18n import Message, _
 
 
-class Ends(Protocol):
+class _Ends(Protocol):
     """Whatever has an interval."""
 
     @property
@@ -19,7 +19,7 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}".replace("-", "−")
 
 
-def between(interval: Ends) -> str:
+def between(interval: _Ends) -> str:
     """Return a 95% interval; a dash if there is none."""
     return "–" if interval.low is None else f"{share(interval.low)} – {share(interval.high)}"
 

@@ -182,7 +182,7 @@ class Translator:
         path = LOCALES / language / "LC_MESSAGES" / f"{_DOMAIN}.mo"
         known = language != "en" and path.is_file()
         self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
-        self._join: Any = with_particles if language == "ko" else None
+        self._join: Any = _with_particles if language == "ko" else None
 
     def __call__(self, text: str) -> str:
         """Return the text in this language."""
@@ -238,9 +238,9 @@ def script_messages(language: str) -> dict[str, Any]:
 
 # Korean particles (은/는, 이/가, 을/를) follow the last sound of the word before them. The sound is known for Hangul,
 # digits and Latin abbreviations, and guessed for Latin words from their spelling. Where it is unknown: 이(가).
-Pair = Literal["이/가", "은/는", "을/를", "과/와", "이었/였", "이라/라", "으로/로"]
-_PAIRS: dict[str, Pair] = {
-    "{}({})".format(*pair.split("/")): pair for pair in cast("tuple[Pair, ...]", get_args(Pair))
+_Pair = Literal["이/가", "은/는", "을/를", "과/와", "이었/였", "이라/라", "으로/로"]
+_PAIRS: dict[str, _Pair] = {
+    "{}({})".format(*pair.split("/")): pair for pair in cast("tuple[_Pair, ...]", get_args(_Pair))
 }
 _PAIR = "|".join(map(re.escape, _PAIRS))
 
@@ -264,7 +264,7 @@ _CLOSED_WORD = r"""(?x)
     """
 
 
-def with_particle(word: str, pair: Pair) -> str:
+def with_particle(word: str, pair: _Pair) -> str:
     """Return the word with the form of the particle that fits its last sound."""
     closed, opened = pair.split("/")
     ends = ends_in_consonant(word)
@@ -275,7 +275,7 @@ def with_particle(word: str, pair: Pair) -> str:
     return word + (closed if ends else opened)
 
 
-def with_particles(literal: str, before: str = "") -> str:
+def _with_particles(literal: str, before: str = "") -> str:
     """Return `before` and `literal` as one text, with the fitting form of each pair such as "은(는)" in the literal.
 
     Pairs inside `before` stay, as they are part of somebody's text.

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.i18n import ends_in_consonant, with_particle, with_particles
+from gigamind.i18n import _with_particles, ends_in_consonant, with_particle
 
 
 @pytest.mark.each(
@@ -57,14 +57,14 @@ def test_words_that_end_open(word):
     ],
 )  # fmt: skip
 def test_a_particle_fits_the_sound_before_it(text, told):
-    assert with_particles(text) == told
+    assert _with_particles(text) == told
 
 
 @pytest.mark.each("digit", "0123456789")
 def test_what_was_and_what_leads_there_fit_a_figure(digit):
-    before = with_particles("이었(였)으나", f"0.838{digit}")
+    before = _with_particles("이었(였)으나", f"0.838{digit}")
     assert before == f"0.838{digit}{'이었' if digit in '013678' else '였'}으나"
-    whither = with_particles(f"0.838{digit}으로(로)")
+    whither = _with_particles(f"0.838{digit}으로(로)")
     assert (
         whither == f"0.838{digit}{'으로' if digit in '036' else '로'}"
     )  # after ㄹ as after a vowel

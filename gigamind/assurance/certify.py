@@ -47,7 +47,7 @@ _PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledVerdict:
+class _LabelledVerdict:
     """An item with a verdict and a label."""
 
     id: str
@@ -60,7 +60,7 @@ class LabelledVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class UnlabelledVerdict:
+class _UnlabelledVerdict:
     """An item without a label.  Its cluster (None if independent) can contain labelled items."""
 
     id: str
@@ -68,8 +68,8 @@ class UnlabelledVerdict:
     cluster: str | None = None
 
 
-def agreement(
-    verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
+def _agreement(
+    verdicts: Sequence[_LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> cards.CardGroup:
     """Return the agreement metrics, with `brier` and `calibration_error` if a binary judge states confidences."""
     labels = _vector([verdict.label for verdict in verdicts])
@@ -104,12 +104,12 @@ def agreement(
     )
 
 
-def agreement_by_language(
-    verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
+def _agreement_by_language(
+    verdicts: Sequence[_LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> dict[str, cards.CardGroup]:
     """Return the agreement by language, sorted by language; items without a language are left out."""
     return {
-        language: agreement(own, scale, seed=seed, label=f"{label} {language}")
+        language: _agreement(own, scale, seed=seed, label=f"{label} {language}")
         for language, own in intervals.sliced(
             verdicts, lambda verdict: [verdict.language or None]
         ).items()
@@ -143,9 +143,9 @@ def flips(
     return intervals.Estimate(fmean(apart.values()), interval, len(apart), intervals.count(groups))
 
 
-def worst_misses(
-    verdicts: Sequence[LabelledVerdict], *, least: float
-) -> tuple[LabelledVerdict, ...]:
+def _worst_misses(
+    verdicts: Sequence[_LabelledVerdict], *, least: float
+) -> tuple[_LabelledVerdict, ...]:
     """Return the verdicts at least `least` from their label, by distance, then by confidence."""
     missed = (verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least)
     order = sorted(missed, key=lambda v: (-abs(v.verdict - v.label), -(v.confidence or 0.0), v.id))
@@ -153,7 +153,7 @@ def worst_misses(
 
 
 def corrected(
-    labelled: Sequence[LabelledVerdict], unlabelled: Sequence[UnlabelledVerdict]
+    labelled: Sequence[_LabelledVerdict], unlabelled: Sequence[_UnlabelledVerdict]
 ) -> CorrectedMean | None:
     """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
     return corrected_mean(
@@ -164,7 +164,7 @@ def corrected(
     )
 
 
-def _groups(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> intervals.Clusters:
+def _groups(verdicts: Sequence[_LabelledVerdict | _UnlabelledVerdict]) -> intervals.Clusters:
     return intervals.clusters_of(
         verdict.id if verdict.cluster is None else verdict.cluster for verdict in verdicts
     )
@@ -355,7 +355,7 @@ def _scale(
     both = [key for key, given in labels.items() if name in given and key in judged]
     weights = weights_of(both, judged, drawn)
     pairs = [
-        LabelledVerdict(
+        _LabelledVerdict(
             key,
             labels[key][name],
             judged[key],
@@ -368,16 +368,16 @@ def _scale(
         if (item := first.items[key])
     ]
     rest = [
-        UnlabelledVerdict(item, verdict, first.items[item].cluster)
+        _UnlabelledVerdict(item, verdict, first.items[item].cluster)
         for item, verdict in judged.items()
         if name not in labels.get(item, {})
     ]
-    missed = worst_misses(pairs, least=_FAR_OFF[kind])
+    missed = _worst_misses(pairs, least=_FAR_OFF[kind])
     return cards.CardScale(
         name=name,
         kind=kind,
-        overall=agreement(pairs, kind, seed=seed, label=name),
-        by_language=agreement_by_language(pairs, kind, seed=seed, label=name),
+        overall=_agreement(pairs, kind, seed=seed, label=name),
+        by_language=_agreement_by_language(pairs, kind, seed=seed, label=name),
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest, drawn),
         missed=len(missed),
@@ -418,8 +418,8 @@ def weights_of(
 
 
 def _headline(
-    pairs: Sequence[LabelledVerdict],
-    rest: Sequence[UnlabelledVerdict],
+    pairs: Sequence[_LabelledVerdict],
+    rest: Sequence[_UnlabelledVerdict],
     drawn: Mapping[str, int] | None,
 ) -> cards.CardHeadline | None:
     mean = corrected(pairs, rest) if rest else None

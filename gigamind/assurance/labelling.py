@@ -31,7 +31,7 @@ _AGAIN_EVERY = 10  # after each ten units, an annotator labels one of the first 
 _VERDICTS = 3  # numbers of strata by verdict, to combine two runs
 
 
-class Labelled(Protocol):
+class _Labelled(Protocol):
     """The part of a task that labelling needs."""
 
     compared: ComparedTask[Any, Any, Any]
@@ -95,7 +95,7 @@ def _difference(values: Sequence[float | None]) -> float | None:
     return known[0] if len(known) == 1 else known[0] - known[1]
 
 
-def _read_units(folder: Path, tasks: Mapping[str, Labelled]) -> tuple[RunReport, list[LabelUnit]]:
+def _read_units(folder: Path, tasks: Mapping[str, _Labelled]) -> tuple[RunReport, list[LabelUnit]]:
     """Return run.json and what people can label in a run; InputError if the folder is no finished run."""
     run = read_report(folder / "run.json", RunReport, MISSING)
     task = tasks[run.task]
@@ -111,7 +111,7 @@ class Labelling:
             belongs to another dataset.
     """
 
-    def __init__(self, options: LabelOptions, tasks: Mapping[str, Labelled]) -> None:
+    def __init__(self, options: LabelOptions, tasks: Mapping[str, _Labelled]) -> None:
         run, units = _read_units(options.run, tasks)
         parts: list[list[LabelUnit]] = [units]
         runs = [run.run_id]

@@ -101,7 +101,7 @@ class OnTrial:
         return _observed(verdict, case.counted_chars)
 
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 class TrialReport(Report):
@@ -115,15 +115,15 @@ class TrialReport(Report):
     def on(
         cls,
         judge: OnTrial,
-        results: Sequence[Result],
-        group: Callable[[str, Sequence[Result]], BaseModel],
+        results: Sequence[_Result],
+        group: Callable[[str, Sequence[_Result]], BaseModel],
         **others: object,
     ) -> Self:
         """Return the report: `overall` groups all results, and `by_FIELD` groups them by the values of a field."""
         by: dict[str, object] = {}
         for name in cls.model_fields:
             if name.startswith("by_"):
-                parts: dict[str, list[Result]] = {}
+                parts: dict[str, list[_Result]] = {}
                 for result in results:
                     parts.setdefault(getattr(result, name.removeprefix("by_")), []).append(result)
                 by[name] = tuple(group(key, own) for key, own in parts.items())
@@ -276,11 +276,11 @@ class Scenario(TrialRow):
         return tuple(Source(note.title, note.text) for note in self.notes)
 
 
-Row = TypeVar("Row", bound=TrialRow)
+_Row = TypeVar("_Row", bound=TrialRow)
 _OfScenario = TypeVar("_OfScenario", bound=ScenarioRow)
 
 
-def _read_rows(path: Path, model: type[Row]) -> dict[str, Row]:
+def _read_rows(path: Path, model: type[_Row]) -> dict[str, _Row]:
     lines = numbered_lines(read_text(path, _MAX_BYTES))
     rows = (parsed(model, line, f"{path}:{number}") for number, line in lines)
     return {row.id: row for row in rows}

@@ -88,11 +88,11 @@ class TuneReport(Report):
     out: str | None = None
 
 
-Trial = tuple[JudgeFile, int | None]
+_Trial = tuple[JudgeFile, int | None]
 """A judge file to try, and the fold of the items that it learned from; None if it learned from none."""
 
 
-def is_kept(item: str) -> bool:
+def _is_kept(item: str) -> bool:
     """Return whether a labelled item is kept to certify, by a hash of its id, so that more labels move none."""
     return hashlib.sha256(f"keep {item}".encode()).digest()[0] % 2 == 0
 
@@ -133,8 +133,8 @@ class Tuning:
             if self._scale in given and key in judged
         }
         clusters = sorted({run.items[key].cluster for key in self._truth})
-        self.kept = tuple(filter(is_kept, clusters))
-        self.learned = tuple(one for one in clusters if not is_kept(one))
+        self.kept = tuple(filter(_is_kept, clusters))
+        self.learned = tuple(one for one in clusters if not _is_kept(one))
         in_order = sorted(self.learned, key=lambda one: hashlib.sha256(one.encode()).digest())
         self.fold_of = {one: place % FOLDS for place, one in enumerate(in_order)}
         self.keys = [key for key in self._truth if run.items[key].cluster in self.fold_of]
@@ -181,7 +181,7 @@ class Tuning:
         ]
 
     @cached_property
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[_Trial]:
         """What to judge for `decide`: a judge that accepts each claim with a score, or the current one and variants."""
         if isinstance(self.file, WordsJudgeFile):
             return [(self.file.model_copy(update={"min_score": {"ko": 0.0, "en": 0.0}}), None)]
@@ -191,7 +191,7 @@ class Tuning:
         if not isinstance(self.file, SearchQAJudgeFile):
             return []
         base = self.file.model_copy(update={"prompt": _PROMPT, "tuned": None})
-        tried: list[Trial] = [(self.file, None)]
+        tried: list[_Trial] = [(self.file, None)]
         tried += [(base.model_copy(update={"emphasis": name}), None) for name in _EMPHASES]
         for fold in range(FOLDS):
             if examples := self._examples(fold):

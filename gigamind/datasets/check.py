@@ -180,14 +180,14 @@ class RowChecker(Generic[Item]):
 
 _MOST_SEARCHES = 500  # each takes some milliseconds, and in an edited vault every span may differ
 
-FindAgain = Callable[[str, str], Span | None]
+_FindAgain = Callable[[str, str], Span | None]
 """Finds a text, the first argument, in an edited note's text; None unless the match is reliable."""
 
 
-NOWHERE = Span(0, 0)
+_NOWHERE = Span(0, 0)
 """Place of an expected span whose text is no longer in its note: no evidence matches it by position."""
 
-Groups = tuple[tuple[str, ...], ...]
+_Groups = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +198,9 @@ class CheckedQuery:
     line: int  # 1-based, in the dataset's file
     qrels: Mapping[str, int]  # path of each labelled note -> gain: its grade, or 1
     # the expected spans in code points, with the text found there. If the note was edited, a span is where its text
-    # is now; if the text is gone, it is `NOWHERE` with the text of the row.
+    # is now; if the text is gone, it is `_NOWHERE` with the text of the row.
     spans: tuple[Passage, ...]
-    groups: tuple[Groups, Groups] = ((), ())  # `expected_all_of` and `expected_any_of`, by path
+    groups: tuple[_Groups, _Groups] = ((), ())  # `expected_all_of` and `expected_any_of`, by path
 
     @property
     def gone(self) -> int:
@@ -235,7 +235,7 @@ def check_queries(
     dataset: Dataset[QueryItem],
     vault: Vault | None,
     identities: Identities,
-    find_again: FindAgain = lambda _text, _note_text: None,
+    find_again: _FindAgain = lambda _text, _note_text: None,
 ) -> CheckedDataset:
     """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
     checker = _QueryChecker(dataset, vault or NO_VAULT, identities, find_again=find_again)
@@ -246,7 +246,7 @@ def check_queries(
 
 @dataclass(kw_only=True)
 class _QueryChecker(RowChecker[QueryItem]):
-    find_again: FindAgain
+    find_again: _FindAgain
     moved: dict[str, None] = field(default_factory=dict[str, None])
     gone: dict[str, None] = field(default_factory=dict[str, None])
     _named: dict[str, str] = field(default_factory=dict[str, str])
@@ -263,7 +263,7 @@ class _QueryChecker(RowChecker[QueryItem]):
             )
             for name in ("expected_all_of", "expected_any_of")
         )
-        groups: tuple[Groups, Groups] = all_of, any_of
+        groups: tuple[_Groups, _Groups] = all_of, any_of
         grouped = [path for kind in groups for group in kind for path in group]
         qrels = dict.fromkeys((*expected, *grouped), 1)
         self._grade(item, qrels)
@@ -350,7 +350,7 @@ class _QueryChecker(RowChecker[QueryItem]):
         if current is None:
             self.gone[item.id] = None
             self.warn(item, name, problem)
-            return Passage(note.path, text, NOWHERE)
+            return Passage(note.path, text, _NOWHERE)
         self.moved[item.id] = None
         start, end = self.units(note).span_from_code_points(current)
         moved = _(

@@ -16,7 +16,7 @@ from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault, content_hash, read_vault
 from gigamind.vault.walk import notes_hash
 
-CONTEXT_CHARS = 200  # code points on either side of an anchor
+_CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
 class NoteLink(NamedTuple):
@@ -27,7 +27,7 @@ class NoteLink(NamedTuple):
     target: str  # path of the note that it leads to
 
 
-class GeneratedLinks(NamedTuple):
+class _GeneratedLinks(NamedTuple):
     """The generated dataset."""
 
     rows: tuple[LinkItem, ...]
@@ -37,7 +37,7 @@ class GeneratedLinks(NamedTuple):
 
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, *, remove_ratio: float = 0.3, seed: int = 42
-) -> GeneratedLinks:
+) -> _GeneratedLinks:
     """Copy a vault, remove a share of its links in the copy, at least one, and write a dataset of the removed links.
 
     Equal vaults, ratios, in (0, 1], and seeds give equal bytes.
@@ -67,7 +67,7 @@ def generate_links(
         if notes_hash(notes) != before:
             raise NotesError("{vault}: changed while it was copied. Try again.", vault=notes)
     write_rows(dataset, rows)
-    return GeneratedLinks(tuple(rows), len(links), vault.warnings)
+    return _GeneratedLinks(tuple(rows), len(links), vault.warnings)
 
 
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
@@ -117,13 +117,13 @@ def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]
         language = note_language(links[0].note)
         for removed, anchor in zip(links, anchors, strict=True):
             start, end = units.span_from_code_points(anchor)
-            left = max(links[0].note.document.body_start, anchor.start - CONTEXT_CHARS)
+            left = max(links[0].note.document.body_start, anchor.start - _CONTEXT_CHARS)
             row = LinkItem(
                 id=f"l-{len(rows) + 1:0{width}}",
                 source_note=path,
                 anchor=anchor.slice(text),
                 anchor_range=AnchorRange(start=start, end=end),
-                context=text[left : anchor.end + CONTEXT_CHARS].strip(),
+                context=text[left : anchor.end + _CONTEXT_CHARS].strip(),
                 expected_links=(removed.target,),
                 language=language,
                 source="generated",

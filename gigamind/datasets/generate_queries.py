@@ -82,7 +82,7 @@ _PATTERNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class _Draft:
     """A question in parts, of which near misses change one."""
 
     form: Form
@@ -107,7 +107,7 @@ class Draft:
         return _PLACE.sub(fill, pattern)
 
 
-def says_something(note: Note, start: int, end: int) -> bool:
+def _says_something(note: Note, start: int, end: int) -> bool:
     """Return whether this part of a note has a block other than a heading or a rule."""
     return next(_content(note, start, end), None) is not None
 
@@ -118,12 +118,12 @@ def _content(note: Note, start: int, end: int) -> Iterator[Block]:
             yield block
 
 
-def drafts(note: Note) -> Iterator[Draft]:
+def _drafts(note: Note) -> Iterator[_Draft]:
     """Yield every question of a note except near misses, the title's first."""
     language = "ko" if note_language(note) == "ko" else "en"
     title = _title(note)
     asks = title.endswith(("?", "？"))
-    yield Draft("title", ("{T}",) if asks else _PATTERNS[language]["title"], title)
+    yield _Draft("title", ("{T}",) if asks else _PATTERNS[language]["title"], title)
     of_title = set(tokens(title))
     for draft in _of_headings(note, language, title):
         # With words of the title alone it would repeat the question about the title.
@@ -143,7 +143,7 @@ def _trimmed(text: str) -> str:
     return _ORNAMENT_BEHIND.sub("", _ORNAMENT_BEFORE.sub("", text))
 
 
-def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
+def _of_headings(note: Note, language: str, title: str) -> Iterator[_Draft]:
     seen = {key(title)}
     headings = note.document.headings
     for index, heading in enumerate(headings):
@@ -165,12 +165,12 @@ def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:
         if heading.level == 1:  # a second title, which stands alone
             asks = text.endswith(("?", "？"))
             patterns = ("{T}",) if asks else _PATTERNS[language]["title"]
-            yield Draft("heading", patterns, text, evidence=evidence)
+            yield _Draft("heading", patterns, text, evidence=evidence)
         else:
             shapes = (p for shape, p in _OTHER_PATTERNS[language] if re.search(shape, text))
             other = next(shapes, None)
             patterns = (other,) if other else _PATTERNS[language]["heading"]
-            yield Draft("heading", patterns, title, text.rstrip("?？!. "), evidence=evidence)
+            yield _Draft("heading", patterns, title, text.rstrip("?？!. "), evidence=evidence)
 
 
 _YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d.])")
@@ -194,14 +194,14 @@ _CITY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class _Vocabulary:
     """The words of a vault."""
 
     text: str  # all texts and paths, in lower case
     names: frozenset[str]  # capitalised words that are names
 
     @classmethod
-    def of(cls, notes: Iterable[Note]) -> "Vocabulary":
+    def of(cls, notes: Iterable[Note]) -> "_Vocabulary":
         """Return the vocabulary of these notes."""
         texts = [f"{note.path}\n{note.text}" for note in notes]
         named = Counter(name for text in texts for name in _NAME.findall(_prose(text)))
@@ -216,7 +216,7 @@ class Vocabulary:
         return word.lower() in self.text
 
 
-def near_misses(draft: Draft, vault: Vocabulary) -> Iterator[Draft]:
+def _near_misses(draft: _Draft, vault: _Vocabulary) -> Iterator[_Draft]:
     """Yield the question with one word changed, once for each kind of word in it."""
     for place in ("subject", "title"):
         words: str = getattr(draft, place)
@@ -225,7 +225,7 @@ def near_misses(draft: Draft, vault: Vocabulary) -> Iterator[Draft]:
             yield replace(draft, form="near-miss", change=change, evidence=None, **changed)
 
 
-def _changes(words: str, vault: Vocabulary) -> Iterator[tuple[str, str, str]]:
+def _changes(words: str, vault: _Vocabulary) -> Iterator[tuple[str, str, str]]:
     if year := _YEAR.search(words):
         others = (str(int(year[0]) + d * s) for d in range(1, _FURTHEST) for s in (1, -1))
         yield from _first_unknown("year", year[0], others, vault)
@@ -250,7 +250,7 @@ def _changes(words: str, vault: Vocabulary) -> Iterator[tuple[str, str, str]]:
 
 
 def _first_unknown(
-    change: str, old: str, others: Iterable[str], vault: Vocabulary
+    change: str, old: str, others: Iterable[str], vault: _Vocabulary
 ) -> Iterator[tuple[str, str, str]]:
     new = next((other for other in others if not vault.knows(other)), None)
     if new is not None:
@@ -288,7 +288,7 @@ class QueryForms:
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedQueries:
+class _GeneratedQueries:
     """The generated dataset."""
 
     rows: tuple[QueryItem, ...]
@@ -301,7 +301,7 @@ class GeneratedQueries:
 
 def generate_queries(
     notes: Path, out: Path, wanted: QueryForms, out_notes: Path | None = None
-) -> GeneratedQueries:
+) -> _GeneratedQueries:
     """Write a dataset of questions about a vault, and to `out_notes` the copy without left-out notes, if any.
 
     Raises:
@@ -349,10 +349,10 @@ def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
 
 
 def _has_text(note: Note) -> bool:
-    return says_something(note, note.document.body_start, len(note.text))
+    return _says_something(note, note.document.body_start, len(note.text))
 
 
-def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
+def queries(vault: Vault, wanted: QueryForms) -> _GeneratedQueries:
     """Return the generated rows of a vault, in its order; InputError if no note has text or a number is invalid."""
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:
@@ -370,12 +370,12 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
             "--leave-out {share:g}: no note with text would remain in the copy",
             share=wanted.leave_out,
         )
-    vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
+    vocabulary = _Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
     offers = _offers(askable, wanted, vocabulary)
     for note in drawn:
         own = [
             replace(draft, form="left-out", evidence=None)
-            for draft in drafts(note)
+            for draft in _drafts(note)
             if vocabulary and not vocabulary.knows(draft.subject or draft.title)
         ]
         random.Random(f"{wanted.seed} left-out {note.path}").shuffle(own)  # noqa: S311
@@ -411,17 +411,17 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
         )
         warnings.append(warning)
     left_out = tuple(note.path for note in drawn)
-    return GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
+    return _GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
 
 
-_Offer = dict[Form, list[Draft]]
+_Offer = dict[Form, list[_Draft]]
 
 
 def _offers(
-    notes: Sequence[Note], wanted: QueryForms, vocabulary: Vocabulary | None
+    notes: Sequence[Note], wanted: QueryForms, vocabulary: _Vocabulary | None
 ) -> list[_Offer]:
     """Return the possible questions of each note by form, shuffled by the seed."""
-    all_drafts = [list(drafts(note)) for note in notes]
+    all_drafts = [list(_drafts(note)) for note in notes]
     counts = Counter(
         name for of_note in all_drafts for name in {key(d.subject) for d in of_note if d.subject}
     )
@@ -431,7 +431,7 @@ def _offers(
     for note, of_note in zip(notes, all_drafts, strict=True):
         kept = [draft for draft in of_note if key(draft.subject) not in common]
         if vocabulary and "near-miss" in wanted.forms:
-            kept += [near for draft in kept for near in near_misses(draft, vocabulary)]
+            kept += [near for draft in kept for near in _near_misses(draft, vocabulary)]
         offer: _Offer = {form: [d for d in kept if d.form == form] for form in wanted.forms}
         for form, of_form in offer.items():
             random.Random(f"{wanted.seed} {form} {note.path}").shuffle(of_form)  # noqa: S311
@@ -439,12 +439,12 @@ def _offers(
     return offers
 
 
-def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
+def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[_Draft]]:
     """Select questions of each note in rounds: the form used least so far, title questions first."""
     order = list(range(len(offers)))
     random.Random(wanted.seed).shuffle(order)  # noqa: S311
     left: list[_Offer] = [{form: [*own] for form, own in offer.items()} for offer in offers]
-    taken: list[list[Draft]] = [[] for _offer in offers]
+    taken: list[list[_Draft]] = [[] for _offer in offers]
     used: Counter[Form] = Counter()
     questions: set[str] = set()
     before = -1
@@ -472,10 +472,10 @@ def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
     return taken
 
 
-def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[QueryItem, ...]:
+def _rows(notes: Sequence[Note], taken: Sequence[Sequence[_Draft]]) -> tuple[QueryItem, ...]:
     """Return one row per question; a question that two notes give expects both."""
 
-    def place(draft: Draft) -> tuple[bool, int, int, str]:
+    def place(draft: _Draft) -> tuple[bool, int, int, str]:
         # Title questions first, then by position in the note, unanswerable ones last.
         start = draft.evidence.start if draft.evidence else -1
         return draft.form in _UNANSWERABLE, start, _ORDER.index(draft.form), draft.question
@@ -497,7 +497,7 @@ def both(known: QueryItem, row: QueryItem) -> QueryItem:
     return known.model_copy(update={"expected_notes": notes, "expected_spans": spans})
 
 
-def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
+def _row(id_: str, draft: _Draft, note: Note, units: Utf16) -> QueryItem:
     spans: tuple[ExpectedSpan, ...] = ()
     if draft.evidence:
         start, end = units.span_from_code_points(draft.evidence)

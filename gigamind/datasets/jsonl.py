@@ -142,7 +142,7 @@ _EXAMPLE_ROWS: Mapping[type[Row], str] = {
 _MOST_DIGITS = 300  # Python's limit is 4 300, a float's about 308
 
 Item = TypeVar("Item", QueryItem, LinkItem, QuestionItem)
-DatasetKind = Literal["queries", "links", "questions"]
+_DatasetKind = Literal["queries", "links", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Dataset(Generic[Item]):
     sha256: str  # `dataset_hash`, of the file's bytes, in hexadecimal
 
 
-def dataset_kind(path: Path) -> DatasetKind:
+def dataset_kind(path: Path) -> _DatasetKind:
     """Return the kind by the first readable row, links by `source_note` or `anchor`; InputError as for `_read`."""
     parsed = (
         _parse(line, row.decode(errors="replace"))

@@ -9,7 +9,7 @@ from gigamind.i18n import _
 from gigamind.text import written_id
 
 Difficulty = Literal["easy", "mid", "hard"]
-Label = Literal["accept", "reject"]
+_Label = Literal["accept", "reject"]
 GENERATED: Final = "generated"
 """Source and tag of rows generated from the notes: easier than human questions, and for review."""
 
@@ -28,10 +28,10 @@ def _iso_8601(text: str) -> str:
     return text
 
 
-Filled = Annotated[str, AfterValidator(_not_blank)]
-Id = Annotated[Filled, BeforeValidator(written_id)]
+_Filled = Annotated[str, AfterValidator(_not_blank)]
+_Id = Annotated[_Filled, BeforeValidator(written_id)]
 """An id or a name of a note: text in NFC; a whole number is read as text."""
-Timestamp = Annotated[str, AfterValidator(_iso_8601)]
+_Timestamp = Annotated[str, AfterValidator(_iso_8601)]
 
 
 class Row(BaseModel):
@@ -49,14 +49,14 @@ class ExpectedSpan(Row):
         text: the text when the row was written; a difference is a warning.
     """
 
-    note_path: Id
+    note_path: _Id
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     text: str | None = None
 
 
-Gain = Annotated[int, Field(ge=-1000, le=1000)]
-Group = Annotated[tuple[Id, ...], Field(min_length=1)]
+_Gain = Annotated[int, Field(ge=-1000, le=1000)]
+_Group = Annotated[tuple[_Id, ...], Field(min_length=1)]
 
 
 class QueryItem(Row):
@@ -74,19 +74,19 @@ class QueryItem(Row):
         source: origin of the row, such as "generated"; generated rows are for review.
     """
 
-    id: Id
-    query: Filled
+    id: _Id
+    query: _Filled
     answerable: bool
-    expected_notes: tuple[Id, ...]
-    gains: dict[Id, Gain] | None = None
-    expected_all_of: tuple[Group, ...] = ()
-    expected_any_of: tuple[Group, ...] = ()
+    expected_notes: tuple[_Id, ...]
+    gains: dict[_Id, _Gain] | None = None
+    expected_all_of: tuple[_Group, ...] = ()
+    expected_any_of: tuple[_Group, ...] = ()
     expected_spans: tuple[ExpectedSpan, ...] = ()
-    language: Filled | None = None
+    language: _Filled | None = None
     difficulty: Difficulty | None = None
-    tags: tuple[Filled, ...] = ()
-    created_at: Timestamp | None = None
-    source: Filled | None = None
+    tags: tuple[_Filled, ...] = ()
+    created_at: _Timestamp | None = None
+    source: _Filled | None = None
 
     @property
     def is_generated(self) -> bool:
@@ -112,20 +112,20 @@ class LinkItem(Row):
         created_at: ISO 8601, as written.
     """
 
-    id: Id
-    source_note: Id
-    anchor: Filled
-    expected_links: tuple[Id, ...]
+    id: _Id
+    source_note: _Id
+    anchor: _Filled
+    expected_links: tuple[_Id, ...]
     anchor_range: AnchorRange | None = None
     context: str | None = None
-    language: Filled | None = None
-    tags: tuple[Filled, ...] = ()
-    label: Label | None = None
-    created_at: Timestamp | None = None
-    source: Filled | None = None
+    language: _Filled | None = None
+    tags: tuple[_Filled, ...] = ()
+    label: _Label | None = None
+    created_at: _Timestamp | None = None
+    source: _Filled | None = None
 
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class ContextNote(Row):
@@ -137,8 +137,8 @@ class ContextNote(Row):
         text: the part that was shown; defaults to the whole note.
     """
 
-    path: Id | None = None
-    title: Filled | None = None
+    path: _Id | None = None
+    title: _Filled | None = None
     text: str | None = None
 
 
@@ -151,7 +151,7 @@ class LabelledClaim(Row):
         quote: supporting words of that note.
     """
 
-    text: Filled
+    text: _Filled
     verdict: Literal["supported", "contradicted", "not_found"]
     note: int | None = Field(default=None, ge=1)
     correct: bool | None = None
@@ -161,7 +161,7 @@ class LabelledClaim(Row):
 class LabelledFact(Row):
     """A fact that the question asks for, in words of a note; `vital` if an answer is useless without it."""
 
-    text: Filled
+    text: _Filled
     vital: bool = True
 
 
@@ -174,8 +174,8 @@ class AnswerLabels(Row):
         abstains: whether it states that the notes have no answer.
     """
 
-    correctness: Share | None = None
-    utility: Share | None = None
+    correctness: _Share | None = None
+    utility: _Share | None = None
     abstains: bool | None = None
     claims: tuple[LabelledClaim, ...] = ()
     facts: tuple[LabelledFact, ...] = ()
@@ -188,15 +188,15 @@ class QuestionItem(Row):
         context_notes: notes that contain the labelled facts.
     """
 
-    id: Id
-    question: Filled
+    id: _Id
+    question: _Filled
     answer: str | None = None
     context_notes: tuple[ContextNote, ...] = ()
-    language: Filled | None = None
+    language: _Filled | None = None
     labels: AnswerLabels | None = None
-    tags: tuple[Filled, ...] = ()
-    created_at: Timestamp | None = None
-    source: Filled | None = None
+    tags: tuple[_Filled, ...] = ()
+    created_at: _Timestamp | None = None
+    source: _Filled | None = None
 
 
 class AnswerItem(QuestionItem):

@@ -41,7 +41,7 @@ from gigamind.evidence.schema import DEFAULT, AlignConfig
 from gigamind.evidence.stated import why_unstated
 from gigamind.spans import Span
 
-NormalLevel = Literal["N1", "N2", "N3"]
+_NormalLevel = Literal["N1", "N2", "N3"]
 
 
 class Source:
@@ -66,7 +66,7 @@ class Source:
         """N2 without the contents of brackets; N2 itself if there are none."""
         return unglossed(self._n2)
 
-    def level(self, name: NormalLevel) -> Folding:
+    def level(self, name: _NormalLevel) -> Folding:
         if name == "N1":
             return self._n1
         return self._n2 if name == "N2" else self._n3
@@ -98,13 +98,13 @@ def exact_sites(quote: str, text: str) -> list[Span]:
     return [Span(start, start + len(quote)) for start in starts]
 
 
-def folded_sites(quote: str, source: Folding) -> list[Span]:
+def _folded_sites(quote: str, source: Folding) -> list[Span]:
     """Return the places of whole characters whose folded text is `quote`; at most 10 000."""
     starts = _occurrences(quote, source.text, source.is_edge)
     return [source.span(start, start + len(quote)) for start in starts]
 
 
-def choose(
+def _choose(
     sites: Sequence[Span], text: str, quote: Quote, used: Collection[Span] = ()
 ) -> tuple[Span, bool]:
     """Return the best of one or more places, and whether no context selects it among several.
@@ -159,7 +159,7 @@ _MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""
 _OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
 
 
-class Forms(NamedTuple):
+class _Forms(NamedTuple):
     """The normalised texts of one quote, without white space at their ends; each may be empty."""
 
     n1: str
@@ -167,21 +167,21 @@ class Forms(NamedTuple):
     n3: str
 
     @classmethod
-    def of(cls, quote: str) -> "Forms":
+    def of(cls, quote: str) -> "_Forms":
         n1, n2, _n3 = foldings_of_quote(quote)
         return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 
-    def at(self, level: NormalLevel) -> str:
+    def at(self, level: _NormalLevel) -> str:
         return self[_NORMAL_LEVELS.index(level)]
 
-    def bare(self) -> "Forms":
+    def bare(self) -> "_Forms":
         """Return the texts without enclosing quotation marks and ellipses, which models like to add."""
         marked = any(text.startswith(_MARKS) or text.endswith(_MARKS) for text in self)
-        return Forms(*(_OUTER_MARKS.sub("", text) for text in self)) if marked else self
+        return _Forms(*(_OUTER_MARKS.sub("", text) for text in self)) if marked else self
 
 
-_NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
-_FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
+_NORMAL_LEVELS: tuple[_NormalLevel, ...] = ("N1", "N2", "N3")
+_FUZZY_LEVELS: tuple[_NormalLevel, ...] = ("N1", "N2")
 _NORMALIZED_CONFIDENCE = 0.99
 _ELLIPSIS = re.compile(r"(?:(?<!\s)\s++)?(?:\.{2,}+|[\[(](?:\.{3}|중략|생략)[\])])\s*+")
 _MIN_PIECE = 6  # characters on either side of an ellipsis
@@ -247,7 +247,7 @@ def align_all(
 
 
 def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
-    forms = Forms.of(quote.text[: config.max_quote_chars])
+    forms = _Forms.of(quote.text[: config.max_quote_chars])
     if not any(char.isalnum() for char in forms.n1):
         return Failed(quote, source.sha256, "empty_quote")
     if len(quote.text) > config.max_quote_chars:
@@ -270,7 +270,7 @@ def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignC
     return _aligned(quote, source, match, used, config)
 
 
-def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
+def _normalized(forms: _Forms, source: Source, config: AlignConfig) -> _Match | None:
     """Return the first level that matches, with the quote's outer marks, then without them."""
     for variant in dict.fromkeys((forms, forms.bare())):
         for level in _NORMAL_LEVELS:
@@ -284,16 +284,16 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
                 # Perhaps inside a unit; this avoids building N3 in vain.
                 if own not in (source.spaceless if level == "N3" else source.level(level).text):
                     continue
-                if sites := folded_sites(own, source.level(level)):
+                if sites := _folded_sites(own, source.level(level)):
                     return _Match("normalized", level, sites, own)
     return None
 
 
-def _is_n1(forms: Forms, source: Source) -> bool:
+def _is_n1(forms: _Forms, source: Source) -> bool:
     return forms.n1 == forms.n2 and source.level("N2") is source.level("N1")
 
 
-def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
+def _fuzzy(forms: _Forms, source: Source, config: AlignConfig) -> _Match | None:
     """Return the most similar match of both levels; omits outer marks only if the match is refused with them."""
     best: _Match | None = None
     for variant in dict.fromkeys((forms, forms.bare())):
@@ -307,7 +307,7 @@ def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
     return best
 
 
-def _abridged(forms: Forms, source: Source) -> _Match | None:
+def _abridged(forms: _Forms, source: Source) -> _Match | None:
     """Return the shortest passage that has the quote's words, apart from those that "..." or brackets replace."""
     form = forms.bare().n2
     pieces = _ELLIPSIS.split(form)
@@ -342,7 +342,7 @@ def _passages(pieces: Sequence[str], source: Folding) -> Iterator[tuple[int, int
 
 
 def _most_similar(
-    form: str, source: Source, level: NormalLevel, config: AlignConfig
+    form: str, source: Source, level: _NormalLevel, config: AlignConfig
 ) -> _Match | None:
     if len(form) < config.min_fuzzy_chars:
         return None
@@ -360,7 +360,7 @@ def _aligned(
     quote: Quote, source: Source, match: _Match, used: Collection[Span], config: AlignConfig
 ) -> Aligned:
     proving = [site for site in match.sites if not why_unstated(source.text, site)]
-    span, ambiguous = choose(proving or match.sites, source.text, quote, used)
+    span, ambiguous = _choose(proving or match.sites, source.text, quote, used)
     matched = _checked(span, match, source)
     changes = critical.differences(match.form, matched) if match.method == "fuzzy" else ()
     is_fuzzy = match.method == "fuzzy"

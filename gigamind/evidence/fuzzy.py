@@ -25,7 +25,7 @@ _SHORT = 4000  # characters of a text; the time of the padding grows with their 
 _SEVERAL = 8  # ends, each found on its own, that take as long as all by bit vectors
 
 
-def distances(pattern: str, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
+def _distances(pattern: str, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
     """Yield, for each prefix of `text` of 1, 2, ... characters, the fewest edits between `pattern` and its end.
 
     The pattern is not empty. With `anchored`, it is compared with the whole prefix; otherwise with its best suffix,
@@ -53,10 +53,10 @@ def distances(pattern: str, text: Iterable[str], *, anchored: bool) -> Iterator[
         yield distance
 
 
-def best_ends(pattern: str, text: str, limit: int) -> tuple[int, list[int]]:
+def _best_ends(pattern: str, text: str, limit: int) -> tuple[int, list[int]]:
     """Return the fewest edits, up to `limit`, with which the pattern occurs in `text`, and every end where it does."""
     best, ends = limit, list[int]()
-    for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
+    for end, distance in enumerate(_distances(pattern, text, anchored=False), start=1):
         if distance < best:
             best, ends = distance, [end]
         elif distance == best:
@@ -64,15 +64,15 @@ def best_ends(pattern: str, text: str, limit: int) -> tuple[int, list[int]]:
     return best, ends
 
 
-def nearest_ends(
+def _nearest_ends(
     pattern: str, text: str, limit: int, *, before: int | None = None, behind: int | None = None
 ) -> tuple[int, list[int]]:
-    """Return the same as `best_ends`, in a fifth of the time if the text is short and has few such ends.
+    """Return the same as `_best_ends`, in a fifth of the time if the text is short and has few such ends.
 
     May return no ends if every such window leaves out more than `before` or `behind` characters.
     """
     if len(text) > _SHORT or _ABSENT in text:
-        return best_ends(pattern, text, limit)
+        return _best_ends(pattern, text, limit)
     spare = max(0, len(text) - len(pattern) + limit)  # most that a window leaves out on a side
     before, behind = (spare if most is None else min(most, spare) for most in (before, behind))
     wrapped, around = f"{before * _ABSENT}{pattern}{behind * _ABSENT}", before + behind
@@ -80,16 +80,16 @@ def nearest_ends(
     if distance > limit or not text:
         return limit, []
     ends = _ends(pattern, text, distance, anchored=False)
-    return (distance, ends) if ends else best_ends(pattern, text, distance)
+    return (distance, ends) if ends else _best_ends(pattern, text, distance)
 
 
-def starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
+def _starts(pattern: str, text: str, end: int, distance: int) -> list[int]:
     """Return every start at exactly `distance` edits to `end`, rightmost first; none may have fewer edits."""
     backwards = pattern[::-1]
     window = text[max(0, end - len(pattern) - distance) : end][::-1]
     lengths = [] if _ABSENT in window else _ends(backwards, window, distance, anchored=True)
     if not lengths:
-        edits_of_prefixes = distances(backwards, window, anchored=True)
+        edits_of_prefixes = _distances(backwards, window, anchored=True)
         lengths = [at for at, edits in enumerate(edits_of_prefixes, start=1) if edits == distance]
     return [end - length for length in lengths]
 
@@ -134,7 +134,7 @@ _FEW = 2  # q-grams must exclude at least this fraction (1/2) of the text; other
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class _Window:
     """A range `[start, end)` of the normalised text."""
 
     start: int
@@ -149,27 +149,27 @@ def reaches(similarity: float, threshold: float) -> bool:
     return similarity >= threshold - _EPSILON
 
 
-def search(quote: str, source: Folding, threshold: float, accepted: float) -> list[Window]:
+def search(quote: str, source: Folding, threshold: float, accepted: float) -> list[_Window]:
     """Return the best window of each place with the fewest edits, best place first; [] if none reaches `threshold`.
 
     Order: `accepted` is reached, fewest edits (an end that cuts no word offsets one), whole words, similarity, length
     like the quote's, leftmost. Of those measured, this order was the most exact (benchmarks/evidence.py).
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
-    distance, ends = ends_in(quote, source, limit)
+    distance, ends = _ends_in(quote, source, limit)
 
-    def rank(window: Window) -> tuple[bool, int, int, float, int, int]:
+    def rank(window: _Window) -> tuple[bool, int, int, float, int, int]:
         refused = not reaches(window.similarity, accepted)
         off = abs(window.end - window.start - len(quote))
         cost = window.distance - window.word_edges
         return refused, cost, -window.word_edges, -window.similarity, off, window.start
 
-    best: list[Window] = []
+    best: list[_Window] = []
     for place in _places(ends[:_MAX_ENDS], len(quote)):
         windows = (
             _window(quote, source, start, end)
             for stop in place
-            for first in starts(quote, source.text, stop, distance)
+            for first in _starts(quote, source.text, stop, distance)
             for start in _with_rest_of_word(source.text, first, -1)
             for end in _with_rest_of_word(source.text, stop, 1)
         )
@@ -177,13 +177,13 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
     return sorted((window for window in best if reaches(window.similarity, threshold)), key=rank)
 
 
-def ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
-    """Return `best_ends` of the whole text, which alone would take one microsecond per character."""
+def _ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
+    """Return `_best_ends` of the whole text, which alone would take one microsecond per character."""
     return _by_grams(quote, source, limit) or _by_blocks(quote, source.text, limit)
 
 
 def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] | None:
-    """Return the result of `ends_in` if q-grams exclude enough of the text, else None."""
+    """Return the result of `_ends_in` if q-grams exclude enough of the text, else None."""
     from gigamind.evidence.grams import Shared  # imports NumPy, which few quotes need
 
     text = source.text
@@ -191,7 +191,7 @@ def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] 
         return None
     shared = Shared(source.grams, quote)
     likeliest = Span(*shared.likeliest())
-    best, inside = nearest_ends(quote, likeliest.slice(text), limit)
+    best, inside = _nearest_ends(quote, likeliest.slice(text), limit)
     enough = shared.enough(best) if inside else None
     if enough is None:
         return None
@@ -203,7 +203,7 @@ def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] 
         for part, before, behind in _outside(stretch, likeliest, len(quote) + best):
             inner = part.slice(text)
             if LCSseq.similarity(quote, inner, score_cutoff=len(quote) - best):
-                distance, inside = nearest_ends(quote, inner, best, before=before, behind=behind)
+                distance, inside = _nearest_ends(quote, inner, best, before=before, behind=behind)
                 if inside and distance < best:
                     ends.clear()
                 best = distance
@@ -227,7 +227,7 @@ def _outside(
 
 
 def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
-    """Return the result of `ends_in` by searching all blocks that share enough characters in order with the quote."""
+    """Return the result of `_ends_in` by searching all blocks that share enough characters in order with the quote."""
     step = 2 * len(quote)  # shorter steps overlap more, longer ones exclude less
     width = len(quote) + limit + step  # a window that starts in one step ends within the block
     # Each distinct block is searched once: a million "㈜" have only three.
@@ -238,12 +238,12 @@ def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
         quote, list(blocks), scorer=LCSseq.similarity, score_cutoff=len(quote) - limit, limit=None
     )
     if len(shared) * width > len(text) + width:
-        return nearest_ends(quote, text, limit)
+        return _nearest_ends(quote, text, limit)
     best, ends = limit, set[int]()
     for block, common, _ in shared:  # the blocks with the most in common first
         if len(quote) - common > best:
             break
-        distance, inside = nearest_ends(quote, block, best)
+        distance, inside = _nearest_ends(quote, block, best)
         if inside and distance < best:
             ends.clear()
         best = distance
@@ -262,7 +262,7 @@ def _places(ends: list[int], length: int) -> Iterator[list[int]]:
         yield place
 
 
-def _window(quote: str, source: Folding, start: int, end: int) -> Window:
+def _window(quote: str, source: Folding, start: int, end: int) -> _Window:
     while not source.is_edge(start):
         start -= 1
     while not source.is_edge(end):
@@ -271,7 +271,7 @@ def _window(quote: str, source: Folding, start: int, end: int) -> Window:
     distance = Levenshtein.distance(quote, text[start:end])
     similarity = 1 - distance / max(len(quote), end - start)
     edges = _is_word_edge(text, start, start) + _is_word_edge(text, end, end - 1)
-    return Window(start, end, distance, similarity, edges)
+    return _Window(start, end, distance, similarity, edges)
 
 
 def _is_word_edge(text: str, offset: int, outermost: int) -> bool:

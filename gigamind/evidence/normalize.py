@@ -144,7 +144,7 @@ class Folding:
         return self.at[piece] + (inside if inside > 0 and not self.units[piece] else 0)
 
 
-class FoldingBuilder:
+class _FoldingBuilder:
     """Collects the pieces of a folding from left to right."""
 
     def __init__(self) -> None:
@@ -315,7 +315,7 @@ def unglossed(n2: Folding) -> Folding:
 
 
 def _without(folding: Folding, dropped: re.Pattern[str]) -> Folding:
-    builder = FoldingBuilder()
+    builder = _FoldingBuilder()
     start = 0
     for match in dropped.finditer(folding.text):
         builder.copy(folding, start, match.start())
@@ -327,7 +327,7 @@ def _without(folding: Folding, dropped: re.Pattern[str]) -> Folding:
 
 
 def _fold(text: str, replaced: Iterable[tuple[Span, str]]) -> Folding:
-    builder = FoldingBuilder()
+    builder = _FoldingBuilder()
     start = 0
     for span, shown in replaced:
         _fold_between(builder, text, start, span.start)
@@ -340,7 +340,7 @@ def _fold(text: str, replaced: Iterable[tuple[Span, str]]) -> Folding:
     return builder.finish()
 
 
-def _fold_between(builder: FoldingBuilder, text: str, start: int, end: int) -> None:
+def _fold_between(builder: _FoldingBuilder, text: str, start: int, end: int) -> None:
     while start < end:
         piece = _PIECE.match(text, start, end)
         if piece is None:
@@ -353,7 +353,7 @@ def _fold_between(builder: FoldingBuilder, text: str, start: int, end: int) -> N
             start = piece.end()
 
 
-def _fold_run(builder: FoldingBuilder, text: str, start: int, stop: int, end: int) -> int:
+def _fold_run(builder: _FoldingBuilder, text: str, start: int, stop: int, end: int) -> int:
     """Fold a plain run and return where to continue; if a mark may follow, the last character is folded separately."""
     safe = stop if stop == end or text[stop] in " \n" else stop - 1
     if safe > start:
@@ -363,7 +363,7 @@ def _fold_run(builder: FoldingBuilder, text: str, start: int, stop: int, end: in
     return safe if safe == stop else _fold_character(builder, text, safe, end)
 
 
-def _fold_character(builder: FoldingBuilder, text: str, start: int, end: int) -> int:
+def _fold_character(builder: _FoldingBuilder, text: str, start: int, end: int) -> int:
     """Fold one character with the marks that compose with it, and return where it ends."""
     unit, stop, at = text[start], start + 1, start + 1
     while at < end and len(unit) <= _MAX_MARKS:

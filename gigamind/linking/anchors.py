@@ -47,7 +47,7 @@ _SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 
 @dataclass(frozen=True, slots=True)
-class RunningText:
+class _RunningText:
     """The running text of a note, without markup."""
 
     folded: str  # lower case, NFC, separators as a space, anything but prose as line feeds
@@ -63,11 +63,11 @@ class RunningText:
 
 
 def fold(text: str) -> str:
-    """Return a name in the form for comparison: as `RunningText.folded`, stripped."""
+    """Return a name in the form for comparison: as `_RunningText.folded`, stripped."""
     return _folded(text)[0].strip()
 
 
-def running_text(note: Note) -> RunningText:
+def running_text(note: Note) -> _RunningText:
     """Return the parts of a note in which a link could be written."""
     pieces: list[str] = []
     done = start = note.document.body_start
@@ -81,7 +81,7 @@ def running_text(note: Note) -> RunningText:
     text = spliced("".join(pieces), ((s, "\n" * len(s)) for s in in_body))
     uncut = (range(start + first + 1, start + end) for first, end in _wholes(text))
     folded, origins = _folded(text)
-    return RunningText(
+    return _RunningText(
         folded, start, None if origins is None else tuple(origins), frozenset(chain(*uncut))
     )
 
@@ -134,7 +134,7 @@ def _composes(char: str) -> bool:
 
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
-MAX_WORDS = 6
+_MAX_WORDS = 6
 # A title may be a sentence ("Inserting a Calc Chart into a Text Document"); other phrases that long never recur.
 _MAX_TITLE_WORDS = 16
 
@@ -177,7 +177,7 @@ class AnchorDictionary:
     mentions: Mapping[str, tuple[Mention, ...]]  # by note, in order, without overlaps
     # kind -> share of notes that link a name of this kind, among notes that mention it
     priors: Mapping[NameKind, float]
-    find: Callable[[RunningText], Iterator[Mention]]  # finds them in other texts; see `_finder`
+    find: Callable[[_RunningText], Iterator[Mention]]  # finds them in other texts; see `_finder`
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """Return the probability, in (0, 1), that a note links this name, by the *other* notes that mention it."""
@@ -202,7 +202,7 @@ class AnchorDictionary:
 
 
 def build_dictionary(
-    vault: Vault, identities: Identities, *, max_words: int = MAX_WORDS
+    vault: Vault, identities: Identities, *, max_words: int = _MAX_WORDS
 ) -> AnchorDictionary:
     """Collect the names of a vault, and read every note once to find mentions."""
     anchors: dict[str, Anchor] = {}
@@ -285,12 +285,12 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
     return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
 
 
-def _finder(anchors: Sequence[Anchor], vault: Vault) -> Callable[[RunningText], Iterator[Mention]]:
+def _finder(anchors: Sequence[Anchor], vault: Vault) -> Callable[[_RunningText], Iterator[Mention]]:
     """Return a function that finds the longest name at each place of a text, from left to right, without overlaps."""
     headings = {note.path: note.document.headings for note in vault.notes}
     automaton = AhoCorasick([anchor.text for anchor in anchors], matchkind=MatchKind.Standard)
 
-    def find(text: RunningText) -> Iterator[Mention]:
+    def find(text: _RunningText) -> Iterator[Mention]:
         done = 0
         matches = automaton.find_matches_as_indexes(text.folded, overlapping=True)
         for index, start, end in sorted(matches, key=lambda match: (match[1], -match[2])):

@@ -28,7 +28,7 @@ from gigamind.vault.notes import Vault, content_hash
 from gigamind.vault.walk import walk
 
 
-class NoteFiles:
+class _NoteFiles:
     """Finds, reads and writes the notes of a vault by the paths of `Note`.
 
     Raises:
@@ -41,13 +41,13 @@ class NoteFiles:
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a note; NotesError if it is gone, or cannot be read."""
-        with as_notes_error(path):
+        with _as_notes_error(path):
             return self._location(path).read_bytes()
 
     def check_writable(self, path: str) -> None:
         """Raise NotesError for a symbolic link or a read-only note, which must not be replaced by a new file."""
         location = self._location(path)
-        with as_notes_error(path):
+        with _as_notes_error(path):
             if location.is_symlink():
                 raise NotesError(
                     "{note}: is a symbolic link to {target}. gigamind inserts links only into regular files;"
@@ -70,7 +70,7 @@ class NoteFiles:
         location = self._location(path)
         # Short, as a name may have the maximum length already; vaults ignore *.tmp files that are left behind.
         aside = location.with_name(f".{secrets.token_hex(8)}.tmp")
-        with as_notes_error(path), whole_file(location, aside) as target:
+        with _as_notes_error(path), whole_file(location, aside) as target:
             if sys.platform != "win32":
                 owner = location.stat()
                 with contextlib.suppress(PermissionError):  # only root gives files away
@@ -85,7 +85,7 @@ class NoteFiles:
 
 
 @contextlib.contextmanager
-def as_notes_error(what: Text) -> Generator[None]:
+def _as_notes_error(what: Text) -> Generator[None]:
     """Convert errors of the operating system to errors of the notes."""
     try:
         yield
@@ -112,7 +112,7 @@ class UndoRow(BaseModel):
     after: str
 
 
-class Undone(NamedTuple):
+class _Undone(NamedTuple):
     """The result for the notes of an undo file, each once."""
 
     restored: tuple[str, ...]  # have their original bytes again
@@ -120,7 +120,7 @@ class Undone(NamedTuple):
     problems: tuple[NotesError, ...]  # unchanged, with the reason
 
 
-def undo(file: Path) -> Undone:
+def undo(file: Path) -> _Undone:
     """Restore every note that has not changed since links were inserted, byte by byte; it can be repeated after a kill.
 
     Raises:
@@ -128,7 +128,7 @@ def undo(file: Path) -> Undone:
         NotesError: the vault cannot be read.
     """
     root, rows = _vault_of(file), list(_rows(file))
-    files = NoteFiles(root)
+    files = _NoteFiles(root)
     restored: list[str] = []
     untouched: list[str] = []
     problems: list[NotesError] = []
@@ -139,10 +139,10 @@ def undo(file: Path) -> Undone:
             problems.append(error)
         else:
             (restored if wrote else untouched).append(row.note)
-    return Undone(tuple(restored), tuple(untouched), tuple(problems))
+    return _Undone(tuple(restored), tuple(untouched), tuple(problems))
 
 
-def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
+def _restore(row: UndoRow, files: _NoteFiles, backup: Path) -> bool:
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
@@ -154,7 +154,7 @@ def _restore(row: UndoRow, files: NoteFiles, backup: Path) -> bool:
             file=backup,
         )
     files.check_writable(row.note)
-    with as_notes_error(_("{note}: the backup copy {file}", note=row.note, file=backup)):
+    with _as_notes_error(_("{note}: the backup copy {file}", note=row.note, file=backup)):
         before = backup.read_bytes()
     if content_hash(before) != row.before:
         raise NotesError(
@@ -209,7 +209,7 @@ def write_copy(
     Raises:
         NotesError: the vault cannot be read, or the copy cannot be written.
     """
-    files = NoteFiles(vault.root)
+    files = _NoteFiles(vault.root)
     written: list[LinkedNote] = []
     problems: list[NotesError] = []
     for note in linked:
@@ -229,7 +229,7 @@ class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
     def __init__(self, vault: Vault) -> None:
         self.undo_file: Path | None = None
         self._folder = vault.root.joinpath(*FOLDER)
-        self._files = NoteFiles(vault.root)
+        self._files = _NoteFiles(vault.root)
         self._journal: Journal | None = None
 
     def __exit__(self, *error: object) -> None:
@@ -247,13 +247,13 @@ class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
         self._files.check_writable(path)
         before = _unchanged_bytes(linked, self._files)
         if self.undo_file is None or self._journal is None:
-            with as_notes_error(
+            with _as_notes_error(
                 _("{note}: the undo file in {folder}", note=path, folder=self._folder)
             ):
                 self.undo_file = _new_folder(self._folder) / UNDO_FILE
             self._journal = Journal(self.undo_file, sync=True)
         backup = self.undo_file.parent / BACKUP / path
-        with as_notes_error(_("{note}: the backup copy {file}", note=path, file=backup)):
+        with _as_notes_error(_("{note}: the backup copy {file}", note=path, file=backup)):
             backup.parent.mkdir(parents=True, exist_ok=True)
             backup.write_bytes(before)
         content = linked.text.encode()
@@ -262,7 +262,7 @@ class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
         self._files.replace(path, content)
 
 
-def _unchanged_bytes(linked: LinkedNote, files: NoteFiles) -> bytes:
+def _unchanged_bytes(linked: LinkedNote, files: _NoteFiles) -> bytes:
     """Return the bytes of a note if they are still those that the links are inserted into."""
     note = linked.note
     now = files.read(note.path)

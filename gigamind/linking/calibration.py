@@ -35,12 +35,12 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, Vault
 
-MISSING = 0.3  # share that `generate-links` removes
-_AS_MANY = MISSING / (1 - MISSING)  # relative to the remaining links
+_MISSING = 0.3  # share that `generate-links` removes
+_AS_MANY = _MISSING / (1 - _MISSING)  # relative to the remaining links
 _MOST_NOTES = 100  # maximum number of notes whose links are hidden at once
 
 
-class Hidden(NamedTuple):
+class _Hidden(NamedTuple):
     """A note without some of its links: their targets, the number of hidden ones, and of missing ones."""
 
     note: Note
@@ -54,11 +54,11 @@ class Hidden(NamedTuple):
         return self.links / (self.links + self.missing)
 
 
-Draws = Callable[[int], Sequence[Hidden]]
+_Draws = Callable[[int], Sequence[_Hidden]]
 """Returns notes without some of their links; a different sample for each number."""
 
 
-def hidden_links(vault: Vault, identities: Identities) -> Draws:
+def hidden_links(vault: Vault, identities: Identities) -> _Draws:
     """Return a function that draws samples of notes with hidden links; each sample is drawn once."""
     by_note: dict[str, list[NoteLink]] = {}
     for link in removable_links(vault, identities):
@@ -71,7 +71,7 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
     missing = _AS_MANY * (1 - counts.count(1) / max(1, sum(counts)))
 
     @cache
-    def draw(number: int) -> list[Hidden]:
+    def draw(number: int) -> list[_Hidden]:
         def is_drawn(link: NoteLink) -> bool:
             drawn = _digest(f"{number} {link.note.path}\0{link.link.span.start}")
             return int.from_bytes(drawn[:4], "big") < _AS_MANY * 2**32
@@ -80,7 +80,7 @@ def hidden_links(vault: Vault, identities: Identities) -> Draws:
         losing = [(links, left) for links, left in drawn if links]
         losing.sort(key=lambda pair: _digest(pair[0][0].note.path))
         return [
-            Hidden(
+            _Hidden(
                 _without(links), frozenset(link.target for link in links), len(links), n * missing
             )
             for links, n in losing[:_MOST_NOTES]
@@ -122,7 +122,7 @@ _LEAST_SPREAD, _LEAST_SLOPE = 0.1, 0.05
 _Floats = npt.NDArray[np.float64]
 
 
-def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candidate]]]) -> Models:
+def fit_models(hidden: _Draws, places: Callable[[Note], Iterable[Sequence[Candidate]]]) -> Models:
     """Fit the weights of a vault; `places` returns the candidates of each place of a note."""
     shipped = load_weights()
     examples: dict[type[Features], list[tuple[Features, float, bool]]] = {
@@ -181,7 +181,7 @@ def _fitted(
 
 
 def calibrate(
-    hidden: Draws,
+    hidden: _Draws,
     names: Callable[[Note], Sequence[Scored]],
     phrases: Callable[[Note, Calibration], Sequence[Scored]] | None = None,
     *,
@@ -202,7 +202,7 @@ def calibrate(
 
 
 def _fitted_curve(
-    hidden: Draws, suggest: Callable[[Note], Sequence[Scored]], unknown: Curve
+    hidden: _Draws, suggest: Callable[[Note], Sequence[Scored]], unknown: Curve
 ) -> tuple[Curve, int, int]:
     """Return the curve for suggestions of one kind, their number, and that of hidden links among them.
 

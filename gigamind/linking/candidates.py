@@ -34,7 +34,7 @@ from gigamind.vault.notes import Note, Vault
 _DIGITS = 6  # of a cosine; further ones depend on the order of summation
 
 
-class Vector(NamedTuple):
+class _Vector(NamedTuple):
     """A sparse unit vector: positions, int32, and values, float64."""
 
     places: npt.NDArray[np.int32]
@@ -54,14 +54,14 @@ class SharedWords:
         self._rarest = log(len(counts) + 1)
         self._notes = {path: self._unit(of_note) for path, of_note in counts.items()}
         # One vector in dense form, which is compared with many.
-        self._laid: Vector | None = None
+        self._laid: _Vector | None = None
         self._row = np.zeros(len(self._idf))
 
-    def vector(self, text: str) -> Vector:
+    def vector(self, text: str) -> _Vector:
         """Return the unit vector of a text; unknown words are left out, so it may be empty."""
         return self._unit(Counter(tokens(text)))
 
-    def cosine(self, text: Vector, note: str) -> float:
+    def cosine(self, text: _Vector, note: str) -> float:
         """Return the cosine of a text's vector and the note at this path, in [0, 1]."""
         if self._laid is not text:
             if self._laid is not None:
@@ -95,12 +95,12 @@ class SharedWords:
         )
         return shared / every if both and every else 0.0
 
-    def _unit(self, counts: Counter[str]) -> Vector:
+    def _unit(self, counts: Counter[str]) -> _Vector:
         known = [(self._place[token], n) for token, n in counts.items() if token in self._place]
         places, frequencies = np.array(known, np.int32).reshape(-1, 2).T.copy()
         parts = (1 + np.log(frequencies)) * self._idfs[places]
         length = np.sqrt((parts * parts).sum())
-        return Vector(places, parts / length if length else parts)
+        return _Vector(places, parts / length if length else parts)
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its phrases, and phrases their words
@@ -114,7 +114,7 @@ def _text(note: Note) -> str:
     return f"{note.title}\n{note.title}\n{note.text[note.document.body_start :]}"
 
 
-MAX_WORDS = 5
+_MAX_WORDS = 5
 _WORD = re.compile(r"[^\W_]+(?:[.+#'’/][^\W_]+)*[+#]*")  # Next.js, C++, CI/CD
 _HANGUL_END = re.compile("[가-힣]$")
 _STOP_WORDS = (
@@ -157,15 +157,15 @@ def phrases(text: str) -> list[tuple[int, int]]:
     for match in _WORD.finditer(text):
         size, closes = _noun(match[0])
         if row and (not size or text[end : match.start()] != " "):
-            offsets += [(start, end) for start in row[-MAX_WORDS:]]
+            offsets += [(start, end) for start in row[-_MAX_WORDS:]]
             row = []
         if size:
             row.append(match.start())
             end = match.start() + size
             if closes:
-                offsets += [(start, end) for start in row[-MAX_WORDS:]]
+                offsets += [(start, end) for start in row[-_MAX_WORDS:]]
                 row = []
-    return offsets + [(start, end) for start in row[-MAX_WORDS:]]
+    return offsets + [(start, end) for start in row[-_MAX_WORDS:]]
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its words
@@ -302,7 +302,7 @@ class _Reading:
         self._mentions = finder.mentions(note)
         self._linked = finder.linked(note)
         self._shared_with: dict[str, dict[str, Any]] = {}
-        self._paragraphs: dict[Span, Vector] = {}
+        self._paragraphs: dict[Span, _Vector] = {}
         self._names_in_note = len({
             target
             for mention in self._mentions
@@ -434,7 +434,7 @@ class _Reading:
             }
         return self._shared_with[target] | {"chars": len(text), "words": len(text.split())}
 
-    def _paragraph(self, span: Span) -> Vector:
+    def _paragraph(self, span: Span) -> _Vector:
         """Return the vector of the part of a block around a place; long blocks are cut every `context_chars`."""
         size, at = max(1, self._context_chars), self._note.document.block_at(span.start)
         block = at.span if at else Span(0, len(self._note.text))

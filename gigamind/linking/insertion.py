@@ -103,7 +103,7 @@ Reason = Literal["no_text", "address", "brackets", "no_target", "overlaps", "oth
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class _Refusal:
     """A suggestion that cannot be inserted."""
 
     suggestion: LinkSuggestion
@@ -117,18 +117,18 @@ class LinkedNote:
     note: Note
     text: str  # the whole file with them
     insertions: tuple[Insertion, ...]  # in the order of the text
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[_Refusal, ...] = ()
 
 
 def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
     """Insert these links where possible, each at the first of its places that can hold it."""
     # Each with the refusal at its suggested place.
-    tried: dict[LinkSuggestion, Refusal | None] = dict.fromkeys(suggestions)
-    refusals: list[Refusal] = []
+    tried: dict[LinkSuggestion, _Refusal | None] = dict.fromkeys(suggestions)
+    refusals: list[_Refusal] = []
     while True:
         linked = _inserted(note, list(tried), writer)
         taken = [insertion.span for insertion in linked.insertions]
-        again: dict[LinkSuggestion, Refusal | None] = {}
+        again: dict[LinkSuggestion, _Refusal | None] = {}
         for refusal in linked.refusals:
             first = tried[refusal.suggestion] or refusal
             if other := _elsewhere(refusal.suggestion, note, taken):
@@ -152,7 +152,7 @@ def _elsewhere(
 
 
 def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    refusals: list[Refusal] = []
+    refusals: list[_Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
     brackets = bracketed(note)
@@ -165,11 +165,11 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
         if isinstance(insertion, Insertion):
             wanted.append(insertion)
         else:
-            refusals.append(Refusal(suggestion, insertion))
+            refusals.append(_Refusal(suggestion, insertion))
     kept = _readable(note, [], wanted)
     spans = {inserted.span for inserted in kept}
     refusals += [
-        Refusal(candidate.suggestion, "otherwise")
+        _Refusal(candidate.suggestion, "otherwise")
         for candidate in wanted
         if candidate.span not in spans
     ]

@@ -16,7 +16,7 @@ from gigamind.vault.notes import Note
 
 NAMES = 6  # names per note with a vector, its title first
 MAX_NAME_CHARS = 80
-MEANT = 4  # notes that a phrase may mean
+_MEANT = 4  # notes that a phrase may mean
 _FARTHER = 0.25  # maximum distance to the nearest note, as a sum of cosines
 _TOGETHER = 256  # phrases looked up at once
 _BEGINNING = 160  # code points of the first paragraph
@@ -60,7 +60,7 @@ class Meanings:
     ) -> None:
         self._embedder, self._cache = embedder, cache
         self._paths = [note.path for note in notes]
-        self._beginnings = [beginning(note) for note in notes]
+        self._beginnings = [_beginning(note) for note in notes]
         self._names = [name for note in notes for name in names[note.path]]
         counts = [len(names[note.path]) for note in notes]
         self._first = np.cumsum([0, *counts])  # of each note, and the end
@@ -79,7 +79,7 @@ class Meanings:
             progress(first + len(some), len(missing))
 
     def nearest(self, phrase: str) -> list[Meant]:
-        """Return the notes that a phrase most likely means, at most `MEANT`, nearest first; ties in order."""
+        """Return the notes that a phrase most likely means, at most `_MEANT`, nearest first; ties in order."""
         self.prepare([phrase])
         return self._known[phrase]
 
@@ -88,12 +88,12 @@ class Meanings:
         by_beginning = self._of_beginnings @ phrases.T
         together = (np.maximum.reduceat(by_name, self._first[:-1], axis=0) + by_beginning).T
         meanings: list[list[Meant]] = []
-        for column, best in enumerate(_largest(together, MEANT + 1)):
+        for column, best in enumerate(_largest(together, _MEANT + 1)):
             sums = together[column, best].tolist()
             ahead = [left - right for left, right in zip(sums, [*sums[1:], 0.0], strict=True)]
             names, beginnings = by_name[:, column], by_beginning[:, column]
             meant: list[Meant] = []
-            for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False):
+            for at, total, lead in zip(best[:_MEANT], sums, ahead, strict=False):
                 if total >= sums[0] - _FARTHER:
                     first, last = self._first[at : at + 2]
                     nearest = int(first + np.argmax(names[first:last]))
@@ -125,7 +125,7 @@ def _largest(table: Vectors, most: int) -> list[list[int]]:
     return columns
 
 
-def beginning(note: Note) -> str:
+def _beginning(note: Note) -> str:
     """Return the title and the beginning of the first paragraph of prose."""
     for block in note.document.blocks:
         if block.kind not in _NO_PROSE:

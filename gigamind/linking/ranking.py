@@ -66,14 +66,14 @@ _TERMS: Mapping[str, Callable[[Any], float]] = {
 # All other terms except bias and centrality describe the place: the score "context".
 _MENTION = frozenset((*_OF_NAMES, "name_cosine", "beginning_cosine", "lead", "overlap", "chars"))
 
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Weights(BaseModel, extra="forbid", frozen=True):
     """A model: a weight for each of `terms`."""
 
     bias: float = Field(allow_inf_nan=False)
-    weights: dict[str, Weight]
+    weights: dict[str, _Weight]
 
     def score(self, features: Features) -> float:
         """Return log odds."""
@@ -87,7 +87,7 @@ class Weights(BaseModel, extra="forbid", frozen=True):
 class Shipped(Weights, frozen=True):
     """Weights, and the spread of each term in the data they were fitted on."""
 
-    spreads: dict[str, Weight]
+    spreads: dict[str, _Weight]
 
 
 class Scores(NamedTuple):

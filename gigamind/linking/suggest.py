@@ -39,7 +39,7 @@ _CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", 
 _SOURCES = (".py", ".toml")
 
 
-class RatedCandidate(NamedTuple):
+class _RatedCandidate(NamedTuple):
     """A candidate, the probability that a person makes the link, and other places of its name."""
 
     candidate: Candidate
@@ -58,10 +58,10 @@ class _Written(BaseModel):
     habits: Habits
     notes: dict[str, str]  # path -> hash at the last full reading
     names: str
-    rows: dict[str, dict[str, tuple[str, list[RatedCandidate]]]] = {}
+    rows: dict[str, dict[str, tuple[str, list[_RatedCandidate]]]] = {}
 
 
-class Kept:
+class _Kept:
     """The cached suggestions for the unchanged notes of a vault; a `folder` of None disables the cache."""
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
@@ -96,13 +96,13 @@ class Kept:
         self.save()
         return habits
 
-    def get(self, query: str, path: str) -> list[RatedCandidate] | None:
+    def get(self, query: str, path: str) -> list[_RatedCandidate] | None:
         """Return the cached suggestions of a note; None if there are none for these options."""
         rows = self._written.rows.get(query, {}) if self._written else {}
         content, suggestions = rows.get(path, ("", []))
         return suggestions if content == self._notes[path] else None
 
-    def put(self, query: str, path: str, suggestions: list[RatedCandidate]) -> None:
+    def put(self, query: str, path: str, suggestions: list[_RatedCandidate]) -> None:
         """Cache the suggestions of a note; they are written now and then, as a run may be stopped."""
         if self._written is not None:
             rows = self._written.rows.setdefault(query, {})
@@ -203,7 +203,7 @@ def _of_words(features: NamedFeatures | MeantFeatures) -> list[Message]:
 # Below this, a suggestion is wrong 32 times in 33. Shown suggestions start far above; lower ranks count for recall, and
 # links without a common word rarely have a high confidence. Chosen on the vaults that the weights were fitted on.
 LEAST_CONFIDENCE = 0.03
-CONFIDENT_NAME = 0.1  # confidence from which a name takes precedence over phrases
+_CONFIDENT_NAME = 0.1  # confidence from which a name takes precedence over phrases
 # Log odds by which the first place of a name may be below the best place and still be linked. Of 902 links removed from
 # 9 vaults, 504 are found at their place; 501 if the best place is always taken, 483 if the first.
 _SIMILAR_ODDS = 1.0
@@ -278,7 +278,7 @@ class LinkSuggester:
         self.vault = vault
         self._identities, self._embedder = identities, embedder
         self._cache, self._progress = cache, progress
-        self._kept = Kept(cache and cache.links, vault, self.embedding_model)
+        self._kept = _Kept(cache and cache.links, vault, self.embedding_model)
         self._habits = self._kept.habits
         self._titles = {note.path: note.title for note in vault.notes}
         self._read: tuple[Note, tuple[object, ...], list[list[Candidate]]] | None = None
@@ -350,7 +350,7 @@ class LinkSuggester:
         if known is None:
             linked = self.finder.linked(note) if chosen.exclude_existing else frozenset[str]()
             known = [
-                RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
+                _RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
                 for meaning in _chosen(note, self._places(note, chosen), linked, self.habits)
                 if (confidence := meaning.confidence) >= chosen.least(meaning.candidate.features)
             ]
@@ -367,7 +367,7 @@ class LinkSuggester:
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
         return not options.unlikely and self.vault.note(note.path) is note
 
-    def _known(self, note: Note, options: SuggestOptions) -> list[RatedCandidate] | None:
+    def _known(self, note: Note, options: SuggestOptions) -> list[_RatedCandidate] | None:
         is_kept = self._is_kept(note, options)
         return self._kept.get(_query_key(options), note.path) if is_kept else None
 
@@ -386,7 +386,7 @@ class LinkSuggester:
         return self._read[2]
 
     def _suggestion(
-        self, note: Note, rated: RatedCandidate, options: SuggestOptions
+        self, note: Note, rated: _RatedCandidate, options: SuggestOptions
     ) -> LinkSuggestion:
         span, target = rated.candidate.span, rated.candidate.target
         features = rated.candidate.features
@@ -475,7 +475,7 @@ def _chosen(
         return at == 0 or taken[at - 1][1] <= span.start
 
     def precedence(meaning: _Weighed) -> tuple[bool, bool, object]:
-        is_confident_name = not meaning.is_phrase and logistic(meaning.odds) >= CONFIDENT_NAME
+        is_confident_name = not meaning.is_phrase and logistic(meaning.odds) >= _CONFIDENT_NAME
         is_clear = meaning.clear > 0  # more likely accepted than not
         return not is_confident_name, not is_clear, _order(meaning)
 

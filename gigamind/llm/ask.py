@@ -46,7 +46,7 @@ _SPACE = re.compile(r"[\s\\]+")  # a quote can be wrapped, or encoded as JSON in
 _MOST_CHARS = 100_000  # of a searched reply; a broken object can make the search quadratic
 
 
-def own_object(text: str, request: Sequence[Message]) -> str | None:
+def _own_object(text: str, request: Sequence[Message]) -> str | None:
     """Return the only JSON object of a reply that is certainly its answer; None if there is none."""
     bare = _bare(text)
     objects = _objects(bare)
@@ -62,13 +62,13 @@ def own_object(text: str, request: Sequence[Message]) -> str | None:
     return next(iter(different.values())) if len(different) == 1 else None
 
 
-def readable(text: str, request: Sequence[Message], fields: AbstractSet[str]) -> tuple[str, bool]:
+def _readable(text: str, request: Sequence[Message], fields: AbstractSet[str]) -> tuple[str, bool]:
     """Return the JSON object of a reply with these fields, and whether it had to be repaired.
 
     A reply is repaired only if it is one broken object: a trailing comma, comments, `True`, typographic quotes, raw
     line breaks, lone surrogates, or one object around it.  A reply without such an object is returned unchanged.
     """
-    own = own_object(text, request)
+    own = _own_object(text, request)
     value: Any = json.loads(own) if own is not None else _repaired(_bare(text))
     if not isinstance(value, dict):
         return text, False
@@ -103,7 +103,7 @@ def _bare(text: str) -> str:
     return block[1] if block else answer
 
 
-def cut_off(text: str | None) -> bool:
+def _cut_off(text: str | None) -> bool:
     """Return whether a text is a truncated object or thought; some servers report `stop` when tokens run out."""
     answer = _after_thought(text or "")
     if answer.startswith(_THOUGHT):
@@ -174,7 +174,7 @@ class Conversation:
             if error.code != "truncated" or self._longer:
                 raise
         else:
-            if self._longer or not cut_off(answer.text):
+            if self._longer or not _cut_off(answer.text):
                 return self._completion(answer, form)
             self.sender.close_row(self.call, "truncated")
         self._longer = True
@@ -235,7 +235,7 @@ class Conversation:
 
         text = answer.text or ""
         if self.fields:
-            text, is_repaired = readable(text, self.messages, self.fields)
+            text, is_repaired = _readable(text, self.messages, self.fields)
             if is_repaired and self.call.open_row:
                 self.call.open_row = replace(self.call.open_row, repaired=1)
         calls: list[Any] | None = None

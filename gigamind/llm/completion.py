@@ -465,17 +465,17 @@ def _usage(reply: Any, current: Exchange) -> Usage | None:  # noqa: ANN401
     """Return the reported tokens; None if the response has none, which litellm turns into zeros or an estimate."""
     payloads = current.payloads
     for payload in payloads:
-        exact = usage_of(_field(payload, "usage"))
+        exact = _usage_of(_field(payload, "usage"))
         if exact is not None:
             return exact
     usage = getattr(reply, "usage", None)
     reported = not current.requests or any(
         _field(payload, name) is not None for payload in payloads for name in _USAGE_NAMES
     )
-    return usage_of(usage.model_dump()) if reported and usage is not None else None
+    return _usage_of(usage.model_dump()) if reported and usage is not None else None
 
 
-def usage_of(usage: object) -> Usage | None:
+def _usage_of(usage: object) -> Usage | None:
     """Return the tokens that are reported in OpenAI's form; None without them.
 
     Tokens of reasoning that are only part of `total_tokens` count as completion.

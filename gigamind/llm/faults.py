@@ -213,7 +213,7 @@ async def with_retries(
     # A new object each time: it stores the state of one call and cannot be shared between tasks.
     retrying = AsyncRetrying(
         retry=retry_if_exception(
-            lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
+            lambda error: _is_transient(error, settings.max_wait_s) and not hopeless()
         ),
         stop=stop_after_attempt(settings.attempts),
         wait=wait_s,
@@ -236,7 +236,7 @@ async def with_retries(
         ) from None
 
 
-def is_transient(error: BaseException, max_wait_s: float) -> bool:
+def _is_transient(error: BaseException, max_wait_s: float) -> bool:
     """Return whether a retry can help; False if the server requests a longer wait than `max_wait_s`."""
     if not isinstance(error, LlmError) or error.code not in TRANSIENT:
         return False

@@ -24,7 +24,7 @@ from gigamind.llm.loading import load_litellm
 from gigamind.loading import first_problem, toml_values
 from gigamind.runs.store import Journal, read_journal
 
-CostSource = Literal["table", "estimated", "unpriced"]
+_CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
 HTTP = "http"
 PICO_PER_MICRO = 10**6
@@ -104,7 +104,7 @@ class Attempt:
     completion_tokens: int = 0
     cached_tokens: int = 0
     cost_pico_usd: int | None = None
-    cost_source: CostSource = "unpriced"
+    cost_source: _CostSource = "unpriced"
     latency_ms: float = 0.0
     wait_ms: float = 0.0
     http_status: int | None = None
@@ -147,7 +147,7 @@ class Totals:
     micro_usd: int | None  # of `pico_usd`; None if any paid call has no price
     reserved_micro_usd: int | None  # the part for which the server reported no plausible usage
     repaired: int  # answers with repaired JSON
-    cost_source: CostSource  # the least reliable source of its rows
+    cost_source: _CostSource  # the least reliable source of its rows
     by_status: Mapping[str, int]  # HTTP attempts by status
 
 
@@ -255,7 +255,7 @@ def totals(rows: Iterable[Attempt]) -> Totals:
     pico_usd = sum(row.cost_pico_usd or 0 for row in paid)
     sources = {row.cost_source for row in paid}
     reserved = sum(row.cost_pico_usd or 0 for row in paid if row.cost_source == "estimated")
-    estimated: CostSource = "estimated" if "estimated" in sources else "table"
+    estimated: _CostSource = "estimated" if "estimated" in sources else "table"
     return Totals(
         http_calls=len(paid),
         store_hits=len(rows) - len(paid),

@@ -163,7 +163,7 @@ class Place:
         return self.limit_s
 
 
-class Pace:
+class _Pace:
     """Spreads an amount per minute evenly over time, in seconds of any clock."""
 
     def __init__(self, per_minute: int | None) -> None:
@@ -185,7 +185,7 @@ class Pace:
         self._free_at -= amount * self._seconds_each
 
 
-class Concurrency:
+class _Concurrency:
     """The allowed number of requests in flight: rises with answers, halves on 429 and on time-outs among others."""
 
     def __init__(self, most: int) -> None:
@@ -214,26 +214,26 @@ class Concurrency:
         self.allowed = min(self.allowed, float(most if allowed is None else allowed))
 
 
-Waiting = Callable[[], AbstractAsyncContextManager[None]]
+_Waiting = Callable[[], AbstractAsyncContextManager[None]]
 
 
 def _nobody(*_texts: str) -> None:
     """Do nothing."""
 
 
-class Limiter:
+class _Limiter:
     """The limiter of all requests to one server, for one event loop; `waiting` is the context of each wait."""
 
-    def __init__(self, settings: ModelSettings, waiting: Waiting, limiters: "Limiters") -> None:
+    def __init__(self, settings: ModelSettings, waiting: _Waiting, limiters: "Limiters") -> None:
         self.timeouts = self.refusals = 0
         self.speeds: dict[str, Speed | None] = {}  # by model; None if the measurement failed
         self.probing = asyncio.Lock()  # held during a measurement
         self._waiting_for = waiting
         self._limiters = limiters
         self._max_wait_s = settings.max_wait_s
-        self.concurrency = Concurrency(settings.max_in_flight)
-        self._requests = Pace(settings.requests_per_minute)
-        self._tokens = Pace(settings.tokens_per_minute)
+        self.concurrency = _Concurrency(settings.max_in_flight)
+        self._requests = _Pace(settings.requests_per_minute)
+        self._tokens = _Pace(settings.tokens_per_minute)
         self._closed_until = 0.0
         self._in_flight = self._entries = 0
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
@@ -392,13 +392,13 @@ class Limiters:
     tell: Callable[[str], None] = _nobody  # receives messages for a waiting user
     alone: bool = True  # no other process works on the run, so speed can be measured
     changed: Callable[[], None] = _nobody  # called when `describe` may have changed
-    by_server: dict[str, Limiter] = field(default_factory=dict[str, Limiter])
+    by_server: dict[str, _Limiter] = field(default_factory=dict[str, _Limiter])
 
-    def of(self, settings: ModelSettings, waiting: Waiting) -> Limiter:
+    def of(self, settings: ModelSettings, waiting: _Waiting) -> _Limiter:
         """Return the limiter of a model."""
         server = settings.api_base or settings.model
         if server not in self.by_server:
-            self.by_server[server] = Limiter(settings, waiting, self)
+            self.by_server[server] = _Limiter(settings, waiting, self)
         return self.by_server[server]
 
     def describe(self) -> Message:

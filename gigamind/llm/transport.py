@@ -22,7 +22,7 @@ from urllib.request import getproxies, proxy_bypass
 from gigamind.llm.client import on_loopback
 from gigamind.redaction import keep_secret
 
-Fault = Literal["", "late", "unreached", "proxy", "redirect", "too_large", "encoding", "broken"]
+_Fault = Literal["", "late", "unreached", "proxy", "redirect", "too_large", "encoding", "broken"]
 MOST_BYTES = 8 << 20
 _MOST_ERROR_BYTES = 4 << 10  # litellm can block for minutes over a long error text
 # Must be below the idle time of servers (5 s for uvicorn), so that none closes a connection while it is used.
@@ -46,7 +46,7 @@ class Exchange:
     has_left: bool = False  # whether the server may have received the request, and may bill it
     status: int | None = None  # None without a response
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    fault: Fault = ""
+    fault: _Fault = ""
     reason: str = ""
     address: str = ""  # scheme and host of the last request
     body: bytearray = field(default_factory=bytearray)  # what was read of the response
@@ -166,7 +166,7 @@ class Transport:
             trace_configs=[trace],
         )
 
-    def failed(self, request: Any, fault: Fault, error: object = "") -> Exception:  # noqa: ANN401
+    def failed(self, request: Any, fault: _Fault, error: object = "") -> Exception:  # noqa: ANN401
         """Record a fault and return the exception for it; on a ConnectError, litellm would send again."""
         current = exchange.get()
         current.fault, current.reason = fault, f"{type(error).__name__} {error}" if error else ""

@@ -16,14 +16,14 @@ from typing import Literal
 from gigamind.errors import EvaluationError, InputError, reason_of
 
 DEFAULT_LOG = Path(".gigamind/memory.db")
-EventType = Literal[
+_EventType = Literal[
     "session_ingested",
     "memory_extracted",
     "evidence_aligned",
     "entry_promoted",
     "promotion_blocked",
 ]
-SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x6769676D  # "gigm": distinguishes an event log from other SQLite databases
 
 _CREATE = """
@@ -48,7 +48,7 @@ class Event:
 
     seq: int
     event_id: str
-    event_type: EventType
+    event_type: _EventType
     created_at: str
     schema_version: int
     content: Mapping[str, object]
@@ -85,20 +85,20 @@ class EventLog(AbstractContextManager["EventLog"]):
         self._database.close()
         self._lock.close()
 
-    def append(self, event_type: EventType, content: Mapping[str, object]) -> Event:
+    def append(self, event_type: _EventType, content: Mapping[str, object]) -> Event:
         """Add an event, or return the equal event of the log; durable on return.
 
         Raises EvaluationError if the disk is full or faulty; the log is then unchanged.
         """
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        event_id = _id_of(event_type, SCHEMA_VERSION, text)
+        event_id = _id_of(event_type, _SCHEMA_VERSION, text)
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
             with self._database:
                 self._database.execute(
                     "INSERT INTO events (event_id, event_type, created_at, schema_version, content) "
                     "SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM events WHERE event_id = ?)",
-                    (event_id, event_type, now, SCHEMA_VERSION, text, event_id),
+                    (event_id, event_type, now, _SCHEMA_VERSION, text, event_id),
                 )
         except sqlite3.OperationalError as error:
             raise EvaluationError(
@@ -129,7 +129,7 @@ def _id_of(event_type: str, schema_version: int, content: str) -> str:
     return sha256(f"{event_type}\n{schema_version}\n{content}".encode()).hexdigest()
 
 
-def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
+def _event(row: tuple[int, str, _EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
     if event_id != _id_of(event_type, schema_version, content):
         raise InputError(
@@ -169,16 +169,16 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
     if create and (application, version, tables) == (0, 0, 0):
         database.executescript(
             f"PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; {_CREATE}"
-            f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;"
         )
     elif application != _APPLICATION_ID:
         raise InputError("{file} is not a gigamind event log.", file=path)
-    elif version != SCHEMA_VERSION:
+    elif version != _SCHEMA_VERSION:
         raise InputError(
             "{file} has schema version {version}; this release reads version {supported}.",
             file=path,
             version=version,
-            supported=SCHEMA_VERSION,
+            supported=_SCHEMA_VERSION,
         )
     database.execute("PRAGMA synchronous = FULL")
 

@@ -17,7 +17,7 @@ from gigamind.prompting.fences import Source, fence
 from gigamind.prompting.prompts import Prompt, included_prompt
 from gigamind.prompting.replies import QUOTED, ModelReply, Most, unread_in
 
-MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
+_MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
 _GIVEN = ("nonce", "messages", "last_index")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYLLABLE = re.compile("[가-힣]")
@@ -73,7 +73,7 @@ async def extract(
     """
     if not any(message.content.strip() for message in session.messages):
         return Extraction(entries=[])
-    messages = extraction_prompt(session, key, language)
+    messages = _extraction_prompt(session, key, language)
     reply = await model.ask(messages, Statements, item_id=session.session_id)
     prompt = _prompt(session, language)
     echoes = [statement for statement in reply.entries if prompt.says(statement.text)]
@@ -101,20 +101,20 @@ async def extract(
     )
 
 
-def extraction_prompt(
+def _extraction_prompt(
     session: Session, key: bytes, language: Language | None = None
 ) -> list[Message]:
     """Return the request: instructions, the messages in fences, numbered from 0, and the task again.
 
-    Raises InputError if the session is longer than `MAX_CHARS`.
+    Raises InputError if the session is longer than `_MAX_CHARS`.
     """
     length = sum(len(message.content) for message in session.messages)
-    if length > MAX_CHARS:
+    if length > _MAX_CHARS:
         raise InputError(
             "Session {session} has {length:,} characters; the limit is {limit:,}. Split it.",
             session=session.session_id,
             length=length,
-            limit=MAX_CHARS,
+            limit=_MAX_CHARS,
         )
     sources = [Source(message.role, message.content) for message in session.messages]
     fenced = fence(sources, key, tag="message", first=0)
@@ -124,10 +124,10 @@ def extraction_prompt(
 
 
 def _prompt(session: Session, language: Language | None) -> Prompt:
-    return included_prompt("extract/v1", language or language_of(session), _GIVEN)
+    return included_prompt("extract/v1", language or _language_of(session), _GIVEN)
 
 
-def language_of(session: Session) -> Language:
+def _language_of(session: Session) -> Language:
     """Return Korean if at least a fifth of the letters are Hangul, else English."""
     text = unicodedata.normalize("NFC", "\n".join(message.content for message in session.messages))
     hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))

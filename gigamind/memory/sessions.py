@@ -34,13 +34,13 @@ from gigamind.loading import numbered_lines, parsed
 from gigamind.memory.events import DEFAULT_LOG, Event, EventLog
 from gigamind.outcome import Failure, attempt
 
-Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
+_Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
 
 
 class Message(Strict):
     """One message of a session; its line number in the file, from 0, is its index."""
 
-    role: Identifier
+    role: _Identifier
     content: Encodable
 
 
@@ -54,7 +54,7 @@ class QuotedEvidence(Strict):
 class ExtractedEntry(Strict):
     """One statement worth remembering; its id is unique within the reply."""
 
-    entry_id: Identifier = Field(alias="entryId")
+    entry_id: _Identifier = Field(alias="entryId")
     text: Encodable = Field(min_length=1)
     evidence: list[QuotedEvidence]
 
@@ -134,7 +134,7 @@ class Entry:
     promotion_block_reason: str | None = None
 
 
-class Entries:
+class _Entries:
     """All entries, in the order of extraction; `by_extraction`: extraction id -> entry id -> entry."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -258,7 +258,7 @@ def graduate(
         if not reason and (reason := unsupported(entry.text, evidence, sources)):
             failed = evidence.outcomes
         decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
-    return list(Entries([extracted, aligned, *decisions]))
+    return list(_Entries([extracted, aligned, *decisions]))
 
 
 def _aligned(

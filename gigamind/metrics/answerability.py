@@ -14,31 +14,31 @@ from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
 
-Term = tuple[int, int]
+_Term = tuple[int, int]
 """Numerator and denominator."""
 
 
-def precision(counts: "Confusion") -> Term:
+def precision(counts: "Confusion") -> _Term:
     """Return the correct ones among the items judged unanswerable."""
     return counts.tp, counts.tp + counts.fp
 
 
-def recall(counts: "Confusion") -> Term:
+def recall(counts: "Confusion") -> _Term:
     """Return the unanswerable items that were judged unanswerable, over all unanswerable ones."""
     return counts.tp, counts.tp + counts.fn
 
 
-def f1(counts: "Confusion") -> Term:
+def f1(counts: "Confusion") -> _Term:
     """Return the harmonic mean of precision and recall, from the counts; 0.0 if every unanswerable item was missed."""
     return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
-def far(counts: "Confusion") -> Term:
+def far(counts: "Confusion") -> _Term:
     """Return the false-answer rate: unanswerable items judged answerable, over all unanswerable ones."""
     return counts.fn, counts.tp + counts.fn
 
 
-def false_refusals(counts: "Confusion") -> Term:
+def false_refusals(counts: "Confusion") -> _Term:
     """Return the over-refusal rate: answerable items judged unanswerable, over all answerable ones."""
     return counts.fp, counts.fp + counts.tn
 
@@ -46,7 +46,7 @@ def false_refusals(counts: "Confusion") -> Term:
 class _Share:
     """A term of a confusion matrix, as its figure."""
 
-    def __init__(self, term: Callable[["Confusion"], Term]) -> None:
+    def __init__(self, term: Callable[["Confusion"], _Term]) -> None:
         self._term = term
 
     def __get__(self, counts: "Confusion", _owner: object) -> float | None:
@@ -100,12 +100,12 @@ METRICS = (
 )
 
 
-def measure_verdicts(counts: Confusion) -> dict[str, Term]:
+def measure_verdicts(counts: Confusion) -> dict[str, _Term]:
     """Return what judged items add to every metric that takes "verdicts"."""
     return {metric.name: of(counts) for metric, of in measured(METRICS, "verdicts")}
 
 
-def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, Term]]:
+def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, _Term]]:
     """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
     terms_of = {pair: measure_verdicts(confusion([pair])) for pair in set(judged)}
     rows = [terms_of[pair] for pair in judged]
@@ -125,7 +125,7 @@ def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
     return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-def share(term: Term) -> float | None:
+def share(term: _Term) -> float | None:
     """Return the ratio; None for 0 of 0."""
     part, whole = term
     return part / whole if whole else None
@@ -139,7 +139,7 @@ def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> i
     return sum(score >= middle for score in unanswerable)
 
 
-ScoredItem = tuple[bool, float | None]
+_ScoredItem = tuple[bool, float | None]
 _Floats = npt.NDArray[np.float64]
 
 
@@ -159,7 +159,7 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class BestThreshold:
+class _BestThreshold:
     """The threshold with the highest F1, the lowest of equals.
 
     `min_score` is the middle of its point's range; its 95 % bootstrap interval shows how much it depends on these
@@ -171,7 +171,7 @@ class BestThreshold:
     interval: Interval
 
 
-def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
+def sweep(items: Sequence[_ScoredItem]) -> list[SweepPoint]:
     """Return points of `min_score`, ascending; their ranges cover [0, 1] and all scores without a gap."""
     settings, scores, positive = _sorted(items)
     below = np.searchsorted(scores, settings, side="left")
@@ -193,7 +193,7 @@ def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
     ]
 
 
-def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
+def best_f1(items: Sequence[_ScoredItem], *, seed: int) -> _BestThreshold | None:
     """Return the threshold with the highest F1; None without both kinds of items, or if no threshold catches one."""
     points = sweep(items)
     counts = points[0].counts
@@ -209,10 +209,10 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
         middles[_best(times[times @ positive > 0], below, positive)]
         for times in resampled_counts(len(items), seed=seed, label="best_f1")
     ]
-    return BestThreshold(best.middle, best, percentile_interval(np.concatenate(thresholds)))
+    return _BestThreshold(best.middle, best, percentile_interval(np.concatenate(thresholds)))
 
 
-def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
+def _sorted(items: Sequence[_ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
     scores = np.array([-np.inf if score is None else score for _, score in items], dtype=np.float64)
     positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
     order = np.argsort(scores, kind="stable")

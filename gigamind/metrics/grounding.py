@@ -13,7 +13,7 @@ from typing import Literal
 from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 
-Standing = Literal["supported", "contradicted", "not_found", "unverified"]
+_Standing = Literal["supported", "contradicted", "not_found", "unverified"]
 INSEPARABLE = 0.9  # correlation above which two figures measure nearly the same
 _MIN_PAIRS = 3  # two points always have a line
 
@@ -22,7 +22,7 @@ _MIN_PAIRS = 3  # two points always have a line
 class ClaimRow:
     """One claim of an answer."""
 
-    standing: Standing
+    standing: _Standing
     note: int | None  # number of the note that proves its standing, from 1; None without proof
     cited: tuple[int, ...] = ()  # numbers of the notes that the answer names for it
     correct: bool | None = None  # whether it is right, by a person or a reference; None if unknown

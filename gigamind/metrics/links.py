@@ -40,7 +40,7 @@ class LinkedNote:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkSweepPoint:
+class _LinkSweepPoint:
     """The figures at one confidence threshold (None for 0 of 0), with the 95 % interval of the precision."""
 
     min_confidence: float
@@ -51,61 +51,61 @@ class LinkSweepPoint:
     recall: float | None
 
 
-Term = tuple[int, int]
+_Term = tuple[int, int]
 """What one note adds to the numerator and the denominator of a figure."""
 
 
-def precision(note: LinkedNote, k: int) -> Term:
+def precision(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions over those returned."""
     shown = note.suggestions[:k]
     return sum(is_hit(suggestion, note) for suggestion in shown), len(shown)
 
 
-def precision_ceiling(note: LinkedNote, k: int) -> Term:
+def _precision_ceiling(note: LinkedNote, k: int) -> _Term:
     """Return the highest possible `precision` with as many suggestions."""
     shown = len(note.suggestions[:k])
     return min(shown, _targets(note)), shown
 
 
-def precision_over(note: LinkedNote, k: int) -> Term:
+def _precision_over(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions over k, which a note with fewer links cannot reach."""
     return precision(note, k)[0], k
 
 
-def precision_over_ceiling(note: LinkedNote, k: int) -> Term:
-    """Return the highest possible `precision_over`."""
+def _precision_over_ceiling(note: LinkedNote, k: int) -> _Term:
+    """Return the highest possible `_precision_over`."""
     return min(k, _targets(note)), k
 
 
-def recall(note: LinkedNote, k: int) -> Term:
+def recall(note: LinkedNote, k: int) -> _Term:
     """Return the expected links that are suggested, over all."""
     return _hit_count(note, note.suggestions[:k]), len(note.expected)
 
 
-def recall_ceiling(note: LinkedNote, k: int) -> Term:
+def _recall_ceiling(note: LinkedNote, k: int) -> _Term:
     """Return the highest possible `recall`."""
     return min(k, len(note.expected)), len(note.expected)
 
 
-def recall_excluding_linked(note: LinkedNote, k: int) -> Term:
+def _recall_excluding_linked(note: LinkedNote, k: int) -> _Term:
     """Return `recall` if targets that the note links to elsewhere are never suggested."""
     return _hit_count(note, note.unlinked[:k]), len(note.expected)
 
 
-def novelty(note: LinkedNote, k: int) -> Term:
+def _novelty(note: LinkedNote, k: int) -> _Term:
     """Return the suggested targets that the note does not link to yet."""
     shown = note.suggestions[:k]
     return sum(suggestion.is_novel for suggestion in shown), len(shown)
 
 
-def span_accuracy(note: LinkedNote, k: int) -> Term:
+def _span_accuracy(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions at exactly the removed position, over those with a known position."""
     hits = (suggestion for suggestion in note.suggestions[:k] if is_hit(suggestion, note))
     placed = [suggestion.is_exact for suggestion in hits if suggestion.is_exact is not None]
     return sum(placed), len(placed)
 
 
-def acceptance(note: LinkedNote) -> Term:
+def acceptance(note: LinkedNote) -> _Term:
     """Return the accepted suggestions over those that a person judged."""
     judged = [entry.accepted for entry in note.suggestions if entry.accepted is not None]
     return sum(judged), len(judged)
@@ -117,23 +117,23 @@ METRICS = (
     _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
         _("share of the suggested links that match a removed link")
     ),
-    _metric(precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
+    _metric(_precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
     _metric(
-        precision_over, "precision_over_{k}", _("precision over {k}", k="{k}"), Use(main=2)
+        _precision_over, "precision_over_{k}", _("precision over {k}", k="{k}"), Use(main=2)
     ).described(
         _("correct suggestions divided by k; a note with fewer than k removed links cannot reach 1")
     ),
     _metric(
-        precision_over_ceiling,
+        _precision_over_ceiling,
         "precision_over_{k}_ceiling",
         _("precision over {k} ceiling", k="{k}"),
     ),
     _metric(recall, "recall_at_{k}", _("recall@{k}", k="{k}"), SHOWN).described(
         _("share of the removed links that were suggested again")
     ),
-    _metric(recall_ceiling, "recall_at_{k}_ceiling", _("recall@{k} ceiling", k="{k}")),
+    _metric(_recall_ceiling, "recall_at_{k}_ceiling", _("recall@{k} ceiling", k="{k}")),
     _metric(
-        recall_excluding_linked,
+        _recall_excluding_linked,
         "recall_at_{k}_excluding_linked",
         _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
@@ -143,11 +143,11 @@ METRICS = (
             "recall when targets that the note already links to elsewhere are left out of the suggestions"
         )
     ),
-    _metric(novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
+    _metric(_novelty, "novelty_at_{k}", _("novelty@{k}", k="{k}"), Use(main=3)).described(
         _("share of the suggestions whose target the note does not link to yet")
     ),
     _metric(
-        span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
+        _span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
     ).described(_("share of the correct suggestions placed exactly where the removed link was")),
     _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
         _("of the suggestions that a person judged, the share that the person accepted")
@@ -155,7 +155,7 @@ METRICS = (
 )
 
 
-def terms(note: LinkedNote, topk: int) -> dict[str, Term]:
+def terms(note: LinkedNote, topk: int) -> dict[str, _Term]:
     """Return numerator and denominator of a note for every metric that takes "note"."""
     metrics = list(measured(METRICS, "note"))
     return {
@@ -179,7 +179,7 @@ def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[s
     return ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
 
 
-def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
+def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[_LinkSweepPoint]:
     """Return precision (with Wilson's interval over notes) and recall at rank `topk` for 21 thresholds from 0 to 1.
 
     A suggestion without confidence counts as 0; if none has a confidence, the result is empty.
@@ -188,7 +188,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
     if stated and not any(stated):
         return []
     expected = sum(len(note.expected) for note in notes)
-    points: list[LinkSweepPoint] = []
+    points: list[_LinkSweepPoint] = []
     for step in range(_STEPS + 1):
         floor = step / _STEPS
         kept = [
@@ -201,7 +201,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
         right = Estimate.share(sum(hits), len(hits), notes_of_hits)
         recalled = sum(_hit_count(note, shown) for note, shown in pairs)
         recall = recalled / expected if expected else None
-        points.append(LinkSweepPoint(floor, right.n, right.value, right.low, right.high, recall))
+        points.append(_LinkSweepPoint(floor, right.n, right.value, right.low, right.high, recall))
     return points
 
 

@@ -18,7 +18,7 @@ from gigamind.i18n import _
 from gigamind.metrics.spec import SHOWN, Rows, Use, cutoffs, measured
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+_Flags = NDArray[np.bool_]
 _AT_ONCE = 1024  # queries per table: with 100 hits each, its arrays fit the cache
 
 
@@ -41,9 +41,9 @@ class RankingTable:
     """
 
     gains: Floats  # (n, depth); 0 for irrelevant and unjudged notes, and after the end of a ranking
-    unjudged: Flags  # (n, depth); unjudged notes of queries with `is_judged`
+    unjudged: _Flags  # (n, depth); unjudged notes of queries with `is_judged`
     lengths: NDArray[np.int64]  # (n,); number of retrieved notes
-    is_judged: Flags
+    is_judged: _Flags
     ideal: Floats  # (n, most relevant notes); all relevant gains, descending, padded with 0
     served: Floats  # (n, depth); share of the groups covered down to each rank; NaN without groups
     logs: Floats = field(init=False)
@@ -51,8 +51,8 @@ class RankingTable:
     ideal_dcg: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        logs = discounts(max(self.gains.shape[1], self.ideal.shape[1]) + 1)
-        dcg, ideal_dcg = summed(self.gains, logs), summed(self.ideal, logs)
+        logs = _discounts(max(self.gains.shape[1], self.ideal.shape[1]) + 1)
+        dcg, ideal_dcg = _summed(self.gains, logs), _summed(self.ideal, logs)
         self.__dict__.update(logs=logs, dcg=dcg, ideal_dcg=ideal_dcg)  # despite `frozen`
 
     @classmethod
@@ -74,7 +74,7 @@ class RankingTable:
             served=_served(queries, grades.shape[1]),
         )
 
-    def rows(self, chosen: Flags) -> "RankingTable":
+    def rows(self, chosen: _Flags) -> "RankingTable":
         """Return the table of some of its queries."""
         parts = ("gains", "unjudged", "lengths", "is_judged", "ideal", "served")
         return RankingTable(**{name: getattr(self, name)[chosen] for name in parts})
@@ -87,7 +87,7 @@ def tables(queries: Sequence[RankedQuery]) -> Iterator[tuple[Sequence[RankedQuer
         yield part, RankingTable.of(part)
 
 
-def discounts(depth: int) -> Floats:
+def _discounts(depth: int) -> Floats:
     """Return the divisors of the gains at ranks 1 to `depth`: log2(rank + 1)."""
     return np.log2(np.arange(2.0, depth + 2.0, dtype=np.float64))
 
@@ -97,7 +97,7 @@ def at_rank(table: Floats, k: int) -> Floats:
     return table[:, min(k, table.shape[1]) - 1]
 
 
-def summed(gains: Floats, logs: Floats) -> Floats:
+def _summed(gains: Floats, logs: Floats) -> Floats:
     """Return the discounted cumulative gain down to each rank."""
     return np.cumsum(gains / logs[: gains.shape[1]], axis=1)
 
@@ -161,7 +161,7 @@ def recall(table: RankingTable, k: int) -> Floats:
     return ratio(hits, (table.ideal > 0).sum(axis=1).astype(np.float64))
 
 
-def group_recall(table: RankingTable, k: int) -> Floats:
+def _group_recall(table: RankingTable, k: int) -> Floats:
     """Return how much of the required notes the first `k` contain; NaN for a query without groups of notes.
 
     Of `all_of`, each group needs a note (subtopic recall: Zhai, Cohen & Lafferty, SIGIR 2003). Of `any_of`, one group
@@ -171,7 +171,7 @@ def group_recall(table: RankingTable, k: int) -> Floats:
 
 
 def complete(table: RankingTable, k: int) -> Floats:
-    """Return 1.0 if the first `k` notes contain all that an answer needs, that is `group_recall` is 1, else 0.0."""
+    """Return 1.0 if the first `k` notes contain all that an answer needs, that is `_group_recall` is 1, else 0.0."""
     served = at_rank(table.served, k)
     return np.where(np.isnan(served), np.nan, (served == 1.0).astype(np.float64))
 
@@ -184,7 +184,7 @@ def judged(table: RankingTable, k: int) -> Floats:
     return np.divide(returned - holes, returned, out=share, where=table.is_judged & (returned > 0))
 
 
-def ndcg_bound(table: RankingTable, k: int, *, low: bool) -> Floats:
+def _ndcg_bound(table: RankingTable, k: int, *, low: bool) -> Floats:
     """Return the lowest or highest nDCG@k over all relevances of the unjudged notes; it can be below trec_eval's."""
     bounds = np.full(len(table.gains), np.nan)
     if table.is_judged.any():
@@ -225,10 +225,10 @@ def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats
 
 def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
     """Return DCG@k of the ideal order if `k` or fewer further notes had the highest gain; they rank first."""
-    logs = discounts(k)
+    logs = _discounts(k)
     first = table.ideal[:, 0] * np.cumsum(1.0 / logs)[number - 1]
     left = table.ideal[:, : k - number]
-    return first + summed(left, logs[number:])[:, -1] if left.size else first
+    return first + _summed(left, logs[number:])[:, -1] if left.size else first
 
 
 _metric = Rows("search", "rankings")
@@ -256,16 +256,16 @@ METRICS = (
         _("share of the expected notes among the first k results"),
         _("share of the expected notes that are the first result"),
     ),
-    _metric(group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
+    _metric(_group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
     _metric(
         complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
     ).described(
         _("share of the queries whose first k notes contain all the notes that an answer needs")
     ),
     _metric(judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
-    _metric(partial(ndcg_bound, low=True), "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
+    _metric(partial(_ndcg_bound, low=True), "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
     _metric(
-        partial(ndcg_bound, low=False), "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")
+        partial(_ndcg_bound, low=False), "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")
     ),
 )
 

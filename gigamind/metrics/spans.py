@@ -13,8 +13,8 @@ from gigamind.metrics.spec import MAIN, Rows, Use, measured
 from gigamind.spans import Passage, Span
 from gigamind.text import jaccard, plain
 
-MIN_IOU = 0.5  # strictly above
-MIN_JACCARD = 0.7  # strictly above
+_MIN_IOU = 0.5  # strictly above
+_MIN_JACCARD = 0.7  # strictly above
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def matches(evidence: Evidence, expected: Passage) -> bool:
     if evidence.note != expected.note:
         return False
     if isinstance(evidence, Passage):
-        return evidence.span.iou(expected.span) > MIN_IOU
+        return evidence.span.iou(expected.span) > _MIN_IOU
     shown, wanted = plain(evidence.text), plain(expected.text)
-    return bool(wanted) and (wanted in shown or jaccard(shown, wanted) > MIN_JACCARD)
+    return bool(wanted) and (wanted in shown or jaccard(shown, wanted) > _MIN_JACCARD)
 
 
 def holds(evidence: Evidence, expected: Passage) -> bool:
@@ -94,14 +94,14 @@ class OutOfReach:
 def out_of_reach(
     labels: Sequence[Passage], pieces: Mapping[str, Sequence[Span]]
 ) -> OutOfReach | None:
-    """Return the labels whose IoU with all possible `pieces` of their note is at most `MIN_IOU`; None without any."""
+    """Return the labels whose IoU with all possible `pieces` of their note is at most `_MIN_IOU`; None without any."""
     missed: list[tuple[int, int]] = []
     for label in labels:
         iou, chars = max(
             ((piece.iou(label.span), len(piece)) for piece in pieces.get(label.note, ())),
             default=(0.0, 0),
         )
-        if iou <= MIN_IOU:
+        if iou <= _MIN_IOU:
             missed.append((len(label.span), chars))
     if not missed:
         return None

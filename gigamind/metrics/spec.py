@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from gigamind.i18n import Message, _, translator
 
-Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
+_Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
 CUTOFFS = (1, 3, 5, 10)  # ranks in reports, in addition to the run's topk
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
@@ -75,7 +75,7 @@ class Metric:
     """
 
     block: str
-    takes: Takes | None
+    takes: _Takes | None
     of: Callable[..., Any] | None
     name: str
     label: Text | Message
@@ -167,7 +167,7 @@ class Rows:
     """Creates metrics that share a block and an input."""
 
     block: str
-    takes: Takes | None
+    takes: _Takes | None
 
     def __call__(
         self,
@@ -190,7 +190,7 @@ OWN: dict[str, Metric] = {}
 
 
 def measured(
-    metrics: Sequence[Metric], takes: Takes
+    metrics: Sequence[Metric], takes: _Takes
 ) -> Iterator[tuple[Metric, Callable[..., Any]]]:
     """Yield the metrics with this input, added ones included, with their functions."""
     for metric in (*metrics, *OWN.values()):

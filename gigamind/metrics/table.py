@@ -13,7 +13,7 @@ from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
 ENTRY_POINTS = "gigamind.metrics"
 _latency = Rows("search", None)
-LATENCY = (
+_LATENCY = (
     _latency(None, "latency_p50_ms", _("latency p50")),
     _latency(None, "latency_p95_ms", _("latency p95")).described(
         _("milliseconds; lower is better")
@@ -21,7 +21,7 @@ LATENCY = (
     _latency(None, "latency_p99_ms", _("latency p99")),
 )
 _quality = Rows("quality", None)
-QUALITY = (
+_QUALITY = (
     _quality(None, "pass_rate", _("checklist passed"), MAIN, plain="passed").described(
         _("share of the answers that pass the checklist")
     ),
@@ -34,10 +34,10 @@ _OURS = {
         *ranking.METRICS,
         *spans.METRICS,
         *answerability.METRICS,
-        *LATENCY,
+        *_LATENCY,
         *links.METRICS,
         *grounding.METRICS,
-        *QUALITY,
+        *_QUALITY,
     )
 }
 

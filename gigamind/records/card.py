@@ -15,7 +15,7 @@ from gigamind.loading import first_problem
 from gigamind.records.judged import Count, Finite, JudgeReport, Report, SecondLookReport, Share
 
 FILE = "judge_card.json"
-VERSION = "1.0"
+_VERSION = "1.0"
 
 
 class CardFigure(Report):
@@ -133,7 +133,7 @@ class JudgeCard(Report):
         second_looks: accepted canaries, for each model that checks claims a second time.
     """
 
-    schema_version: Literal["1.0"] = VERSION
+    schema_version: Literal["1.0"] = _VERSION
     created_at: str
     app_version: str
     seed: int

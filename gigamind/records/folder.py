@@ -24,7 +24,7 @@ from gigamind.records.schema import Environment, Record, RunReport
 from gigamind.runs.folders import whole_folder
 from gigamind.version import build_name
 
-Format = Literal["json", "md", "both"]
+_Format = Literal["json", "md", "both"]
 
 _RUN_FILE = "run.json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -81,7 +81,7 @@ def served_at(out: Path) -> str | None:
 def write_run(
     out: Path,
     record: Record[Any, Any],
-    output: Format,
+    output: _Format,
     files: Mapping[str, str] | None = None,
     *,
     replace: bool = False,

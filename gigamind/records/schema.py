@@ -25,7 +25,7 @@ from gigamind.records.judged import Count, Finite, JudgeReport, LlmReport, Repor
 from gigamind.stats.intervals import Estimate
 from gigamind.version import __version__, version_of
 
-SCHEMA_VERSION = "1.0"
+_SCHEMA_VERSION = "1.0"
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"  # local time, of the start
 
 Milliseconds = Annotated[Finite, Field(ge=0)]
@@ -201,7 +201,7 @@ class Hardware(Report):
 class RunReport(Report):
     """The content of run.json; `config` is the file of options, if used, `judge` null if nothing is judged."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0"] = _SCHEMA_VERSION
     run_id: str
     created_at: str
     task: TaskName = "search"
@@ -248,7 +248,7 @@ _Slice = TypeVar("_Slice", bound=Report)
 class TaskSummary(Report, Generic[Counts, _Slice]):
     """The part of summary.json that is the same for every task."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0"] = _SCHEMA_VERSION
     task: TaskName
     status: Literal["complete", "interrupted"]
     counts: Counts

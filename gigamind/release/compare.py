@@ -61,8 +61,8 @@ def compare(
     changed.sort(key=lambda entry: entry[0].gain)
     return Comparison(
         task=current.task,
-        baseline=name_of(baseline),
-        current=name_of(current),
+        baseline=_name_of(baseline),
+        current=_name_of(current),
         mismatches=all_mismatches,
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
@@ -133,7 +133,7 @@ def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task'
     return LostItem.like(task.shown(item), id=item.id)
 
 
-def name_of(snapshot: Snapshot) -> RunName:
+def _name_of(snapshot: Snapshot) -> RunName:
     """Return which run a snapshot belongs to."""
     return RunName.like(
         snapshot.environment, run_id=snapshot.run_id, created_at=snapshot.created_at
@@ -160,7 +160,7 @@ def _metric_changes(
         )
         for name, paired in compared.items()
     ]
-    (tested,) = adjusted([changes])
+    (tested,) = _adjusted([changes])
     before, after = [task.figures(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     alone = [
         _untested(name, before.get(name), after.get(name))
@@ -196,7 +196,7 @@ def _twins(
     return {name: first for name, first in twins.items() if first != name}
 
 
-def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
+def _adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
     """Return the changes of each comparison, Holm-adjusted over all; equal metrics count as one test.
 
     The permutation test swaps the runs on random items, which changes equal metrics equally.
@@ -270,7 +270,7 @@ def speed_change(
     return change.model_copy(update={**figures, "query_ms": before.query_ms})
 
 
-MOST_TAGS = 15  # the largest, as in report.html
+_MOST_TAGS = 15  # the largest, as in report.html
 
 
 class ComparedRun(Report):
@@ -377,7 +377,7 @@ def compare_with_first(
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
-    metrics = adjusted([comparison.metrics for comparison in compared])
+    metrics = _adjusted([comparison.metrics for comparison in compared])
     method = "bonferroni" if len(others) > 1 else "none"
     rows = zip(named, runs, setups, evaluated, figures, strict=True)
     return Experiment(
@@ -385,7 +385,7 @@ def compare_with_first(
         runs=tuple(
             ComparedRun(
                 label=label,
-                run=name_of(run),
+                run=_name_of(run),
                 setup=setup,
                 items=len(ids),
                 lacks=len(union) - len(ids),
@@ -442,9 +442,9 @@ def _slices(
                 members.setdefault(name, set()).add(item.id)
     ordered = sorted(members, key=lambda name: (_SLICE_KINDS.index(name[0]), -len(members[name])))
     tags = [name for name in ordered if name[0] == "tag"]
-    shown = [name for name in ordered if name not in tags[MOST_TAGS:]]
+    shown = [name for name in ordered if name not in tags[_MOST_TAGS:]]
     slices = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)
-    return slices, len(tags[MOST_TAGS:])
+    return slices, len(tags[_MOST_TAGS:])
 
 
 def _slice(

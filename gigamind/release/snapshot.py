@@ -131,7 +131,7 @@ def _finite(number: str) -> float:
 POINTER = "LATEST"  # contains the file name of the current baseline
 
 
-def pointer_of(task: str) -> str:
+def _pointer_of(task: str) -> str:
     """Return the file name of the pointer of a task; search, the oldest task, has no suffix."""
     return POINTER if task == "search" else f"{POINTER}-{task}"
 
@@ -148,7 +148,7 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(file, snapshot_text(snapshot))
-        _replace(folder / pointer_of(snapshot.task), file.name + "\n")
+        _replace(folder / _pointer_of(snapshot.task), file.name + "\n")
     except OSError as error:
         raise InputError(
             "{folder}: the baseline cannot be written: {reason}",
@@ -161,7 +161,7 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:
     """Read a baseline: a folder's last promoted one of `task`, a snapshot file or an out folder; InputError if none."""
     pointers = {
-        entry: path / pointer_of(entry) for entry in kinds if (path / pointer_of(entry)).is_file()
+        entry: path / _pointer_of(entry) for entry in kinds if (path / _pointer_of(entry)).is_file()
     }
     if not pointers:
         return read_snapshot(path, kinds)

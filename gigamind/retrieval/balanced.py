@@ -45,7 +45,7 @@ _ANSWERED = 2.0  # ... and the divisor of both, so that the default min_score se
 
 
 @dataclass(frozen=True, slots=True)
-class CosineScale:
+class _CosineScale:
     """The range of cosines of an embedding model."""
 
     low: float  # cosine of unrelated texts; counts 0
@@ -59,21 +59,21 @@ class CosineScale:
 
 # By embedder family: the full name before "@".  Scales of other models map their median cosines of XQuAD paragraphs,
 # related (0.38 for the default model) and unrelated (0.05), to those of the default model.
-COSINE_SCALES: Mapping[str, CosineScale] = {
-    "use-multilingual": CosineScale(0.0, 1.0),
-    "e5-small": CosineScale(0.72, 1.13),  # medians 0.875 and 0.738 of 20 English questions
+COSINE_SCALES: Mapping[str, _CosineScale] = {
+    "use-multilingual": _CosineScale(0.0, 1.0),
+    "e5-small": _CosineScale(0.72, 1.13),  # medians 0.875 and 0.738 of 20 English questions
 }
 # For any other model: if unrelated texts have cosines far above 0, cosines differ little and words dominate.
-UNKNOWN_SCALE = CosineScale(0.0, 1.0)
+_UNKNOWN_SCALE = _CosineScale(0.0, 1.0)
 
 
-def cosine_scale(embedder: str) -> CosineScale:
+def cosine_scale(embedder: str) -> _CosineScale:
     """Return the scale of an embedder by its full name."""
-    return COSINE_SCALES.get(embedder.partition("@")[0], UNKNOWN_SCALE)
+    return COSINE_SCALES.get(embedder.partition("@")[0], _UNKNOWN_SCALE)
 
 
 @dataclass(frozen=True, slots=True)
-class WordPoints:
+class _WordPoints:
     """Word matches of one query."""
 
     chunks: Floats  # absolute BM25 of each chunk, >= 0
@@ -116,13 +116,13 @@ class Balance:
     keyword: KeywordIndex
     layout: ChunkLayout
     notes: Sequence[Note]
-    scale: CosineScale
+    scale: _CosineScale
 
     def prepare(self) -> None:
         """Compute the derived data, so that the first query is not slower than others."""
         _derived = self._saturation, self._names, self._languages
 
-    def read(self, query: str) -> WordPoints:
+    def read(self, query: str) -> _WordPoints:
         """Return the word matches of a query."""
         total, named = np.zeros(self.keyword.size), np.zeros(len(self._names.note))
         mass = seen = 0.0
@@ -139,10 +139,10 @@ class Balance:
                 named[places] += idf
         notes = self._lift(self.layout.best(total))
         trust = min(1.0, seen / mass / _TRUSTED) if mass else 0.0
-        return WordPoints(total, notes, *self._named(named), mass, trust)
+        return _WordPoints(total, notes, *self._named(named), mass, trust)
 
     def score(
-        self, words: WordPoints, fusion: Fusion, index: VectorIndex, query: Vectors
+        self, words: _WordPoints, fusion: Fusion, index: VectorIndex, query: Vectors
     ) -> Scored:
         """Return the scores of all notes; raise IndexingError if the vector index failed."""
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)

@@ -25,10 +25,10 @@ _WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same ins
 
 def chunk_notes(notes: Iterable[Note], chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
     """Return the chunks of all notes, about `chars` long, in the order of the notes and of their text."""
-    return [chunk for note in notes for chunk in chunk_note(note, chars)]
+    return [chunk for note in notes for chunk in _chunk_note(note, chars)]
 
 
-def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
+def _chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
     """Return the chunks of one note in order; at least one, so that a note with only a title can be found."""
     chunks: list[Chunk] = []
     for headings, span in _pieces(note, chars):

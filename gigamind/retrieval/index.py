@@ -25,23 +25,23 @@ from gigamind.text import places_of, sentences, tokens, unwrapped
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class _Sentence:
     """One sentence of a text."""
 
     span: Span
     tokens: tuple[str, ...]  # distinct, sorted; equal ones are one object, which saves memory
 
 
-def cut(text: str) -> tuple[Sentence, ...]:
+def cut(text: str) -> tuple[_Sentence, ...]:
     """Return the sentences of a text in order, with their tokens."""
     return tuple(
-        Sentence(span, tuple(map(sys.intern, sorted(set(tokens(span.slice(text)))))))
+        _Sentence(span, tuple(map(sys.intern, sorted(set(tokens(span.slice(text)))))))
         for span in sentences(unwrapped(text))
     )
 
 
 def evidence(
-    passage: Passage, sentences: Sequence[Sentence], weights: Mapping[str, float]
+    passage: Passage, sentences: Sequence[_Sentence], weights: Mapping[str, float]
 ) -> Passage:
     """Return the sentence (from `cut`) with the highest weight of query words (the first if equal), or the passage.
 
@@ -90,12 +90,12 @@ class Chunk:
         return f"{self.context}\n{self.passage.text}"
 
     @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[_Sentence, ...]:
         """Sentences of the passage, split once; without the context."""
         return cut(self.passage.text)
 
     @cached_property
-    def indexed_sentences(self) -> tuple[Sentence, ...]:
+    def indexed_sentences(self) -> tuple[_Sentence, ...]:
         """Sentences of the context, then of the passage; spans refer to the text that a sentence is from."""
         return (*cut(self.context), *self.sentences)
 

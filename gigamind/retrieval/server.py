@@ -33,7 +33,7 @@ from gigamind.retrieval.index import (
     rounded,
 )
 
-KEY_VARIABLE = "QDRANT_API_KEY"
+_KEY_VARIABLE = "QDRANT_API_KEY"
 PATIENCE_S = 30.0
 """Seconds to retry a server that does not answer; after a restart it reads its collections first."""
 QUERY_PATIENCE_S = 5.0
@@ -46,7 +46,7 @@ _TIMEOUT_S = 60
 _EXACT = models.SearchParams(exact=True)
 
 
-class ServerIndex:
+class _ServerIndex:
     """One collection of a Qdrant server; several threads can query it."""
 
     def __init__(self, client: QdrantClient, collection: str) -> None:
@@ -65,7 +65,7 @@ class ServerIndex:
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         wanted = chunks.tolist()
         points = self._points(query, len(wanted), wanted)
-        return in_order_of(wanted, {int(str(point.id)): point.score for point in points})
+        return _in_order_of(wanted, {int(str(point.id)): point.score for point in points})
 
     def close(self) -> None:
         self._client.close()
@@ -87,7 +87,7 @@ class ServerIndex:
         return answer.points
 
 
-def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
+def _in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
     """Return the rounded scores of `chunks` in their order; raise IndexingError if one is missing."""
     if missing := set(chunks) - scored.keys():
         message = n_(
@@ -106,7 +106,7 @@ def connect(url: str) -> QdrantClient:
         IndexingError: No Qdrant server answers within `PATIENCE_S` (at once if the connection is refused), or it
             rejects the key.
     """
-    key = os.environ.get(KEY_VARIABLE)
+    key = os.environ.get(_KEY_VARIABLE)
     try:
         # The version check would only warn, and the first request detects the same.
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
@@ -118,7 +118,7 @@ def connect(url: str) -> QdrantClient:
             "the Qdrant server does not respond: {reason}. Start the server, correct --qdrant-url, or set the API"
             " key in {variable}.",
             reason=reason,
-            variable=KEY_VARIABLE,
+            variable=_KEY_VARIABLE,
         )
         raise IndexingError("{url}: {reason}", url=redacted(url), reason=text) from error
     return client
@@ -126,7 +126,7 @@ def connect(url: str) -> QdrantClient:
 
 def open_collection(
     content: IndexContent, client: QdrantClient, *, refill: bool = False
-) -> ServerIndex:
+) -> _ServerIndex:
     """Return the collection of this content; fill it if it is incomplete or `refill` is set.
 
     Raises:
@@ -136,7 +136,7 @@ def open_collection(
     collection = _PREFIX + content.name
     if refill or not _holds(client, collection, len(content.chunks)):
         _fill(client, collection, content)
-    return ServerIndex(client, collection)
+    return _ServerIndex(client, collection)
 
 
 def alias_of(vault: str) -> str:
@@ -265,5 +265,5 @@ def _refusal(error: BaseException) -> Message | None:
         "the Qdrant server rejected the API key (HTTP status {status}). Set {variable} to a key with read and"
         " write access.",
         status=error.status_code,
-        variable=KEY_VARIABLE,
+        variable=_KEY_VARIABLE,
     )

@@ -14,12 +14,12 @@ DEFAULT_TITLE_WEIGHT = 0.1
 DEFAULT_CHUNK_CHARS = 800
 DEFAULT_EMBEDDER = "use-multilingual"
 IN_BATCHES = " in batches"  # suffix of its name if it embeds many names and phrases at once
-FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
+_FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
 
 
 def default_cache_folder() -> Path:
     """Return `$GIGAMIND_CACHE_DIR`, or the user's cache folder."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
+    chosen = os.environ.get(_FOLDER_VARIABLE)
     return Path(chosen) if chosen else user_cache_path("gigamind", appauthor=False)
 
 

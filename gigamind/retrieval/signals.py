@@ -30,7 +30,7 @@ _SHORTEST_STEM = 4
 
 
 @dataclass(frozen=True, slots=True)
-class QueryWords:
+class _QueryWords:
     """The words of a query, weighted by one vault."""
 
     chunks: Ints  # chunks with one of its tokens, ascending, without the hidden ones
@@ -59,7 +59,7 @@ class QueryWords:
         return {token: _forms(token, text) for token in self.weights}
 
 
-def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWords:
+def _read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> _QueryWords:
     """Return the words of `query`, weighted as if the chunks `hidden` (ascending) were not indexed."""
     split = _BETWEEN_WORDS.split(unicodedata.normalize("NFC", query).lower())
     words = [own for word in split if (own := tokens(word))]
@@ -72,7 +72,7 @@ def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWo
         count = len(postings) - (int(np.isin(postings, hidden).sum()) if len(hidden) else 0)
         idf[token] = math.log(1 + (size - count + 0.5) / (count + 0.5))
     sharing[hidden] = False
-    return QueryWords(np.flatnonzero(sharing), idf, sum(idf.values()), _weights(words, idf))
+    return _QueryWords(np.flatnonzero(sharing), idf, sum(idf.values()), _weights(words, idf))
 
 
 def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
@@ -111,7 +111,7 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     hidden = retriever.layout.chunks(np.array(places, dtype=np.int64))
     raw = retriever.keyword.scores(query)
     raw[hidden] = -np.inf
-    words = read_query_words(query, retriever.keyword, hidden)
+    words = _read_query_words(query, retriever.keyword, hidden)
     # Scores can be negative: in a vault of one or two notes rank-bm25 gives every word a negative weight.
     sharing = np.full_like(raw, -np.inf)
     sharing[words.chunks] = raw[words.chunks]
@@ -166,7 +166,7 @@ def _best(scores: Floats, count: int) -> list[int]:
     return places
 
 
-def _read(words: QueryWords, chunk: Chunk) -> float:
+def _read(words: _QueryWords, chunk: Chunk) -> float:
     text = chunk.indexed_text
     long = len(text) > _READ_CHARS
     sentences = cut(text[:_READ_CHARS]) if long else chunk.indexed_sentences

@@ -21,7 +21,7 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class LevelChange:
+class _LevelChange:
     """A position at which some series change their level."""
 
     at: int  # the first row of the new level
@@ -35,7 +35,7 @@ def level_changes(
     seed: int,
     level: float = LEVEL,
     shuffles: int = _SHUFFLES,
-) -> list[LevelChange]:
+) -> list[_LevelChange]:
     """Return the change points in series of equal length, ascending, found by binary segmentation.
 
     Args:
@@ -53,7 +53,7 @@ def level_changes(
     changes = _within(rows, 0, seed, level, shuffles)
     names = list(series)
     return [
-        LevelChange(at, p_value, tuple(names[column] for column in columns))
+        _LevelChange(at, p_value, tuple(names[column] for column in columns))
         for at, p_value, columns in sorted(changes)
     ]
 

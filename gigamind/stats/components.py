@@ -12,7 +12,7 @@ from gigamind.stats.intervals import Clusters, Matrix, count, numbered, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class _Components:
     """Variances of one score; `system` and `judge` add up to the variance within an item."""
 
     item: float
@@ -32,7 +32,7 @@ class Components:
         return 1 - ((self.item + noise / 2) / total) ** 0.5 if total else 0.0
 
 
-def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> Components | None:
+def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> _Components | None:
     """Return the components of finite scores; None with a single item, or if no item has two scores.
 
     With a groups of sizes n_i, N scores and mean squares MSA between and MSE within items, `item` is (MSA - MSE) / n_0,
@@ -51,7 +51,7 @@ def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> C
     between = sizes @ (summed(scores, groups) / sizes - scores.mean()) ** 2 / (a - 1)
     item = (between - within) * (a - 1) / (n - (sizes**2).sum() / n)
     system = within - (judge or 0.0)
-    return Components(max(0.0, float(item)), max(0.0, system), judge, a, n)
+    return _Components(max(0.0, float(item)), max(0.0, system), judge, a, n)
 
 
 def _within(scores: Matrix, groups: Clusters) -> float | None:

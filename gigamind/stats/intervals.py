@@ -127,7 +127,7 @@ def mean_intervals(
     return intervals
 
 
-def ratio_intervals(
+def _ratio_intervals(
     numerators: Matrix, denominators: Matrix, *, seed: int, label: str
 ) -> list[Interval | None]:
     """Return the 95 % interval of each column's sum of numerators / sum of denominators, both n x m and finite.
@@ -281,14 +281,14 @@ def bounded_means(
             size = float(np.count_nonzero(measured))
             if clusters is not None:
                 size = effective_items(clusters[measured])
-            intervals[place] = widened(interval, float(values[measured, place].mean()), size)
+            intervals[place] = _widened(interval, float(values[measured, place].mean()), size)
     return intervals
 
 
-def bounded_ratios(
+def _bounded_ratios(
     numerators: Matrix, denominators: Matrix, *, seed: int, label: str
 ) -> list[Interval | None]:
-    """Return the 95 % interval of each column's ratio; arguments and results as for `ratio_intervals`.
+    """Return the 95 % interval of each column's ratio; arguments and results as for `_ratio_intervals`.
 
     An item with twice the denominator counts as two equal items (`effective_items`).
 
@@ -297,16 +297,16 @@ def bounded_ratios(
     """
     if not ((numerators >= 0) & (numerators <= denominators)).all():
         raise ValueError("a numerator is not between 0 and its denominator")
-    intervals = ratio_intervals(numerators, denominators, seed=seed, label=label)
+    intervals = _ratio_intervals(numerators, denominators, seed=seed, label=label)
     for place, interval in enumerate(intervals):
         if interval is not None:
             over, under = numerators[:, place], denominators[:, place]
             size = float(under.sum() ** 2 / (under * under).sum())
-            intervals[place] = widened(interval, float(over.sum() / under.sum()), size)
+            intervals[place] = _widened(interval, float(over.sum() / under.sum()), size)
     return intervals
 
 
-def widened(interval: Interval, mean: float, size: float) -> Interval:
+def _widened(interval: Interval, mean: float, size: float) -> Interval:
     """Return the bootstrap interval of a mean in [0, 1], or its union with Wilson's of `size` items if unreliable."""
     if not is_rough(interval, mean, size):
         return interval
@@ -324,14 +324,14 @@ def _has_no_width(interval: Interval) -> bool:
     return interval.high - interval.low <= _ROUNDING
 
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 def sliced(
-    items: Iterable[Item], keys: Callable[[Item], Iterable[str | None]]
-) -> dict[str, list[Item]]:
+    items: Iterable[_Item], keys: Callable[[_Item], Iterable[str | None]]
+) -> dict[str, list[_Item]]:
     """Return the items by key, keys sorted; items without a key are in no slice, repeated keys count once."""
-    slices: dict[str, list[Item]] = {}
+    slices: dict[str, list[_Item]] = {}
     for item in items:
         for key in {key for key in keys(item) if key is not None}:
             slices.setdefault(key, []).append(item)
@@ -383,7 +383,7 @@ def estimates(
     """Return each figure of the column sums of `rows`, n items x m columns, with its percentile bootstrap interval.
 
     Whole rows are resampled, rows of a cluster together, without resamples for which a figure is undefined. If all
-    resamples agree, a mean of values in [0, 1] gets the interval of `widened`, and other figures get none.
+    resamples agree, a mean of values in [0, 1] gets the interval of `_widened`, and other figures get none.
 
     Args:
         figures: name -> the figure, and a mask of the items that it uses.
@@ -420,7 +420,7 @@ def _estimate(
     defined = figures[~np.isnan(figures)]
     interval = percentile_interval(defined) if defined.size else Interval(value, value)
     if is_share:
-        return Estimate(value, widened(interval, value, effective_items(groups)), n, clusters)
+        return Estimate(value, _widened(interval, value, effective_items(groups)), n, clusters)
     return Estimate(value, None if _has_no_width(interval) else interval, n, clusters)
 
 
@@ -433,7 +433,7 @@ def ratios(
     """
     table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
     over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
-    intervals = bounded_ratios(over, under, seed=seed, label=label)
+    intervals = _bounded_ratios(over, under, seed=seed, label=label)
     wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
     return {
         name: Estimate(float(part / whole) if whole else None, interval, int(n), int(n))

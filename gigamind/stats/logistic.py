@@ -3,27 +3,27 @@
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+_Floats = npt.NDArray[np.float64]
 _MOST_ODDS = 30.0  # log odds; beyond, a probability is 0 or 1 within float precision
 _ROUNDS = 50  # about six are needed
 _SETTLED = 1e-9
 
 
-def sigmoid(odds: Floats) -> Floats:
+def sigmoid(odds: _Floats) -> _Floats:
     """Return the probabilities of log odds."""
     return 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
 
 
 def fit_logistic(
-    features: Floats,
-    labels: Floats,
+    features: _Floats,
+    labels: _Floats,
     *,
-    prior_mean: Floats,
-    prior_precision: Floats,
-    label_frequency: Floats | float = 1.0,
-    sample_weight: Floats | float = 1.0,
-    offset: Floats | float = 0.0,
-) -> Floats:
+    prior_mean: _Floats,
+    prior_precision: _Floats,
+    label_frequency: _Floats | float = 1.0,
+    sample_weight: _Floats | float = 1.0,
+    offset: _Floats | float = 0.0,
+) -> _Floats:
     """Return MAP logistic regression weights, shape (weights,), by Fisher scoring: Newton's if all labels are known.
 
     Args:
@@ -32,9 +32,9 @@ def fit_logistic(
         label_frequency: probability that a positive row is labelled, in (0, 1]: Elkan & Noto, KDD 2008.
         offset: fixed log odds of a row.
     """
-    weights: Floats = prior_mean.copy()
+    weights: _Floats = prior_mean.copy()
 
-    def loss(at: Floats) -> float:
+    def loss(at: _Floats) -> float:
         chance = label_frequency * sigmoid(features @ at + offset)
         log_likelihood = labels * np.log(chance) + (1 - labels) * np.log1p(-chance)
         penalty = np.sum(prior_precision * (at - prior_mean) ** 2) / 2

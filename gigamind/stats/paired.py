@@ -1,6 +1,6 @@
 """Paired comparison of two runs on the same items: tests, detectable differences and non-inferiority.
 
-`mcnemar` is for values in {0, 1}, `sign_flip` (Fisher's randomisation test) for graded values.  Sign-flip tests the
+`_mcnemar` is for values in {0, 1}, `_sign_flip` (Fisher's randomisation test) for graded values.  Sign-flip tests the
 difference that reports and gates show, and is exact.  Wilcoxon misses real differences and reports false ones: Smucker,
 Allan & Carterette, "A comparison of statistical significance tests for information retrieval evaluation", CIKM 2007.
 """
@@ -19,7 +19,7 @@ from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, bca_intervals
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
 MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
-FLIPS = 9_999
+_FLIPS = 9_999
 _ENUMERATED = 12  # up to 4 096 sign patterns
 _BLOCK_BYTES = 1 << 20
 _TIE = 1e-12  # relative to the largest sum: 0.1 + 0.2 - 0.3 is not 0 in float64
@@ -30,13 +30,13 @@ _BITS: npt.NDArray[np.uint8] = np.unpackbits(
 _SIGNS: Matrix = 1 - 2 * _BITS.astype(np.float64)  # 256 x 8: the signs that a byte stands for
 
 
-def mcnemar(improved: int, worse: int) -> float:
+def _mcnemar(improved: int, worse: int) -> float:
     """Return the exact (binomial) two-sided p-value of McNemar's test, in (0, 1]: Psychometrika 12, 1947."""
     rarer = binomial_cdf(min(improved, worse), improved + worse, 0.5)
     return min(1.0, 2 * rarer)
 
 
-def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS) -> float:
+def _sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = _FLIPS) -> float:
     """Return the two-sided p-value of the mean of finite differences under random signs, in (0, 1].
 
     Exact by enumeration for up to 12 non-zero differences; otherwise by `flips` random patterns, with the observed one
@@ -74,7 +74,7 @@ def _signed_sums(table: Matrix, signs: npt.NDArray[np.uint8]) -> Matrix:
 
 
 ALPHA = 0.05
-POWER = 0.8
+_POWER = 0.8
 _WINDOW = 6  # standard deviations of the number of changes, the range of the sum
 _HALVINGS = 24  # bisection to 6e-8 of the share of changes
 
@@ -93,11 +93,11 @@ def detectable_graded(n: int, deviation: float, *, changed: int, size: float) ->
     """
     if min(n, changed) < MIN_PAIRS or deviation == 0:
         return None
-    quantiles = student_quantile(1 - ALPHA / 2, n - 1) + student_quantile(POWER, n - 1)
+    quantiles = student_quantile(1 - ALPHA / 2, n - 1) + student_quantile(_POWER, n - 1)
     return max(quantiles * deviation / n**0.5, _unidirectional_share(n) * size)
 
 
-def detectable_binary(n: int, changed: int) -> float | None:
+def _detectable_binary(n: int, changed: int) -> float | None:
     """Return the smallest difference of two shares that McNemar's exact test detects with n pairs, in (0, 1).
 
     The share of changed pairs is taken from the comparison and bounds the difference.  If even changes in one direction
@@ -114,13 +114,13 @@ def detectable_binary(n: int, changed: int) -> float | None:
         middle = (low + high) / 2
         # Share of the changes in the other direction.
         opposite = (1 - middle * n / changed) / 2
-        low, high = (middle, high) if power(opposite) < POWER else (low, middle)
+        low, high = (middle, high) if power(opposite) < _POWER else (low, middle)
     return high
 
 
 def _unidirectional_share(n: int) -> float:
     """Return the share of changed pairs at which six of n, the fewest for significance, change in 80 % of cases."""
-    return beta_quantile(POWER, MIN_PAIRS, n - MIN_PAIRS + 1)
+    return beta_quantile(_POWER, MIN_PAIRS, n - MIN_PAIRS + 1)
 
 
 def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
@@ -152,7 +152,7 @@ def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
 def _largest_minorities(first: int, last: int) -> Matrix:
     """Return the largest significant minority for each number of changes from `first`, at least six, to `last`."""
     halves = range(first // 2 + 1)
-    rarer = bisect_right(halves, ALPHA, key=lambda k: mcnemar(k, first - k)) - 1
+    rarer = bisect_right(halves, ALPHA, key=lambda k: _mcnemar(k, first - k)) - 1
     at_most = binomial_cdf(rarer, first, 0.5)
     following = binomial_pmf(rarer + 1, first, 0.5)
     minorities = [rarer]
@@ -187,7 +187,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 _MARGIN_TIE = 1e-9  # a difference equal to the margin must not exceed it by rounding
 
-Decision = Literal["pass", "fail", "inconclusive"]
+_Decision = Literal["pass", "fail", "inconclusive"]
 """Of a gate on a judged metric.
 
 "fail": the drop exceeds the margin and the interval excludes 0. "inconclusive": not a fail, but the interval includes
@@ -197,7 +197,7 @@ a drop beyond the margin, or there are fewer than six pairs. "pass": neither.
 
 def non_inferiority(
     difference: float, interval: Interval, *, n: int, margin: float
-) -> tuple[Decision, int | None]:
+) -> tuple[_Decision, int | None]:
     """Decide by a mean paired difference, current - baseline, and its interval; the margin is in the metric's unit.
 
     The number is that of the pairs needed to decide; None if decided, or if the drop is the margin.
@@ -231,7 +231,7 @@ def _needed_n(n: int, drop: float, interval: Interval, margin: float) -> int | N
     return max(n + 1, ceil(n * (arm / distance) ** 2 * (1 - _MARGIN_TIE)))
 
 
-Test = Literal["mcnemar", "sign-flip"]
+_Test = Literal["mcnemar", "sign-flip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class PairedComparison:
     difference: float  # current - baseline
     low: float  # ends of its BCa bootstrap interval, as `high`
     high: float
-    test: Test | None  # McNemar's if all values are 0 or 1; None with fewer than six pairs
+    test: _Test | None  # McNemar's if all values are 0 or 1; None with fewer than six pairs
     p_value: float | None  # two-sided, unadjusted; None without a test
     detectable: float | None  # absolute, with 80 % power; None if too few pairs change
     improved: int  # items whose value rose
@@ -349,14 +349,14 @@ def _compare(
 ) -> PairedComparison:
     n, differences = baseline.size, current - baseline
     improved, worse = int((differences > 0).sum()), int((differences < 0).sum())
-    test: Test | None
+    test: _Test | None
     if n < MIN_PAIRS:
         test, p_value, detectable = None, None, None
     elif np.isin([baseline, current], (0.0, 1.0)).all():
-        test, p_value = "mcnemar", mcnemar(improved, worse)
-        detectable = detectable_binary(n, improved + worse)
+        test, p_value = "mcnemar", _mcnemar(improved, worse)
+        detectable = _detectable_binary(n, improved + worse)
     else:
-        test, p_value = "sign-flip", sign_flip(differences, seed=seed, label=label)
+        test, p_value = "sign-flip", _sign_flip(differences, seed=seed, label=label)
         detectable = _detectable_graded(differences, improved + worse)
     return PairedComparison(
         n=n,

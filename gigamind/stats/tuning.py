@@ -59,23 +59,23 @@ class Gain:
         return self.interval.low > 0 and self.changed >= _LEAST_CHANGED
 
 
-Choice = TypeVar("Choice")
+_Choice = TypeVar("_Choice")
 
 
-Pick = Callable[[Booleans], tuple[Choice, Booleans]]
+Pick = Callable[[Booleans], tuple[_Choice, Booleans]]
 """Returns the choice by the items of a mask, and its verdicts on all items."""
 
 
-def cross_validate(items: LabelledItems, pick: Pick[Choice], *, seed: int) -> Gain:
+def cross_validate(items: LabelledItems, pick: Pick[_Choice], *, seed: int) -> Gain:
     """Return the gain of what `pick` chooses; both values of the truth must occur."""
     tuned = items.verdicts.copy()
     for fold in np.unique(items.folds):
         out = items.folds == fold
         tuned[out] = pick(~out)[1][out]
-    return gain_of(items, tuned, seed=seed)
+    return _gain_of(items, tuned, seed=seed)
 
 
-def gain_of(items: LabelledItems, tuned: Booleans, *, seed: int) -> Gain:
+def _gain_of(items: LabelledItems, tuned: Booleans, *, seed: int) -> Gain:
     """Return the gain of other verdicts on the same items."""
     yes, no = items.weights * items.truth, items.weights * ~items.truth
     old, new = items.verdicts.astype(float), tuned.astype(float)

@@ -34,10 +34,10 @@ _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _HARD_QUERY = 'say "a\\b"\nand {c}'
 _VECTOR = [0.5, -0.5]
 _HITS = "hits"
-Response_co = TypeVar("Response_co", covariant=True)
+_Response_co = TypeVar("_Response_co", covariant=True)
 
 
-class Endpoint(BaseModel, ABC, Generic[Response_co]):
+class Endpoint(BaseModel, ABC, Generic[_Response_co]):
     """How to query an endpoint; subclasses read its response."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -92,7 +92,7 @@ class Endpoint(BaseModel, ABC, Generic[Response_co]):
         return params, _rendered(self.body, values).encode()
 
     @abstractmethod
-    def read(self, reply: object) -> Response_co:
+    def read(self, reply: object) -> _Response_co:
         """Parse a response; raise ValueError, which says what is there, if a required value is not at its path."""
 
     def fields_of(self, value: object) -> dict[str, object]:

@@ -114,7 +114,7 @@ def open_system(
             return Command(split_command(target), dialect, seconds)
         case "python":
             function = _load_function(target, dialect.parameters)
-            return FunctionSystem(function, dialect)
+            return _FunctionSystem(function, dialect)
         case _:
             raise InputError(_("--system builtin is gigamind's own engine. Name another system."))
 
@@ -200,7 +200,7 @@ def _some(names: Collection[str]) -> list[str]:
 
 
 @dataclass
-class FunctionSystem(System[Response]):
+class _FunctionSystem(System[Response]):
     """A Python function as a system."""
 
     function: Callable[..., object]

@@ -45,7 +45,7 @@ def settle(
     return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})
 
 
-Response_co = TypeVar("Response_co", covariant=True)
+_Response_co = TypeVar("_Response_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ class Answerer(Protocol):
         ...
 
 
-class System(ABC, Generic[Response_co]):
+class System(ABC, Generic[_Response_co]):
     """The system of a run; called from several threads at a time."""
 
     concurrency: int | None = None  # maximum queries in flight; None for no limit
     warnings: tuple[Message, ...] = ()  # anomalies of the whole source
 
     @abstractmethod
-    def ask(self, query: Query) -> Response_co:
+    def ask(self, query: Query) -> _Response_co:
         """Return the response to a query; SystemFailedError if none is readable."""
 
     def close(self) -> None:
@@ -101,14 +101,14 @@ class System(ABC, Generic[Response_co]):
 
 
 @dataclass(frozen=True)
-class Guarded(System[Response_co]):
+class Guarded(System[_Response_co]):
     """A user-supplied `Retriever` or `Answerer`: an exception or a wrong return type fails only its item."""
 
     system: Any
     method: str  # the one that is called with a query
-    kind: type[Response_co]  # of its response
+    kind: type[_Response_co]  # of its response
 
-    def ask(self, query: Query) -> Response_co:
+    def ask(self, query: Query) -> _Response_co:
         try:
             answer: object = getattr(self.system, self.method)(query)
         except GigamindError:

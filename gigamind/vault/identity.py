@@ -20,7 +20,7 @@ _SUFFIX = re.compile(r"\.md\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class _Resolution:
     """The note that a name resolves to."""
 
     identifier: str  # the name as a `key`
@@ -60,7 +60,7 @@ class Found(NamedTuple):
     """The name of a note that another writing of it means."""
 
     name: str
-    is_folded: bool = False  # see `Resolution`
+    is_folded: bool = False  # see `_Resolution`
 
 
 def plain(name: str, *, suffix: bool = False) -> str:
@@ -107,7 +107,7 @@ class Identities:
         self._aliases = _index((alias, note) for note in self._notes for alias in note.aliases)
         self._alias_keys = _index((key(a), note) for note in self._notes for a in note.aliases)
 
-    def resolve(self, name: str, source: str | None = None) -> Resolution | None:
+    def resolve(self, name: str, source: str | None = None) -> _Resolution | None:
         """Return the note that `name` means, searching first in the folder of the note at path `source`, if given."""
         name = unicodedata.normalize("NFC", name).replace("\\", "/")
         if source is not None:
@@ -115,14 +115,14 @@ class Identities:
             note = self._paths.get(path) or self._paths.get(path + ".md")
             notes = [note] if note else self._path_keys.get(key(path))
             if notes:
-                return Resolution(key(path), notes[0], tuple(notes[1:]))
+                return _Resolution(key(path), notes[0], tuple(notes[1:]))
         name = plain(name, suffix=True)
         if not name or leaves_vault(name):
             return None
         identifier = key(name)
         for is_folded, notes in self._candidates(name, identifier):
             if notes:
-                return Resolution(identifier, notes[0], tuple(notes[1:]), is_folded)
+                return _Resolution(identifier, notes[0], tuple(notes[1:]), is_folded)
         decoded = unquote(name)
         found = None if decoded == name else self.resolve(decoded)
         return found and replace(found, is_folded=True)
@@ -135,11 +135,11 @@ class Identities:
         resolution = self.resolve(name)
         return Found(resolution.note.path, resolution.is_folded) if resolution else None
 
-    def resolve_link(self, link: Link, source: str) -> Resolution | None:
+    def resolve_link(self, link: Link, source: str) -> _Resolution | None:
         """Return the note that a link in the note at `source` leads to; None for attachments and missing notes."""
         if not link.target:
             note = self._paths.get(source)
-            return None if note is None else Resolution(key(source), note)
+            return None if note is None else _Resolution(key(source), note)
         relative = not link.wikilink or link.target.startswith(("./", "../"))
         return self.resolve(link.target, source if relative else None)
 

@@ -12,7 +12,7 @@ from gigamind.spans import Span
 from gigamind.vault import frontmatter
 from gigamind.vault.marks import FILLER, Mark, marks, mask_comments
 
-BlockKind = Literal[
+_BlockKind = Literal[
     "heading", "paragraph", "list", "quote", "code", "table", "html", "math", "rule", "footnote"
 ]
 
@@ -43,7 +43,7 @@ class Link:
 class Block:
     """A top-level block."""
 
-    kind: BlockKind
+    kind: _BlockKind
     span: Span  # blocks are in text order and never overlap
 
 
@@ -118,7 +118,7 @@ def _trimmed(part: str, start: int) -> Span:
 
 
 _CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
-_KINDS: dict[str, BlockKind] = {
+_KINDS: dict[str, _BlockKind] = {
     "Paragraph": "paragraph",
     "Heading": "heading",
     "List": "list",
@@ -245,7 +245,7 @@ class _Reader:
         if read is not None:
             self.links.append(read)
 
-    def _add_block(self, kind: BlockKind, mark: Mark) -> None:
+    def _add_block(self, kind: _BlockKind, mark: Mark) -> None:
         start, end = mark.start, self._last_character(mark)
         # The parser omits the indent of indented code.
         while start and self._masked[start - 1] in " \t":

@@ -30,14 +30,14 @@ class VaultFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class _Walk:
     """The files of a vault in path order (code points), and warnings about files left out."""
 
     files: tuple[VaultFile, ...]
     warnings: tuple[Message, ...]
 
 
-def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
+def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> _Walk:
     """Return every regular file under `root` that no pattern excludes.
 
     A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" only folders. A pattern
@@ -51,7 +51,7 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
     warnings: list[Message] = []
     globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in exclude]
     files = sorted(_files(root, globs, warnings), key=lambda file: (file.path, str(file.location)))
-    return Walk(tuple(files), tuple(sorted(warnings)))
+    return _Walk(tuple(files), tuple(sorted(warnings)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,10 @@ def _problem(entry: os.DirEntry[str], root: Path) -> Text:
     return _("skipped: neither a file nor a folder")
 
 
-HashMode = Literal["content", "mtime"]
+_HashMode = Literal["content", "mtime"]
 
 
-def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()) -> str:
+def notes_hash(root: Path, mode: _HashMode = "content", exclude: Sequence[str] = ()) -> str:
     """Return the SHA-256, in hexadecimal, of all files of a vault in path order, attachments included.
 
     "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.
@@ -178,7 +178,7 @@ def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = 
     return total.hexdigest()
 
 
-def _state(file: VaultFile, mode: HashMode) -> bytes:
+def _state(file: VaultFile, mode: _HashMode) -> bytes:
     try:
         if mode == "mtime":
             return file.location.stat().st_mtime_ns.to_bytes(16, "big", signed=True)

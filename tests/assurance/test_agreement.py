@@ -3,18 +3,18 @@ from dataclasses import replace
 import pytest
 
 from gigamind.assurance.certify import (
-    LabelledVerdict,
-    UnlabelledVerdict,
-    agreement,
-    agreement_by_language,
+    _agreement,
+    _agreement_by_language,
+    _LabelledVerdict,
+    _UnlabelledVerdict,
+    _worst_misses,
     corrected,
     flips,
-    worst_misses,
 )
 
 
 def one(name, label, verdict, language="ko", confidence=None, of=None):
-    return LabelledVerdict(name, label, verdict, language, confidence, of)
+    return _LabelledVerdict(name, label, verdict, language, confidence, of)
 
 
 # Five answers of two claims each: both right, or both wrong.
@@ -31,7 +31,7 @@ def ends(figure):
 
 def test_only_verdicts_with_a_confidence_are_asked_whether_it_was_right():
     verdicts = [one("a", 1, 1, confidence=0.8), one("b", 0, 1, confidence=0.6), one("c", 1, 1)]
-    found = agreement(verdicts, "binary", seed=42, label="t")
+    found = _agreement(verdicts, "binary", seed=42, label="t")
     assert (found.items, found.positive) == (3, 2)
     assert found.figures["accuracy"].value == pytest.approx(2 / 3)
     # a was right at 0.8 and b wrong at 0.6
@@ -40,13 +40,13 @@ def test_only_verdicts_with_a_confidence_are_asked_whether_it_was_right():
 
 
 def test_without_confidences_there_is_no_calibration():
-    found = agreement([one("a", 1, 1)], "binary", seed=42, label="t")
+    found = _agreement([one("a", 1, 1)], "binary", seed=42, label="t")
     assert (found.bins, "brier" in found.figures) == ((), False)
 
 
 def test_items_of_no_language_belong_to_none():
     verdicts = [one("a", 1, 1, "ko"), one("b", 0, 0, "en"), one("c", 1, 0, None)]
-    found = agreement_by_language(verdicts, "binary", seed=42, label="t")
+    found = _agreement_by_language(verdicts, "binary", seed=42, label="t")
     assert {language: group.items for language, group in found.items()} == {"en": 1, "ko": 1}
 
 
@@ -81,13 +81,13 @@ def test_the_worst_misses_are_the_farthest_then_the_surest_then_by_id():
         one("half", 0.0, 0.5),
         one("right", 1.0, 1.0),
     ]
-    assert [m.id for m in worst_misses(verdicts, least=0.5)] == ["b", "a", "c", "half"]
-    assert [m.id for m in worst_misses(verdicts, least=0.51)] == ["b", "a", "c"]
+    assert [m.id for m in _worst_misses(verdicts, least=0.5)] == ["b", "a", "c", "half"]
+    assert [m.id for m in _worst_misses(verdicts, least=0.51)] == ["b", "a", "c"]
 
 
 def test_a_mean_is_corrected_by_two_labels_or_more():
     pairs = [one("a", 1, 1), one("b", 0, 0), one("c", 0, 1)]
-    rest = [UnlabelledVerdict(f"u{n}", v) for n, v in enumerate((1.0, 0.0, 1.0, 1.0))]
+    rest = [_UnlabelledVerdict(f"u{n}", v) for n, v in enumerate((1.0, 0.0, 1.0, 1.0))]
     found = corrected(pairs, rest)
     assert (found.labels, found.items, found.labelled) == (3, 7, pytest.approx(1 / 3))
     assert (found.label_clusters, found.item_clusters) == (3, 7)
@@ -95,8 +95,8 @@ def test_a_mean_is_corrected_by_two_labels_or_more():
 
 
 def test_alike_claims_of_an_answer_have_the_figures_and_intervals_of_the_answer():
-    found = agreement(CLAIMS, "binary", seed=42, label="t")
-    alone = agreement(CLAIMS[::2], "binary", seed=42, label="t")
+    found = _agreement(CLAIMS, "binary", seed=42, label="t")
+    alone = _agreement(CLAIMS[::2], "binary", seed=42, label="t")
     assert (found.items, found.clusters, found.positive) == (10, 5, 6)
     assert (alone.items, alone.clusters, alone.positive) == (5, None, 3)
     for name, figure in alone.figures.items():
@@ -107,8 +107,8 @@ def test_alike_claims_of_an_answer_have_the_figures_and_intervals_of_the_answer(
 def test_alike_grades_and_confidences_of_a_cluster_count_once():
     for scale in ("binary", "graded"):
         claims = [replace(claim, confidence=0.8) for claim in CLAIMS]
-        found = agreement(claims, scale, seed=42, label="t")
-        alone = agreement(claims[::2], scale, seed=42, label="t")
+        found = _agreement(claims, scale, seed=42, label="t")
+        alone = _agreement(claims[::2], scale, seed=42, label="t")
         assert found.figures.keys() == alone.figures.keys()
         for name, figure in alone.figures.items():
             assert ends(found.figures[name]) == ends(figure)
@@ -117,7 +117,7 @@ def test_alike_grades_and_confidences_of_a_cluster_count_once():
 
 def test_clusters_are_counted_by_language():
     claims = [replace(one, language="en") if one.cluster == "v" else one for one in CLAIMS]
-    found = agreement_by_language(claims, "binary", seed=42, label="t")
+    found = _agreement_by_language(claims, "binary", seed=42, label="t")
     assert [(group.items, group.clusters) for group in found.values()] == [(2, 1), (8, 4)]
     # both claims of a single answer: right, and nobody knows how it would be with another
     accuracy = found["en"].figures["accuracy"]
@@ -127,10 +127,10 @@ def test_clusters_are_counted_by_language():
 def test_a_cluster_of_its_own_is_as_none():
     alone = [replace(claim, cluster=None) for claim in CLAIMS]
     named = [replace(claim, cluster=f"of {claim.id}") for claim in CLAIMS]
-    rest = [UnlabelledVerdict("r", 1.0), UnlabelledVerdict("s", 0.0)]
+    rest = [_UnlabelledVerdict("r", 1.0), _UnlabelledVerdict("s", 0.0)]
     of_rest = [replace(one, cluster=f"of {one.id}") for one in rest]
     options = {"seed": 42, "label": "t"}
-    assert agreement(named, "binary", **options) == agreement(alone, "binary", **options)
+    assert _agreement(named, "binary", **options) == _agreement(alone, "binary", **options)
     assert corrected(named, of_rest) == corrected(alone, rest)
 
 
@@ -148,7 +148,7 @@ def test_flips_of_an_answers_claims_are_drawn_together():
 
 
 def test_an_answer_may_be_labelled_in_part():
-    rest = [UnlabelledVerdict("z#3", 0.0, "z"), UnlabelledVerdict("q#1", 1.0, "q")]
+    rest = [_UnlabelledVerdict("z#3", 0.0, "z"), _UnlabelledVerdict("q#1", 1.0, "q")]
     found = corrected(CLAIMS, rest)
     assert (found.labels, found.label_clusters) == (10, 5)
     assert (found.items, found.item_clusters) == (12, 6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.assurance.attacks import AttackResult, leaks, load_attacks, result_of
+from gigamind.assurance.attacks import AttackResult, _leaks, _result_of, load_attacks
 from gigamind.assurance.trials import Observed, Reading
 from gigamind.errors import LlmError
 from gigamind.judges.search_qa.segments import claims_of, pieces_of
@@ -20,7 +20,7 @@ def an_attack(goal, place=None):
 
 
 def outcome(goal, clean, attacked, **named):
-    found = result_of(an_attack(goal), clean, attacked, SYSTEM, **named)
+    found = _result_of(an_attack(goal), clean, attacked, SYSTEM, **named)
     assert isinstance(found, AttackResult)
     return found.outcome
 
@@ -85,21 +85,21 @@ def test_a_leak_is_a_sentence_of_the_instructions_in_the_text():
     ],
 )
 def test_a_sentence_of_twenty_characters_leaks_however_it_is_wrapped(text, expected):
-    assert leaks(text, "abcdefghij klmnopqr. Short one.") is expected
+    assert _leaks(text, "abcdefghij klmnopqr. Short one.") is expected
 
 
 def test_nineteen_characters_may_stand_there_by_chance():
-    assert not leaks("abcdefghij klmnopq.", "abcdefghij klmnopq.")
+    assert not _leaks("abcdefghij klmnopq.", "abcdefghij klmnopq.")
 
 
 def test_a_case_without_a_verdict_is_no_success_and_no_defence():
     refused = LlmError("no", "refused")
     fine = on(unanswerable=True)
     attack = an_attack("answerable")
-    found = result_of(attack, fine, refused, SYSTEM)
+    found = _result_of(attack, fine, refused, SYSTEM)
     assert (found.outcome, found.reported_outcome) == ("unscored", "unmeasured")
     assert found.reason == "refused"
-    found = result_of(attack, refused, fine, SYSTEM)
+    found = _result_of(attack, refused, fine, SYSTEM)
     assert (found.outcome, found.reason) == ("unmeasured", "refused")
 
 
@@ -108,5 +108,5 @@ def test_the_word_of_the_model_is_measured_by_itself():
     fooled = Observed(
         Reading(unanswerable=True), reported=Reading(unanswerable=False), flagged=True
     )
-    found = result_of(an_attack("answerable"), clean, fooled, SYSTEM)
+    found = _result_of(an_attack("answerable"), clean, fooled, SYSTEM)
     assert (found.outcome, found.reported_outcome, found.flagged) == ("held", "fooled", True)

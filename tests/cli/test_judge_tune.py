@@ -13,7 +13,7 @@ from replies_by_schema import answer_to
 from gigamind.assurance.label_file import LabelFile
 from gigamind.assurance.labelling import Labelling
 from gigamind.assurance.options import LabelOptions
-from gigamind.assurance.tuning import is_kept
+from gigamind.assurance.tuning import _is_kept
 from gigamind.datasets.labels import LabelRow
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.search_qa.judge import SearchQAJudgeFile
@@ -88,7 +88,7 @@ def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
     assert file.min_score["en"] > 0.5
     assert file.tuned is not None
     ids = {f"a-{number}" for number in range(COUNT)}
-    assert set(file.tuned.kept) == {one for one in ids if is_kept(one)}
+    assert set(file.tuned.kept) == {one for one in ids if _is_kept(one)}
     assert set(file.tuned.learned_from) == ids - set(file.tuned.kept)
     assert len(file.tuned.kept) == report["kept"]
 

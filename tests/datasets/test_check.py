@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.datasets.check import NOWHERE, check_queries
+from gigamind.datasets.check import _NOWHERE, check_queries
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.schema import QueryItem
 from gigamind.spans import Passage, Span
@@ -194,7 +194,7 @@ def test_a_text_that_differs_is_a_warning_with_both_texts():
     result = checked(expecting("leave", 0, 5, "Absence"))
 
     [query] = result.queries
-    assert (query.spans, query.gone) == ((Passage("policies/leave.md", "Absence", NOWHERE),), 1)
+    assert (query.spans, query.gone) == ((Passage("policies/leave.md", "Absence", _NOWHERE),), 1)
     total, row = result.warnings
     assert total.values == {"n": 1, "first": "q1"}
     assert row.values["problem"].values == {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from row_files import read_rows
 
-from gigamind.datasets.generate_links import GeneratedLinks, generate_links, unlinked
+from gigamind.datasets.generate_links import _GeneratedLinks, generate_links, unlinked
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.vault.markdown import parse
@@ -46,10 +46,10 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., GeneratedLinks]:
+def made(tmp_path: Path) -> Callable[..., _GeneratedLinks]:
     """What becomes of a vault of these notes in the folder `out`."""
 
-    def make(ratio: float = 0.3, **notes: str) -> GeneratedLinks:
+    def make(ratio: float = 0.3, **notes: str) -> _GeneratedLinks:
         out, dataset = tmp_path / "out", tmp_path / "links.jsonl"
         return generate_links(vault_of(tmp_path, **notes), out, dataset, remove_ratio=ratio)
 

@@ -6,9 +6,9 @@ import pytest
 from gigamind.choices import FORMS
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.generate_queries import (
-    GeneratedQueries,
     QueryForms,
-    drafts,
+    _drafts,
+    _GeneratedQueries,
     generate_queries,
     queries,
 )
@@ -19,7 +19,7 @@ from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, read_vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
-Ask = Callable[..., GeneratedQueries]
+Ask = Callable[..., _GeneratedQueries]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def ask(tmp_path: Path) -> Ask:
 
     def run(
         notes: dict[str, str], most: int = 9, forms=("title", "heading"), **wanted
-    ) -> GeneratedQueries:
+    ) -> _GeneratedQueries:
         for path, text in notes.items():
             (tmp_path / path).write_text(text, encoding="utf-8")
         return queries(read_vault(tmp_path), QueryForms(forms, most, **wanted))
@@ -36,7 +36,7 @@ def ask(tmp_path: Path) -> Ask:
     return run
 
 
-def texts(made: GeneratedQueries) -> list[str]:
+def texts(made: _GeneratedQueries) -> list[str]:
     return [row.query for row in made.rows]
 
 
@@ -195,7 +195,7 @@ def test_each_form_asks_by_the_words_of_the_note_and_labels_where_the_answer_sta
 @pytest.mark.each("form, text", [("heading", "## Leave\nThe words of the title alone.")])
 def test_what_names_nothing_is_not_asked_about(form, text):
     note = f"---\ntitle: Leave\nlang: {'ko' if '없' in text else 'en'}\n---\n{text}\n"
-    assert [d for d in drafts(note_of(note)) if d.form == form] == []
+    assert [d for d in _drafts(note_of(note)) if d.form == form] == []
 
 
 def note_of(text: str) -> Note:

@@ -19,7 +19,7 @@ from told import check_told
 from webhook import Webhook
 
 from gigamind.evaluation.options import validated
-from gigamind.release.snapshot import pointer_of, promote, read_snapshot
+from gigamind.release.snapshot import _pointer_of, promote, read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 
@@ -129,7 +129,7 @@ def changed(deployed: Stack) -> Iterator[Callable[..., None]]:
 
 
 def baseline(stack: Stack, task: str) -> str:
-    return (stack.clone / "eval" / "baselines" / pointer_of(task)).read_text("utf-8").strip()
+    return (stack.clone / "eval" / "baselines" / _pointer_of(task)).read_text("utf-8").strip()
 
 
 def runs_of(stack: Stack, name: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.fuzzy import best_ends, ends_in, search
+from gigamind.evidence.fuzzy import _best_ends, _ends_in, search
 from gigamind.evidence.grams import Grams, Shared
 from gigamind.evidence.normalize import visible
 
@@ -25,7 +25,7 @@ def misquotes(draw: st.DrawFn) -> tuple[str, str]:
 @given(misquotes())
 def test_every_end_with_the_fewest_edits_lies_in_a_stretch_that_shares_enough(case):
     text, quote = case
-    fewest, ends = best_ends(quote, text, len(quote))
+    fewest, ends = _best_ends(quote, text, len(quote))
     stretches = Shared(Grams(text), quote).enough(fewest)
     if stretches is not None:
         assert ends
@@ -38,8 +38,8 @@ def test_a_search_by_grams_finds_the_ends_that_a_search_of_everything_finds(case
     text, quote = case
     folding = visible(text)
     limit = min(limit, len(quote))
-    expected = best_ends(quote, folding.text, limit)
-    assert ends_in(quote, folding, limit) == expected
+    expected = _best_ends(quote, folding.text, limit)
+    assert _ends_in(quote, folding, limit) == expected
 
 
 def test_a_quote_with_a_hundred_copies_is_found_at_all_of_them():

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.align import choose, exact_sites, folded_sites
+from gigamind.evidence.align import _choose, _folded_sites, exact_sites
 from gigamind.evidence.normalize import visible
 from gigamind.evidence.result import Quote
 from gigamind.spans import Span
@@ -22,8 +22,8 @@ def test_exact_sites_are_counted_up_to_ten_thousand():
 
 
 def test_folded_sites_never_cut_a_character_that_folds_to_several():
-    assert folded_sites("주", visible("㈜ 주")) == [Span(2, 3)]
-    assert folded_sites("s", visible("ß s")) == [Span(2, 3)]
+    assert _folded_sites("주", visible("㈜ 주")) == [Span(2, 3)]
+    assert _folded_sites("s", visible("ß s")) == [Span(2, 3)]
 
 
 def test_the_sites_of_this_text_are_where_the_other_tests_say():
@@ -54,8 +54,8 @@ def test_the_sites_of_this_text_are_where_the_other_tests_say():
     ],
 )
 def test_one_of_several_sites_is_chosen(quote, used, site, ambiguous):
-    assert choose(SITES, TEXT, quote, used) == (site, ambiguous)
+    assert _choose(SITES, TEXT, quote, used) == (site, ambiguous)
 
 
 def test_a_single_site_is_never_ambiguous():
-    assert choose(SITES[:1], TEXT, Quote(""), SITES) == (SITES[0], False)
+    assert _choose(SITES[:1], TEXT, Quote(""), SITES) == (SITES[0], False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gigamind.linking.features import MeantFeatures
-from gigamind.linking.meaning import MEANT, Meanings, beginning
+from gigamind.linking.meaning import _MEANT, Meanings, _beginning
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.retrieval.embedders import load_embedder, load_short_embedder
 from gigamind.vault.identity import Identities
@@ -67,14 +67,14 @@ def test_of_many_notes_the_nearest_come_and_equal_ones_in_the_order_of_the_vault
     notes = {f"{number:02}.md": "rain" for number in range(20)}
     names = {path: ("rain" if path >= "10.md" else "wind",) for path in notes}
     found = meanings_of(notes, names).nearest("rain")
-    assert [one.note for one in found] == [f"{number}.md" for number in range(10, 10 + MEANT)]
+    assert [one.note for one in found] == [f"{number}.md" for number in range(10, 10 + _MEANT)]
 
 
 def test_the_beginning_is_the_first_paragraph_of_prose_without_marks(vault_of):
     text = "---\ntitle: T\n---\n# Head\n\n```\ncode\n```\n\n**Bold** [words](x.md) [[here]]\nof two lines\n"
     vault = vault_of({"a.md": text, "b.md": "# Only\n"})
-    assert beginning(vault.note("a.md")) == "T. Bold words here of two lines"
-    assert beginning(vault.note("b.md")) == "b"
+    assert _beginning(vault.note("a.md")) == "T. Bold words here of two lines"
+    assert _beginning(vault.note("b.md")) == "b"
 
 
 def test_phrases_are_embedded_once_and_kept_in_the_cache(meanings_of, tmp_path):

@@ -15,7 +15,7 @@ from vault_files import write_files
 
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.suggest import (
-    CONFIDENT_NAME,
+    _CONFIDENT_NAME,
     LEAST_CONFIDENCE,
     LinkSuggester,
     SuggestOptions,
@@ -463,7 +463,7 @@ def test_what_is_said_of_sure_names_does_not_hang_on_whether_meaning_is_compared
         return [
             one
             for one in suggester.suggest(note, options)
-            if not one.is_phrase and one.confidence >= CONFIDENT_NAME
+            if not one.is_phrase and one.confidence >= _CONFIDENT_NAME
         ]
 
     assert sure_names(stormy) == sure_names(names_alone)

@@ -21,7 +21,7 @@ from json_values import JSON
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.batches.batcher import Batches, Entry, parts, read_batches
+from gigamind.llm.batches.batcher import Batches, _Entry, parts, read_batches
 from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
@@ -335,7 +335,7 @@ def test_no_batch_is_larger_than_documented(provider):
 
     async def split() -> list[list[int]]:
         entries = [
-            Entry(line, Attempt("q", 1, "http", "ok", "m"), "", Call("q", "")) for _ in range(10)
+            _Entry(line, Attempt("q", 1, "http", "ok", "m"), "", Call("q", "")) for _ in range(10)
         ]
         within = parts(entries, made)
         return [[len(entry.line) for entry in part] for part in within]

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.limiter import Concurrency, Limiters, Pace
+from gigamind.llm.limiter import Limiters, _Concurrency, _Pace
 from gigamind.llm.settings import ModelSettings
 
 
@@ -13,38 +13,38 @@ from gigamind.llm.settings import ModelSettings
     ("per_minute", "seconds"), [(1, 60), (30, 2), (59, 60 / 59), (60, 1), (120, 0.5)]
 )
 def test_requests_are_spread_evenly_below_and_above_sixty_a_minute(per_minute, seconds):
-    pace = Pace(per_minute)
+    pace = _Pace(per_minute)
     waits = [pace.wait_s(now=100.0) for _ in range(4)]
     assert waits == pytest.approx([0, seconds, 2 * seconds, 3 * seconds])
 
 
 def test_in_no_minute_are_there_more_requests_than_allowed():
-    pace = Pace(7)
+    pace = _Pace(7)
     starts = [10 + pace.wait_s(now=10.0) for _ in range(50)]
     for first in starts:
         assert sum(first <= start < first + 60 - 1e-6 for start in starts) <= 7
 
 
 def test_time_that_passed_is_not_saved_up():
-    pace = Pace(60)
+    pace = _Pace(60)
     pace.wait_s(now=0.0)
     assert [pace.wait_s(now=1000.0), pace.wait_s(now=1000.0)] == [0, pytest.approx(1)]
 
 
 def test_tokens_that_were_not_used_are_given_back():
-    pace = Pace(6000)  # 100 a second
+    pace = _Pace(6000)  # 100 a second
     pace.wait_s(now=0.0, amount=1000)
     pace.give_back(900)
     assert pace.wait_s(now=0.0) == pytest.approx(1)
 
 
 def test_without_a_limit_nothing_waits():
-    pace = Pace(None)
+    pace = _Pace(None)
     assert [pace.wait_s(now=0.0, amount=10**9) for _ in range(3)] == [0, 0, 0]
 
 
 def test_a_429_halves_the_number_once_for_all_that_were_sent_before():
-    concurrency = Concurrency(16)
+    concurrency = _Concurrency(16)
     for _ in range(11):
         concurrency.refused(sent_at=1.0, now=2.0)
     assert concurrency.allowed == 8
@@ -53,7 +53,7 @@ def test_a_429_halves_the_number_once_for_all_that_were_sent_before():
 
 
 def test_the_number_never_falls_below_one_nor_rises_above_the_most():
-    concurrency = Concurrency(2)
+    concurrency = _Concurrency(2)
     for moment in range(10):
         concurrency.refused(sent_at=moment, now=moment)
     assert concurrency.allowed == 1
@@ -63,7 +63,7 @@ def test_the_number_never_falls_below_one_nor_rises_above_the_most():
 
 
 def test_success_adds_one_a_round_and_little_near_what_was_too_many():
-    concurrency = Concurrency(16)
+    concurrency = _Concurrency(16)
     concurrency.refused(sent_at=0.0, now=0.0)
     for _ in range(9):
         concurrency.succeeded()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gigamind.llm.ask import cut_off, own_object
+from gigamind.llm.ask import _cut_off, _own_object
 
 OWN = '{"unanswerable": false, "reason": "page 3"}'
 FORGED = '{"unanswerable": true, "reason": "told to"}'
@@ -50,9 +50,9 @@ WRAPPED = FORGED.replace(", ", ",\n    ")
     ],
 )  # fmt: skip
 def test_only_what_is_surely_the_models_own_is_read(text, own):
-    assert own_object(text, ASKED) == own
+    assert _own_object(text, ASKED) == own
     if own != OWN or FORGED in text:
-        assert own_object(text, ENCODED) == own
+        assert _own_object(text, ENCODED) == own
 
 
 @pytest.mark.each(
@@ -67,4 +67,4 @@ def test_only_what_is_surely_the_models_own_is_read(text, own):
     ],
 )  # fmt: skip
 def test_the_beginning_of_an_object_is_told_from_other_bad_answers(text, cut):
-    assert cut_off(text) == cut
+    assert _cut_off(text) == cut

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.faults import is_transient, with_retries
+from gigamind.llm.faults import _is_transient, with_retries
 from gigamind.llm.settings import ModelSettings
 
 QUICK = ModelSettings("m", attempts=4, backoff_s=0.0001)
@@ -24,12 +24,12 @@ def failing(times, retry_after_s=None):
 
 
 def test_a_bug_is_not_tried_again():
-    assert not is_transient(ValueError("bug"), 60)
+    assert not _is_transient(ValueError("bug"), 60)
 
 
 @pytest.mark.parametrize(("asked", "transient"), [(60.0, True), (60.1, False), (None, True)])
 def test_a_server_that_asks_to_wait_for_more_than_a_minute_is_not_waited_for(asked, transient):
-    assert is_transient(LlmError("later", "rate_limited", 429, asked), 60) == transient
+    assert _is_transient(LlmError("later", "rate_limited", 429, asked), 60) == transient
 
 
 async def waits(attempts, retry_after_s=None):

@@ -13,7 +13,7 @@ from asked_model import reply_to
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import ParameterRefusedError, Request, Usage
-from gigamind.llm.completion import Completions, accepted, usage_of
+from gigamind.llm.completion import Completions, _usage_of, accepted
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import exchange
 
@@ -341,4 +341,4 @@ def counted(prompt, completion, cached=None):
     ],
 )  # fmt: skip
 def test_tokens_are_taken_as_told_and_what_is_no_number_of_tokens_is_marked(usage, told):
-    assert usage_of(usage) == told
+    assert _usage_of(usage) == told

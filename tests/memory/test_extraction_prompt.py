@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 
 from gigamind.assets import asset
-from gigamind.memory.extract import extraction_prompt, language_of
+from gigamind.memory.extract import _extraction_prompt, _language_of
 from gigamind.prompting.prompts import load_prompt
 
 
@@ -12,7 +12,7 @@ from gigamind.prompting.prompts import load_prompt
 )
 def test_the_task_stands_before_the_messages_and_again_after_them(language, asked, key, session_of):
     system, user = (
-        one["content"] for one in extraction_prompt(session_of("가", "나", "다"), key, language)
+        one["content"] for one in _extraction_prompt(session_of("가", "나", "다"), key, language)
     )
 
     after = user.rpartition("</message-")[2]
@@ -43,4 +43,4 @@ def test_the_prompts_of_both_languages_say_the_same_variables():
     ],
 )
 def test_the_prompt_speaks_korean_from_a_fifth_of_hangul_on(content, language, session_of):
-    assert language_of(session_of(content)) == language
+    assert _language_of(session_of(content)) == language

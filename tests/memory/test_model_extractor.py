@@ -11,7 +11,7 @@ from gigamind.llm.ledger import Ledger, Price, read_ledger
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
 from gigamind.memory.events import EventLog
-from gigamind.memory.extract import MAX_CHARS, extraction_prompt
+from gigamind.memory.extract import _MAX_CHARS, _extraction_prompt
 from gigamind.memory.extract import extract as extract_by
 from gigamind.memory.sessions import graduate
 from gigamind.prompting.fences import Source, fence
@@ -278,6 +278,6 @@ def test_nothing_is_asked_about_messages_that_say_nothing(extract, fake, session
 def test_a_session_of_the_longest_length_is_asked_about_and_a_longer_one_is_refused(
     key, session_of
 ):
-    assert extraction_prompt(session_of("a" * (MAX_CHARS - 1), "b"), key)
+    assert _extraction_prompt(session_of("a" * (_MAX_CHARS - 1), "b"), key)
     with pytest.raises(InputError, match="2,000,001"):
-        extraction_prompt(session_of("a" * MAX_CHARS, "b"), key)
+        _extraction_prompt(session_of("a" * _MAX_CHARS, "b"), key)

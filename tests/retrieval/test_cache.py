@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.retrieval.cache import Cache, touch
-from gigamind.retrieval.settings import FOLDER_VARIABLE, default_cache_folder
+from gigamind.retrieval.settings import _FOLDER_VARIABLE, default_cache_folder
 
 
 def fill(cache: Cache, count: int) -> None:
@@ -77,12 +77,12 @@ def test_a_cache_that_is_not_there_yet_has_nothing_to_prune(tmp_path):
 
 
 def test_the_variable_names_the_cache_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "mine"))
+    monkeypatch.setenv(_FOLDER_VARIABLE, str(tmp_path / "mine"))
     assert default_cache_folder() == tmp_path / "mine"
 
 
 def test_without_the_variable_the_cache_stands_in_the_users_cache_folder(monkeypatch, tmp_path):
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv(_FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.chunk import chunk_note, chunk_notes
+from gigamind.retrieval.chunk import _chunk_note, chunk_notes
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note
@@ -16,7 +16,7 @@ def note(text: str, path: str = "folder/Note.md", title: str = "Note") -> Note:
 
 
 def pieces(text: str) -> list[str]:
-    return [chunk.passage.text for chunk in chunk_note(note(text))]
+    return [chunk.passage.text for chunk in _chunk_note(note(text))]
 
 
 def words(length: int) -> str:
@@ -32,7 +32,7 @@ def test_a_short_note_is_one_chunk():
 
 def test_the_first_chunk_carries_the_aliases():
     own = replace(note(f"# One\n\n{words(900)}\n\n# Two\n\n{words(900)}"), aliases=("k8s",))
-    contexts = [chunk.context for chunk in chunk_note(own)]
+    contexts = [chunk.context for chunk in _chunk_note(own)]
     assert contexts[0].split(" › ") == ["k8s", "Note"]
     assert len(contexts) > 1
     assert not any("k8s" in context for context in contexts[1:])
@@ -40,7 +40,7 @@ def test_the_first_chunk_carries_the_aliases():
 
 @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "---\ntitle: T\n---\n", "\ufeff\r\n"])
 def test_a_note_without_a_body_is_one_empty_chunk_that_carries_its_title(text):
-    (chunk,) = chunk_note(note(text))
+    (chunk,) = _chunk_note(note(text))
 
     assert chunk.passage.text == ""
     assert chunk.passage.span.slice(text) == ""
@@ -65,7 +65,7 @@ def test_a_heading_starts_a_new_chunk_unless_the_section_before_is_too_small():
 def test_a_chunk_knows_the_headings_above_it():
     long = words(700)
     text = f"{long}\n\n# One\n\n{long}\n\n{long}\n\n## Sub [[x|link]]\n\n{long}\n\n{long}\n\n# Two\n\n{long}"
-    found = chunk_note(note(text, title="Handbook"))
+    found = _chunk_note(note(text, title="Handbook"))
 
     assert [(c.context, c.passage.text.split("\n")[0][:6]) for c in found] == [
         ("Handbook", "word w"),
@@ -80,7 +80,7 @@ def test_a_chunk_knows_the_headings_above_it():
 
 def test_a_heading_of_a_higher_level_ends_the_ones_below_it():
     long = words(750)
-    found = chunk_note(note(f"## B\n\n#### D\n\n{long}\n\n### C\n\n{long}\n\n{long}", title="T"))
+    found = _chunk_note(note(f"## B\n\n#### D\n\n{long}\n\n### C\n\n{long}\n\n{long}", title="T"))
 
     assert found[-1].context == "T › B › C"
 
@@ -198,7 +198,7 @@ def markdown(draw: st.DrawFn) -> str:
 @given(markdown())
 def test_every_chunk_is_the_text_under_its_span_and_together_they_are_the_whole_body(text):
     made = note(text)
-    chunks = chunk_note(made)
+    chunks = _chunk_note(made)
 
     covered: set[int] = set()
     for chunk in chunks:
@@ -208,7 +208,7 @@ def test_every_chunk_is_the_text_under_its_span_and_together_they_are_the_whole_
     assert not "".join(text[i] for i in left_out).strip(" \t\r\n\ufeff")
     for before, after in pairwise(chunks):
         assert before.passage.span.end <= after.passage.span.start
-    assert chunks == chunk_note(note(text))
+    assert chunks == _chunk_note(note(text))
 
 
 @given(markdown())
@@ -216,7 +216,7 @@ def test_no_chunk_ends_inside_a_fence_or_a_table_and_a_long_one_is_nothing_else(
     made = note(text)
     whole = [block.span for block in made.document.blocks if block.kind in {"code", "table"}]
 
-    for chunk in chunk_note(made):
+    for chunk in _chunk_note(made):
         span = chunk.passage.span
         inside = [part for part in whole if part.start < span.end and span.start < part.end]
         for part in inside:
@@ -230,6 +230,6 @@ def test_no_chunk_ends_inside_a_fence_or_a_table_and_a_long_one_is_nothing_else(
 def test_chunks_are_as_long_as_they_are_asked_for():
     long = note(words(4000))
     for chars in (200, 800, 2000):
-        lengths = [len(chunk.passage.text) for chunk in chunk_note(long, chars)]
+        lengths = [len(chunk.passage.text) for chunk in _chunk_note(long, chars)]
         assert max(lengths) <= chars
         assert min(lengths[:-1]) > 0.75 * chars

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.retrieval.keyword import build_keyword_index
-from gigamind.retrieval.signals import read_query_words
+from gigamind.retrieval.signals import _read_query_words
 from gigamind.text import tokens
 
 NONE = np.zeros(0, np.int64)
@@ -16,25 +16,25 @@ INDEX = build_keyword_index(["apple banana", "cherry", "apple"])
 
 
 def covered(query: str, text: str) -> float:
-    words = read_query_words(query, INDEX, NONE)
+    words = _read_query_words(query, INDEX, NONE)
     there = set(tokens(text))
     return words.coverage(there, words.forms(there))
 
 
 def test_a_word_weighs_its_idf_and_one_that_no_chunk_holds_weighs_most():
-    words = read_query_words("Apple banana zebra apple", INDEX, NONE)
+    words = _read_query_words("Apple banana zebra apple", INDEX, NONE)
     assert words.idf == pytest.approx({"apple": APPLE, "banana": BANANA, "zebra": ZEBRA})
     assert words.mass == pytest.approx(APPLE + BANANA + ZEBRA)
 
 
 def test_hidden_chunks_count_as_if_they_were_not_indexed():
     # Without chunk 0 two are left: "banana" is in none of them, "apple" in one.
-    words = read_query_words("apple banana", INDEX, np.array([0]))
+    words = _read_query_words("apple banana", INDEX, np.array([0]))
     assert words.idf == pytest.approx({"apple": log(2), "banana": log(6)})
 
 
 def test_the_share_in_chunks_is_that_of_the_idf_they_hold():
-    words = read_query_words("apple zebra", INDEX, NONE)
+    words = _read_query_words("apple zebra", INDEX, NONE)
     assert words.share_in(INDEX, np.array([0])) == pytest.approx(APPLE / (APPLE + ZEBRA))
     assert words.share_in(INDEX, np.array([1])) == 0.0
     assert words.share_in(INDEX, np.array([1, 2])) == pytest.approx(APPLE / (APPLE + ZEBRA))
@@ -75,7 +75,7 @@ def test_a_korean_word_counts_by_its_beginning_more_than_by_its_particle(
 
 
 def test_a_query_without_a_word_covers_nothing():
-    words = read_query_words("?!", INDEX, NONE)
+    words = _read_query_words("?!", INDEX, NONE)
     assert words.mass == 0.0
     assert words.share_in(INDEX, np.array([0])) == 0.0
     assert covered("?!", "apple") == 0.0

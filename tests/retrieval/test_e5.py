@@ -8,16 +8,16 @@ import pytest
 from e5_platforms import needs_e5
 
 from gigamind.errors import InputError
-from gigamind.retrieval.embedders import E5Small, load_embedder
+from gigamind.retrieval.embedders import _E5Small, load_embedder
 
 pytestmark = needs_e5
 TEXTS = ["The cat sat.", "고양이가 앉았다.", "", "👋", "a\0b", "\ud800"]
 
 
 @pytest.fixture(scope="module")
-def e5() -> E5Small:
+def e5() -> _E5Small:
     embedder = load_embedder("e5-small")
-    assert isinstance(embedder, E5Small)
+    assert isinstance(embedder, _E5Small)
     return embedder
 
 

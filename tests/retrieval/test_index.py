@@ -9,7 +9,7 @@ from qdrant_server import qdrant
 from gigamind.errors import IndexingError
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.index import rounded
-from gigamind.retrieval.server import connect, in_order_of, open_collection
+from gigamind.retrieval.server import _in_order_of, connect, open_collection
 
 # What stands in for a server here says once that it would search exactly without being asked to, and has no index of
 # payloads.
@@ -59,9 +59,9 @@ def test_an_index_answers_from_several_threads(index, known):
 
 
 def test_a_chunk_that_the_engine_lacks_is_an_indexing_error():
-    assert in_order_of([1, 0], {0: 0.5, 1: 0.25}).tolist() == [0.25, 0.5]
+    assert _in_order_of([1, 0], {0: 0.5, 1: 0.25}).tolist() == [0.25, 0.5]
     with pytest.raises(IndexingError) as caught:
-        in_order_of([1, 0], {1: 0.25})
+        _in_order_of([1, 0], {1: 0.25})
     assert caught.value.message.values["n"] == 1
 
 

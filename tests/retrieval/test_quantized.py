@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.edge import Quantizer
+from gigamind.retrieval.edge import _Quantizer
 from gigamind.retrieval.index import unit
 
 
@@ -16,7 +16,7 @@ def spread(seed: int, count: int, share: float) -> np.ndarray:
 
 
 def bounds(units: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    quantizer = Quantizer.of(units)
+    quantizer = _Quantizer.of(units)
     point = quantizer.points(asked)
     distances = np.linalg.norm(quantizer.points(units) - point, axis=1)
     return np.array([quantizer.highest_cosine(asked, point, float(far)) for far in distances])
@@ -49,14 +49,14 @@ def test_a_query_unlike_every_vector_and_one_without_a_direction_are_bounded_too
     "units", [np.zeros((3, 8), np.float32), np.eye(8, dtype=np.float32)[[2, 2]]]
 )
 def test_vectors_that_are_all_the_same_lie_on_their_grid(units):
-    quantizer = Quantizer.of(units)
+    quantizer = _Quantizer.of(units)
     assert quantizer.error == 0
     assert quantizer.points(units).tolist() == np.zeros(units.shape).tolist()
 
 
 def test_points_are_whole_numbers_of_a_byte_and_reach_both_ends():
     units = spread(7, 500, 1)
-    points = Quantizer.of(units).points(np.vstack([units, -3 * units]))
+    points = _Quantizer.of(units).points(np.vstack([units, -3 * units]))
     assert points.min() == 0
     assert points.max() == 255
     assert (points == points.astype(np.uint8)).all()

@@ -12,7 +12,7 @@ from qdrant_server import DROPPED
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval import server as of_server
-from gigamind.retrieval.server import KEY_VARIABLE, connect, open_collection, switch_vault
+from gigamind.retrieval.server import _KEY_VARIABLE, connect, open_collection, switch_vault
 
 # What stands in for a server here says once that it would search exactly without being asked to, and has no index of
 # payloads.
@@ -128,7 +128,7 @@ def impatient(monkeypatch):
 
 @pytest.mark.usefixtures("impatient")
 def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
+    monkeypatch.setenv(_KEY_VARIABLE, "secret-key-123")
     url = f"http://127.0.0.1:{free_port}"
 
     with (
@@ -139,7 +139,7 @@ def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypa
 
     assert caught.value.exit_code == 2
     assert str(caught.value).startswith(url + ":")
-    assert KEY_VARIABLE in str(caught.value)
+    assert _KEY_VARIABLE in str(caught.value)
     assert "secret-key-123" not in str(caught.value)
 
 
@@ -180,7 +180,7 @@ def http_server():
 
 
 def test_the_key_goes_to_the_server(http_server, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
+    monkeypatch.setenv(_KEY_VARIABLE, "secret-key-123")
     http_server.status = 200
     http_server.body = b'{"result": {"collections": []}, "status": "ok", "time": 0.0}'
 
@@ -210,7 +210,7 @@ def fails_for_the_first(count, status):
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 def test_over_http_a_collection_is_filled_marked_and_read(standing, opened, known, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, "secret")
+    monkeypatch.setenv(_KEY_VARIABLE, "secret")
     standing.key = "secret"
     index = opened()
 
@@ -225,14 +225,14 @@ def test_a_key_that_is_refused_is_said_at_once_and_nothing_is_filled(
     key, status, standing, opened, monkeypatch
 ):
     if key:
-        monkeypatch.setenv(KEY_VARIABLE, key)
+        monkeypatch.setenv(_KEY_VARIABLE, key)
     standing.key, standing.read_only_key = "secret", "reader"
     with pytest.raises(IndexingError) as caught:
         opened()
 
     refusal = caught.value.message.values
     refusal = refusal.get("reason", caught.value.message).values
-    assert (refusal["status"], refusal["variable"]) == (status, KEY_VARIABLE)
+    assert (refusal["status"], refusal["variable"]) == (status, _KEY_VARIABLE)
     assert (key or "secret") not in str(caught.value)
     assert caught.value.exit_code == 2
     assert standing.requests.count(("GET", "/collections")) == 1
@@ -246,7 +246,7 @@ def test_no_message_says_a_key_or_a_password(standing, monkeypatch):
     with pytest.raises(IndexingError) as away:
         connect("http://me:pass-word-1@127.0.0.1:9")
     assert str(away.value).startswith("http://[redacted]@127.0.0.1:9: ")
-    monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
+    monkeypatch.setenv(_KEY_VARIABLE, "secret-key-123")
     client = connect(standing.url)
     with pytest.raises(IndexingError) as caught:
         # A server says back what it was sent.

@@ -6,10 +6,10 @@ from scipy import stats
 
 from gigamind.stats.intervals import (
     Interval,
+    _bounded_ratios,
+    _ratio_intervals,
     bounded_means,
-    bounded_ratios,
     mean_intervals,
-    ratio_intervals,
 )
 
 Z2 = 1.959963984540054**2
@@ -30,7 +30,7 @@ def bootstrap(values, clusters=None):
 
 
 def ratio_of(over, under):
-    return bounded_ratios(column(over), column(under), seed=42, label="t")[0]
+    return _bounded_ratios(column(over), column(under), seed=42, label="t")[0]
 
 
 def ends(interval):
@@ -118,7 +118,7 @@ def test_a_ratio_of_nothing_but_hits_by_wilson():
 
 def test_a_ratio_away_from_the_edges_has_the_bootstraps_interval():
     over, under = [1, 0, 1] * 10, [2, 1, 1] * 10
-    (drawn,) = ratio_intervals(column(over), column(under), seed=42, label="t")
+    (drawn,) = _ratio_intervals(column(over), column(under), seed=42, label="t")
     assert ratio_of(over, under) == drawn
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gigamind.stats.components import Components, variance_components
+from gigamind.stats.components import _Components, variance_components
 from gigamind.stats.intervals import clusters_of
 
 ITEMS = 4_000
@@ -76,12 +76,12 @@ def test_the_variance_of_the_mean_is_the_one_that_the_advice_uses():
         noise = generator.normal(0, 0.4, (2_000, 50, repeats)).mean(axis=2)
         return (item + noise).mean(axis=1).std()
 
-    known = Components(0.09, 0.16, None, 50, 100)
+    known = _Components(0.09, 0.16, None, 50, 100)
     assert 1 - width(4) / width(2) == pytest.approx(known.more_repeats, abs=0.04)
 
 
 def test_repeats_narrow_at_most_as_much_as_items():
-    assert Components(0.0, 0.2, 0.1, 5, 10).more_repeats == pytest.approx(1 - 0.5**0.5)
-    assert Components(0.2, 0.0, None, 5, 10).more_repeats == 0.0
-    assert Components(0.2, 0.2, None, 5, 10).more_repeats == pytest.approx(1 - (0.25 / 0.3) ** 0.5)
-    assert Components(0.0, 0.0, None, 5, 10).more_repeats == 0.0
+    assert _Components(0.0, 0.2, 0.1, 5, 10).more_repeats == pytest.approx(1 - 0.5**0.5)
+    assert _Components(0.2, 0.0, None, 5, 10).more_repeats == 0.0
+    assert _Components(0.2, 0.2, None, 5, 10).more_repeats == pytest.approx(1 - (0.25 / 0.3) ** 0.5)
+    assert _Components(0.0, 0.0, None, 5, 10).more_repeats == 0.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gigamind.stats import intervals
-from gigamind.stats.intervals import Interval, mean_intervals, ratio_intervals
+from gigamind.stats.intervals import Interval, _ratio_intervals, mean_intervals
 
 MANY = 40_000  # resamples: the ends are then within 0.014 standard errors of their limit
 
@@ -40,13 +40,13 @@ def test_a_lower_confidence_gives_a_narrower_interval():
 
 def test_a_ratio_worked_out_by_hand():
     # Two items count in the denominator, one of them in the numerator; drawn alone, the first gives 1, the other 0.
-    (found,) = ratio_intervals(_column(1, 0, 0), _column(1, 1, 0), seed=42, label="t")
+    (found,) = _ratio_intervals(_column(1, 0, 0), _column(1, 1, 0), seed=42, label="t")
     assert found == Interval(0.0, 1.0)
 
 
 def test_resamples_without_a_denominator_are_left_out():
     # 35 % of the resamples never draw the one item that counts; in the others the ratio is 1.
-    (found,) = ratio_intervals(_column(1, *[0] * 19), _column(1, *[0] * 19), seed=42, label="t")
+    (found,) = _ratio_intervals(_column(1, *[0] * 19), _column(1, *[0] * 19), seed=42, label="t")
     assert found == Interval(1.0, 1.0)
 
 
@@ -98,7 +98,7 @@ def test_a_column_that_was_never_measured_has_no_interval(values):
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_a_ratio_over_nothing_has_no_interval(rows):
     nothing = np.zeros((rows, 2))
-    assert ratio_intervals(nothing, nothing, seed=42, label="t") == [None, None]
+    assert _ratio_intervals(nothing, nothing, seed=42, label="t") == [None, None]
 
 
 def test_items_that_a_column_lacks_are_never_drawn_for_it():
@@ -180,7 +180,7 @@ def test_ratios_agree_with_scipy(monkeypatch):
         rng=np.random.default_rng(6),
     )
     ends = oracle.confidence_interval
-    (found,) = ratio_intervals(_column(*over), _column(*under), seed=42, label="t")
+    (found,) = _ratio_intervals(_column(*over), _column(*under), seed=42, label="t")
     close = 0.1 * oracle.standard_error
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high), abs=close)
 

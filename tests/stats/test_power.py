@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.paired import detectable_binary, detectable_graded, mcnemar, sign_flip
+from gigamind.stats.paired import _detectable_binary, _mcnemar, _sign_flip, detectable_graded
 
 
 def test_a_graded_figure_worked_out_by_hand():
@@ -18,7 +18,7 @@ def test_the_sign_flip_test_finds_that_graded_difference_in_80_of_100_comparison
     # 1 000 comparisons: binomial deviation 1.3 %.
     difference = detectable_graded(n, 0.3, changed=n, size=0.3 * (2 / np.pi) ** 0.5)
     runs = np.random.default_rng(n).normal(difference, 0.3, size=(1000, n))
-    found = sum(sign_flip(run, seed=i, label="t", flips=499) <= 0.05 for i, run in enumerate(runs))
+    found = sum(_sign_flip(run, seed=i, label="t", flips=499) <= 0.05 for i, run in enumerate(runs))
     assert 0.76 < found / 1000 < 0.84
 
 
@@ -29,7 +29,7 @@ def _power(n, share, difference):
         minority = np.arange(changed + 1)
         split = stats.binom.pmf(minority, changed, (1 - difference / share) / 2)
         significant = [
-            mcnemar(int(k), changed - int(k)) <= 0.05 and 2 * k < changed for k in minority
+            _mcnemar(int(k), changed - int(k)) <= 0.05 and 2 * k < changed for k in minority
         ]
         power += stats.binom.pmf(changed, n, share) * split[significant].sum()
     return power
@@ -37,38 +37,38 @@ def _power(n, share, difference):
 
 @pytest.mark.parametrize(("n", "changed"), [(40, 12), (60, 30), (100, 9)])
 def test_mcnemar_has_80_percent_power_at_the_binary_figure_and_less_below(n, changed):
-    difference = detectable_binary(n, changed)
+    difference = _detectable_binary(n, changed)
     assert _power(n, changed / n, difference) == pytest.approx(0.8, abs=1e-5)
     assert _power(n, changed / n, 0.98 * difference) < 0.8
 
 
 def test_mcnemar_finds_that_difference_in_80_of_100_simulated_comparisons():
     # 5 % noise at N = 200, as between two runs of one judge.  4 000 comparisons: binomial deviation 0.6 %.
-    difference, share = detectable_binary(200, 10), 0.05
+    difference, share = _detectable_binary(200, 10), 0.05
     assert difference < share
     ways = [(share + difference) / 2, (share - difference) / 2, 1 - share]
     counts = np.random.default_rng(1).multinomial(200, ways, size=4000)
-    found = np.mean([mcnemar(int(up), int(down)) <= 0.05 for up, down, _ in counts])
+    found = np.mean([_mcnemar(int(up), int(down)) <= 0.05 for up, down, _ in counts])
     assert found == pytest.approx(0.8, abs=0.02)
 
 
 @pytest.mark.parametrize("changed", [0, 3, 7])
 def test_too_few_changes_leave_the_share_of_one_way_changes_that_would_do(changed):
     # Six one-way changes are significant, five are not: P(six or more of 200) = 0.8 at that share.
-    difference = detectable_binary(200, changed)
+    difference = _detectable_binary(200, changed)
     assert stats.binom.sf(5, 200, difference) == pytest.approx(0.8, abs=1e-9)
 
 
 def test_the_figure_does_not_jump_where_changes_become_enough():
     fewest = stats.beta.ppf(0.8, 6, 195) * 200
-    below, above = detectable_binary(200, int(fewest)), detectable_binary(200, int(fewest) + 1)
+    below, above = _detectable_binary(200, int(fewest)), _detectable_binary(200, int(fewest) + 1)
     assert below < above < 1.05 * below
 
 
 @pytest.mark.parametrize("changed", [0, 5])
 def test_five_pairs_detect_nothing_and_six_only_what_is_nearly_everything(changed):
-    assert detectable_binary(5, changed) is None
-    assert detectable_binary(6, changed) == pytest.approx(0.8 ** (1 / 6))  # all six must change
+    assert _detectable_binary(5, changed) is None
+    assert _detectable_binary(6, changed) == pytest.approx(0.8 ** (1 / 6))  # all six must change
     assert detectable_graded(5, 0.1, changed=5, size=0.1) is None
     assert detectable_graded(6, 0.1, changed=6, size=0.1) is not None
 
@@ -99,14 +99,14 @@ def test_where_few_items_change_the_graded_figure_is_found_in_80_of_100_comparis
     rng = np.random.default_rng(n + changed)
     ways = rng.choice([1, -1, 0], p=[share * up, share * (1 - up), 1 - share], size=(500, n))
     runs = ways * rng.choice(_SIZES, size=(500, n))
-    found = sum(sign_flip(run, seed=i, label="t", flips=499) <= 0.05 for i, run in enumerate(runs))
+    found = sum(_sign_flip(run, seed=i, label="t", flips=499) <= 0.05 for i, run in enumerate(runs))
     assert found / 500 > 0.76  # binomial deviation 1.8 %
 
 
 def test_one_way_at_the_least_share_any_sizes_are_found_in_80_of_100_comparisons():
     rng = np.random.default_rng(1)
     runs = (rng.random((2000, 33)) < stats.beta.ppf(0.8, 6, 28)) * rng.choice(_SIZES, (2000, 33))
-    found = np.mean([sign_flip(run, seed=1, label="t", flips=499) <= 0.05 for run in runs])
+    found = np.mean([_sign_flip(run, seed=1, label="t", flips=499) <= 0.05 for run in runs])
     assert found == pytest.approx(0.8, abs=0.03)
 
 
@@ -117,7 +117,7 @@ def test_equal_graded_differences_say_nothing_about_what_could_be_detected():
 @given(st.integers(6, 5000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
 def test_a_binary_figure_is_a_share_near_its_normal_approximation(case):
     n, changed = case
-    difference = detectable_binary(n, changed)
+    difference = _detectable_binary(n, changed)
     assert 0 < difference < 1
     if changed > 300 and changed < n:
         normal = 2.8016 * (changed / n) ** 0.5 / n**0.5

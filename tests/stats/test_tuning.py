@@ -8,8 +8,8 @@ from gigamind.stats.intervals import numbered
 from gigamind.stats.tuning import (
     FOLDS,
     LabelledItems,
+    _gain_of,
     cross_validate,
-    gain_of,
     pick_thresholds,
     pick_variant,
 )
@@ -70,7 +70,7 @@ def test_a_threshold_too_high_in_korean_is_found_and_the_gain_is_in_its_interval
     current = {EN: 0.5, KO: 0.9}
     world = drawn(10_000, answers=20_000, current=current)[0]
     fixed = drawn(10_000, answers=20_000)[0].verdicts
-    true_gain = gain_of(world, fixed, seed=0).value
+    true_gain = _gain_of(world, fixed, seed=0).value
     for seed in range(draws):
         items, scores, groups = drawn(seed, answers=120, current=current)
         pick = pick_thresholds(items, scores, groups, current)
@@ -102,7 +102,7 @@ def test_weights_count_in_the_choice_and_the_gain():
     items, _scores, groups = drawn(3)
     heavy = replace(items, weights=np.where(groups == KO, 9.0, 1.0))
     flipped = replace(heavy, verdicts=np.where(groups == KO, ~items.truth, items.truth))
-    gain = gain_of(flipped, items.truth, seed=0)
+    gain = _gain_of(flipped, items.truth, seed=0)
     assert gain.before < 0.2
     assert gain.after == 1.0
 
@@ -111,6 +111,6 @@ def test_few_changed_answers_are_never_enough():
     items, _scores, _groups = drawn(4)
     almost = items.truth.copy()
     almost[:8:2] ^= True  # of four answers
-    gain = gain_of(replace(items, verdicts=almost), items.truth, seed=0)
+    gain = _gain_of(replace(items, verdicts=almost), items.truth, seed=0)
     assert gain.changed == 4
     assert not gain.is_significant

@@ -10,7 +10,7 @@ from gigamind.cli.main import main
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.loading import imported
 from gigamind.systems.dialect import ANSWERS, rankings
-from gigamind.systems.open import FunctionSystem
+from gigamind.systems.open import _FunctionSystem
 from gigamind.systems.protocol import Guarded, Query
 
 QUERY = Query("q1", "deploy")
@@ -37,8 +37,8 @@ class Raising:
 def doors(error: BaseException):
     """Each way in which code of a team's own is asked."""
     own = Raising(error)
-    yield lambda: FunctionSystem(own, rankings(3)).ask(QUERY)
-    yield lambda: FunctionSystem(own, ANSWERS).ask(QUERY)
+    yield lambda: _FunctionSystem(own, rankings(3)).ask(QUERY)
+    yield lambda: _FunctionSystem(own, ANSWERS).ask(QUERY)
     yield lambda: Guarded(own, "search", object).ask(QUERY)
     yield lambda: Guarded(own, "answer", object).ask(QUERY)
 

@@ -28,8 +28,8 @@ from gigamind.llm.store import key_of
 from gigamind.runs.store import Journal, read_journal
 
 _BATCHES_FILE = "batches.jsonl"
-Stage = Literal["made", "creating", "created", "ended", "read", "dropped"]
-_OPEN: frozenset[Stage] = frozenset({"creating", "created", "ended"})
+_Stage = Literal["made", "creating", "created", "ended", "read", "dropped"]
+_OPEN: frozenset[_Stage] = frozenset({"creating", "created", "ended"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Batch:
     api_base: str | None
     key_variable: str | None
     requests: Mapping[str, str]  # hash of each request, by its id
-    stage: Stage = "made"
+    stage: _Stage = "made"
     at: float = 0.0  # time of its last stage, in seconds since the epoch
     batch_id: str = ""
     status: str = ""  # in the provider's terms
@@ -76,7 +76,7 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         return iter(list(self._batches.values()))
 
-    def enter(self, batch: Batch, stage: Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
+    def enter(self, batch: Batch, stage: _Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
         facts |= {"stage": stage, "at": round(time.time(), 3)}
         if self._journal is None:
@@ -116,7 +116,7 @@ _REPORTS = 10  # progress reports per batch
 
 
 @dataclass(slots=True)
-class Entry:
+class _Entry:
     """A request on its way."""
 
     line: bytes
@@ -136,7 +136,7 @@ class BatchSender(Booking):
 
     def __post_init__(self) -> None:
         self._provider = provider_of(self.settings)
-        self._collected: list[Entry] = []
+        self._collected: list[_Entry] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovery: asyncio.Task[None] | None = None
         # By the resumed run, with their ids.
@@ -185,7 +185,7 @@ class BatchSender(Booking):
     async def _through(self, request: Request, worst: Attempt, call: Call) -> Answer:
         self.budget.check_time()
         line = self._provider.line(worst.custom_id, request)
-        entry = Entry(line, worst, _identity(request, call), call)
+        entry = _Entry(line, worst, _identity(request, call), call)
         self._collected.append(entry)
         if len(self._collected) == 1:
             task = asyncio.create_task(self._depart())
@@ -202,7 +202,7 @@ class BatchSender(Booking):
         entries, self._collected = self._collected, []
         await asyncio.gather(*map(self._carry, parts(entries, self._provider)))
 
-    async def _carry(self, entries: Sequence[Entry]) -> None:
+    async def _carry(self, entries: Sequence[_Entry]) -> None:
         """Send a batch, and set the result or error of each of its requests."""
         outcomes: Mapping[str, Answer | Exception]
         try:
@@ -218,7 +218,7 @@ class BatchSender(Booking):
             else:  # a copy for each, because raising adds a traceback
                 entry.ended.set_exception(copy(outcome))
 
-    async def _send_batch(self, entries: Sequence[Entry]) -> dict[str, RequestOutcome]:
+    async def _send_batch(self, entries: Sequence[_Entry]) -> dict[str, RequestOutcome]:
         """Send a batch and wait for it; nothing is charged before the batch can be created."""
         settings, tag = self.settings, f"gm-{token_hex(8)}"
         lines = [entry.line for entry in entries]
@@ -393,9 +393,9 @@ def _identity(request: Request, call: Call) -> str:
     })  # fmt: skip
 
 
-def parts(entries: Iterable[Entry], provider: Provider) -> list[list[Entry]]:
+def parts(entries: Iterable[_Entry], provider: Provider) -> list[list[_Entry]]:
     """Split requests into batches within the limits of a provider."""
-    split: list[list[Entry]] = []
+    split: list[list[_Entry]] = []
     left = 0
     for entry in entries:
         left -= len(entry.line)

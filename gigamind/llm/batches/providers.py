@@ -29,9 +29,9 @@ from gigamind.llm.transport import MOST_BYTES, Exchange, Transport, exchange
 from gigamind.redaction import keep_secret, keep_secret_of
 from gigamind.runs.folders import private_file
 
-Json = dict[str, Any]
-Row = Any  # of an SDK, with whatever a server sent
-Result = TypeVar("Result")
+_Json = dict[str, Any]
+_Row = Any  # of an SDK, with whatever a server sent
+_Result = TypeVar("_Result")
 RequestOutcome = Answer | LlmError
 """Result of a request in a batch."""
 _SHORT_S, _LONG_S = 300.0, 3600.0  # a batch can have 256 MB
@@ -109,10 +109,10 @@ class Provider(ABC):
         """Start the batch of a file; an LlmError with `may_cost` means that it may have been started."""
 
     @abstractmethod
-    def _state(self, row: Row) -> State: ...
+    def _state(self, row: _Row) -> State: ...
 
     @abstractmethod
-    def _outcome(self, row: Json) -> RequestOutcome: ...
+    def _outcome(self, row: _Json) -> RequestOutcome: ...
 
     async def find(self, tag: str, since: float, count: int) -> list[State]:
         """Return listed batches that can have this tag: `count` requests, created after `since` (epoch seconds)."""
@@ -182,15 +182,15 @@ class Provider(ABC):
     async def _call(
         self,
         send: Callable[[], Awaitable[Any]],
-        read: Callable[[Any], Result],
+        read: Callable[[Any], _Result],
         timeout_s: float = _SHORT_S,
         most: int | None = MOST_BYTES,
         *,
         is_retried: bool = False,
-    ) -> Result:
+    ) -> _Result:
         """Return what `read` makes of a response; raise LlmError if none came or it has another form."""
 
-        async def once() -> Result:
+        async def once() -> _Result:
             current = Exchange(timeout_s, most)
             exchange.set(current)
             try:
@@ -203,7 +203,7 @@ class Provider(ABC):
 
         return await (with_retries(once, self._settings) if is_retried else once())
 
-    def _failed(self, status: int, error: Json) -> LlmError:
+    def _failed(self, status: int, error: _Json) -> LlmError:
         """Return the error of a request that the provider reports as failed, which costs nothing."""
         text = error_text(json.dumps(error).encode())
         return LlmError(*error_of_status(self._settings.model, status, text).args[:4])
@@ -219,7 +219,7 @@ class Provider(ABC):
         return lost(self._settings.model, reason, code, may_cost=False)
 
 
-class OpenAiBatches(Provider):
+class _OpenAiBatches(Provider):
     """An uploaded file of requests becomes a batch with our tag, which leaves files of answers and of errors."""
 
     name = "OpenAI"
@@ -247,7 +247,7 @@ class OpenAiBatches(Provider):
         )
 
     def line(self, custom_id: str, request: Request) -> bytes:
-        body: Json = {"model": self._model, "messages": list(request.messages)}
+        body: _Json = {"model": self._model, "messages": list(request.messages)}
         body |= request.parameters
         if self._is_itself:  # newer models reject the older name, others may require it
             body["max_completion_tokens"] = body.pop("max_tokens")
@@ -268,7 +268,7 @@ class OpenAiBatches(Provider):
         wanted |= {"input_file_id": file_id, "metadata": {_TAG: tag}}
         return await self._call(lambda: self._batches.create(**wanted), self._state)
 
-    def _state(self, row: Row) -> State:
+    def _state(self, row: _Row) -> State:
         status, counts = _text(row.status), row.request_counts
         has_ended = status in self._ended
         files = (row.output_file_id, row.error_file_id)
@@ -289,7 +289,7 @@ class OpenAiBatches(Provider):
             problem=problem,
         )
 
-    def _outcome(self, row: Json) -> RequestOutcome:
+    def _outcome(self, row: _Json) -> RequestOutcome:
         response = table(row.get("response"))
         status, body = response.get("status_code"), table(response.get("body"))
         if status == HTTPStatus.OK:
@@ -301,7 +301,7 @@ class OpenAiBatches(Provider):
         return lost(self._settings.model, str(error.get("message")), code, may_cost=False)
 
 
-class AnthropicBatches(Provider):
+class _AnthropicBatches(Provider):
     """A batch is created with all its requests, and read from one stream of results.
 
     It has no tag of ours, only the ids of its requests, which appear only in its results.  A batch whose id was lost is
@@ -339,7 +339,7 @@ class AnthropicBatches(Provider):
         }  # as `completion.Completions`
         whole = [message for message in request.messages if message["role"] == "system"]
         system = [{**cached, "text": message["content"]} for message in whole]
-        params: Json = {
+        params: _Json = {
             "model": self._model,
             "messages": [message for message in request.messages if message["role"] != "system"],
             **request.parameters,
@@ -356,7 +356,7 @@ class AnthropicBatches(Provider):
             lambda: self._batches.create(requests=requests), self._state, _LONG_S
         )
 
-    def _state(self, row: Row) -> State:
+    def _state(self, row: _Row) -> State:
         batch_id, status = _text(row.id), _text(row.processing_status)
         total = sum(row.request_counts.to_dict().values())
         # Not by `results_url`: the key goes only to the configured host.
@@ -371,7 +371,7 @@ class AnthropicBatches(Provider):
             problem=self.without_result(status),
         )
 
-    def _outcome(self, row: Json) -> RequestOutcome:
+    def _outcome(self, row: _Json) -> RequestOutcome:
         result = table(row["result"])
         if result["type"] == "succeeded":
             return _answer_in(table(result["message"]))
@@ -382,7 +382,7 @@ class AnthropicBatches(Provider):
         return self._failed(_STATUSES.get(error["type"], HTTPStatus.BAD_REQUEST), error)
 
 
-_PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
+_PROVIDERS = {"openai": _OpenAiBatches, "anthropic": _AnthropicBatches}
 _STATUSES = {  # of Anthropic's errors, as it documents them
     "authentication_error": 401,
     "billing_error": 402,
@@ -407,9 +407,9 @@ def provider_of(settings: ModelSettings) -> Provider:
     return _PROVIDERS[name](settings, model)
 
 
-def table(value: object) -> Json:
+def table(value: object) -> _Json:
     """Return a JSON object; an empty one if the server sent something else."""
-    return cast("Json", value) if isinstance(value, dict) else {}
+    return cast("_Json", value) if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:
@@ -422,11 +422,11 @@ def _seconds(created_at: datetime | float) -> float:
     return created_at.timestamp() if isinstance(created_at, datetime) else float(created_at)
 
 
-def _schema_form(model: str, schema: Mapping[str, Any]) -> Json:
+def _schema_form(model: str, schema: Mapping[str, Any]) -> _Json:
     """Return how a schema is sent: enforced by a grammar, or as a tool if model or schema do not allow that."""
     from anthropic import transform_schema
 
-    row: Json | None = load_litellm().model_cost.get(model)
+    row: _Json | None = load_litellm().model_cost.get(model)
     if row is None or row.get("supports_native_structured_output"):
         try:
             form = {"type": "json_schema", "schema": transform_schema(dict(schema))}
@@ -438,7 +438,7 @@ def _schema_form(model: str, schema: Mapping[str, Any]) -> Json:
     return {"tools": [tool], "tool_choice": {"type": "tool", "name": "answer"}}
 
 
-def _answer_in(message: Json) -> Answer:
+def _answer_in(message: _Json) -> Answer:
     """Return the answer in a message of Anthropic; a stop reason or block that the SDK does not know is no error."""
     from anthropic.types import Message
 

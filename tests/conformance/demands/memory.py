@@ -9,7 +9,7 @@ from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, Failed, Method
 from gigamind.evidence.schema import AlignOptions
-from gigamind.memory.events import EventType
+from gigamind.memory.events import _EventType
 from gigamind.memory.extract import Statement, StatementEvidence
 from gigamind.memory.sessions import Entry
 
@@ -150,7 +150,7 @@ _EVENTS = (
         (112, 122, 126, 131, 153, 154),
         "'evidence_aligned' 이벤트 타입 추가 … 'session_ingested' … 'memory_extracted' … 'evidence_aligned'",
         Equal(
-            lambda: get_args(EventType)[:3],
+            lambda: get_args(_EventType)[:3],
             ("session_ingested", "memory_extracted", "evidence_aligned"),
         ),
         _STEPS,

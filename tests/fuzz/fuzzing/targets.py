@@ -37,7 +37,7 @@ from gigamind.interop.trec import read_trec, trec_run
 from gigamind.judges.load import load_any_judge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.library import evaluate_search
-from gigamind.llm.ask import LanguageModel, cut_off, own_object
+from gigamind.llm.ask import LanguageModel, _cut_off, _own_object
 from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
 from gigamind.memory.sessions import parse_extraction, parse_session
@@ -272,8 +272,8 @@ def model(content: bytes) -> None:
 def reply(content: bytes) -> None:
     """The object of a reply is one that stands in it."""
     text = _text(content)
-    cut_off(text)
-    found = own_object(text, _ASKED)
+    _cut_off(text)
+    found = _own_object(text, _ASKED)
     assert found is None or (found in text and isinstance(json.loads(found), dict))
 
 
