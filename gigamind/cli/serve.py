@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 _TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
-# Longer than clients and proxies keep an idle connection (mostly 60 s): if the server closes first, a question that is
-# just being sent is lost.
+# Longer than clients keep an idle connection (mostly 60 s): a question sent while the server closes it is lost.
 _KEEP_ALIVE_S = 75
 _SWITCH_S = 0.0005  # instead of 0.005: a search must not delay the streams
 
@@ -59,14 +58,15 @@ def _listening(host: str, port: int) -> Generator[tuple[socket.socket, str]]:
     """Yield a socket that accepts connections, and its address; InputError if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        place = socket.create_server((host, port), family=family)
+        made = socket.create_server((host, port), family=family)
     except OSError as error:
         raise InputError(
             "--port {port}: this port cannot be used: {reason}. Choose another port, or 0 for any free port.",
             port=port,
             reason=reason_of(error),
         ) from error
-    with place:
+    # asyncio sends small pieces at once only if the socket names its protocol; otherwise each can wait for 40 ms.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, made.detach()) as place:
         yield place, f"http://{host}:{place.getsockname()[1]}"
 
 

@@ -15,6 +15,7 @@ import fake_model
 from forked import command
 from sse import events
 
+from gigamind.cli.serve import _listening
 from gigamind.tasks.answers.answering import NO_NOTES
 
 
@@ -32,7 +33,7 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
     process = command(
         tmp_path,
         *("serve", "--notes", "vault", "--mode", "keyword", "--cache-dir", "cache"),
-        *("--model", "openai/chat;piece=150", "--judge-model", "openai/judge"),
+        *("--model", "openai/chat;piece=50", "--judge-model", "openai/judge"),
         *("--api-base", model.url, "--port", port),
     )
     try:
@@ -80,6 +81,11 @@ def test_missing_notes_end_the_service_without_an_address(tmp_path):
     assert ended.stderr.startswith(f"Error: {tmp_path / 'nope'}: ")
 
 
+def test_small_pieces_of_a_stream_are_sent_at_once():
+    with _listening("127.0.0.1", 0) as (place, _url):
+        assert place.proto == socket.IPPROTO_TCP  # only then asyncio sets TCP_NODELAY
+
+
 def until_ready(url):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -88,7 +94,7 @@ def until_ready(url):
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
+            time.sleep(0.02)
     raise AssertionError("the service did not start")
 
 
