@@ -75,6 +75,21 @@ def text_file(tmp_path: "Path") -> "Callable[[str], Path]":
     return write
 
 
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Nothing waits before it asks a server again; the seconds that it would have waited."""
+    from gigamind.llm.budget import Budget
+
+    waited: list[float] = []
+
+    async def sleep(_budget: Budget, seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(Budget, "sleep", sleep)
+    monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=waited.append))
+    return waited
+
+
 @pytest.fixture(autouse=True, scope="session")
 def certificate_authorities() -> "Iterator[None]":
     """Load those of the system once: for each model that a test opens, they take an eighth of a second of CPU time."""

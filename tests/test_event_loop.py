@@ -239,6 +239,7 @@ def failing(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("case", failing(Path()))
 def test_after_a_failed_start_the_next_cell_runs(dataset, monkeypatch, case):
     if case != "no server":

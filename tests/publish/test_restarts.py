@@ -18,8 +18,9 @@ def refused_first(times):
     return ask
 
 
-def test_a_server_that_comes_back_is_waited_for():
+def test_a_server_that_comes_back_is_waited_for(waits):
     assert through_restart(refused_first(2)) == 3
+    assert waits == [0.5, 1]
 
 
 def test_a_server_that_stays_away_is_given_up():

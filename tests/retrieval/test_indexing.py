@@ -152,6 +152,7 @@ def test_an_evaluation_whose_server_dies_ends_with_exit_code_2_and_leaves_no_hal
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("waits")
 def test_a_server_that_is_away_at_the_start_is_waited_for(standing, options):
     standing.fault = lambda _method, _path: 503 if len(standing.requests) < 4 else None
     assert index_vault(options(standing.url))["chunks"] == 12

@@ -122,8 +122,8 @@ def free_port() -> int:
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """What waits for half a minute waits for a second."""
-    monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
+    """What waits for half a minute waits for a third of a second."""
+    monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -255,6 +255,7 @@ def test_no_message_says_a_key_or_a_password(standing, monkeypatch):
     assert "gigamind-[redacted]-gone" in str(caught.value)
 
 
+@pytest.mark.usefixtures("waits")
 @pytest.mark.parametrize("status", [503, 429, DROPPED])
 def test_a_server_that_is_away_for_a_moment_is_waited_for(status, standing, opened):
     standing.fault = fails_for_the_first(3, status)

@@ -205,12 +205,13 @@ def test_a_path_of_scores_or_texts_that_is_in_no_hit_is_counted():
         assert asked.ask(QUERY).oddities == {"no_texts": 2}
 
 
-def test_a_busy_server_is_asked_again_and_that_is_counted():
+def test_a_busy_server_is_asked_again_and_that_is_counted(waits):
     replies = iter([(429, "later"), (503, "later"), (200, {"hits": [{"note": "a.md"}]})])
     with search_server(lambda _: next(replies)) as server, asking(server.url) as retriever:
         ranking = retriever.ask(QUERY)
     assert ranking.hits == (RankedNote("a.md"),)
     assert ranking.oddities == {"asked_again": 2, "no_scores": 1, "no_texts": 1}
+    assert waits == pytest.approx([0.2, 0.4])
 
 
 def test_a_server_that_is_not_there_fails_its_query():

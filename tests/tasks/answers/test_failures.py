@@ -59,6 +59,7 @@ def test_where_every_reply_is_final_another_way_is_named_and_not_to_resume(
         ("401", {"store_mode": "replay"}, "--store-mode"),
     ],
 )
+@pytest.mark.usefixtures("waits")
 def test_where_something_would_be_asked_anew_the_way_is_to_resume(
     options, fault, how, way, answers
 ):

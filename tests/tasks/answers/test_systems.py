@@ -236,7 +236,10 @@ def test_a_system_that_fails_more_than_a_fifth_is_no_result_unless_the_part_is_t
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, server, lines):
+def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(
+    asked, server, lines, monkeypatch
+):
+    monkeypatch.setattr("gigamind.systems.http._LONGEST_WAIT_S", 0.05)
     with search_server(lambda _: (200, {})) as rag:
         gone = rag.url
     items = [question(f"q{number}") for number in range(12)]
@@ -259,7 +262,7 @@ def test_a_slow_answer_fails_its_question(asked, answering, lines):
         return {"answer": ANSWER}
 
     with answering({"five": slow}) as rag:
-        done = evaluate(asked(rag.url, timeout_ms=4_000))
+        done = evaluate(asked(rag.url, timeout_ms=1_000))
         given_up.set()
     [error] = lines(done.out, "errors.jsonl")
     assert (error["id"], error["error"]) == ("five", "QueryTimeoutError")
