@@ -4,6 +4,7 @@ import re
 
 from terminal import Terminal
 
+from gigamind.evaluation import asking
 from gigamind.evaluation import progress as progress_of_logs
 from gigamind.evaluation.progress import Lines
 
@@ -13,12 +14,13 @@ SLOW = "openai/judge;slots=1;lat=300;sid=screen"
 def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_its_minutes(
     case, server, monkeypatch, gigamind
 ):
-    """Each of two questions takes three seconds, one at a time; the limit is a little less."""
+    """Each of two questions takes a second, one at a time; the limit is a little less."""
     monkeypatch.chdir(case)
-    monkeypatch.setattr(progress_of_logs, "LINE_EVERY_S", 0.5)
-    asked = f"--unanswerable-mode llm --model openai/judge;slots=1;lat=3000 --api-base {server.url}"
+    monkeypatch.setattr(progress_of_logs, "LINE_EVERY_S", 0.1)
+    monkeypatch.setattr(asking, "_BEAT_S", 0.1)
+    asked = f"--unanswerable-mode llm --model openai/judge;slots=1;lat=1000 --api-base {server.url}"
     searched = "eval search --dataset queries.jsonl --notes vault --mode keyword --speed-passes 0"
-    limits = "--max-in-flight 1 --model-timeout-s 60 --max-minutes 0.04 --store-mode off --out slow"
+    limits = "--max-in-flight 1 --model-timeout-s 60 --max-minutes 0.01 --store-mode off --out slow"
     before = server.seen.total
     ended = gigamind(*searched.split(), *asked.split(), *limits.split())
     assert server.seen.total - before == 1  # it ends after the limit

@@ -283,7 +283,7 @@ def test_a_body_that_trickles_ends_at_the_time_limit(provider, server, sends):
     sends(write=trickle, connection="close")
     began = time.monotonic()
 
-    ended, totals, _ = ask(server, provider, timeout_s=1.0)
+    ended, totals, _ = ask(server, provider, timeout_s=0.4)
 
     assert ended.code == "timeout"
     assert time.monotonic() - began < 6

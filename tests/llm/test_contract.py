@@ -77,7 +77,7 @@ SECRETS = ("sk-secret-12345", "sk-own-key-98765")
 
 def patience(fault):
     """Seconds until a request is given up: soon only where no answer comes."""
-    return 1.0 if fault == "timeout" else 20
+    return 0.4 if fault == "timeout" else 20
 
 
 def check_cost(fault, totals, seen):

@@ -60,7 +60,7 @@ def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_hold
         f";fault={fault};share={SHARE};hang=5;sid={fault}",
         budget=Budget(Limits(micro_usd=limit)),
         max_tokens=100,
-        timeout_s=1.0 if fault == "timeout" else 20,
+        timeout_s=0.5 if fault == "timeout" else 20,
     )
 
     assert "budget_exceeded" in asked_often(model, 50)

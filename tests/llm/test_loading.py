@@ -70,7 +70,7 @@ def test_a_provider_is_sent_what_it_was_told_once(provider, sent):
 @pytest.mark.parametrize("provider", ["openai", "together_ai", "xinference"])
 def test_a_request_that_failed_is_not_sent_again_behind_our_back(provider, fault, sent, fake):
     with pytest.raises(LlmError):
-        sent(provider, f";fault={fault};hang=3", timeout_s=1 if fault == "timeout" else 20)
+        sent(provider, f";fault={fault};hang=3", timeout_s=0.3 if fault == "timeout" else 20)
 
     assert fake.seen.total == 1
 

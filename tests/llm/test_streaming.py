@@ -56,7 +56,7 @@ def test_an_answer_is_told_piece_by_piece_and_booked_once(server, provider, monk
     monkeypatch.setenv("TOGETHERAI_API_KEY", "sk-test")
     asyncio.run(told_by(model_of(server, "chat", provider)))  # litellm loads parts of itself
     server.seen = Seen()
-    model = model_of(server, "chat;piece=100", provider)
+    model = model_of(server, "chat;piece=50", provider)
     pieces, ended = asyncio.run(told_by(model))
     assert ended == TEXT
     assert "".join(text for _, text in pieces) == TEXT

@@ -7,7 +7,7 @@ from asked_model import ends_of
 
 from gigamind.llm.budget import Budget, Limits
 
-SECONDS = 0.5
+SECONDS = 0.25
 
 
 def ended(model, count=1):
@@ -41,7 +41,7 @@ def test_a_wait_ends_when_the_minutes_do_and_nothing_is_sent_after_it(
 
 def test_a_place_is_not_waited_for_after_the_minutes(connected, fake):
     budget = Budget(Limits(minutes=SECONDS / 60))
-    model = connected(";lat=2000", budget=budget, max_in_flight=1)
+    model = connected(";lat=750", budget=budget, max_in_flight=1)
 
     errors, _ = ended(model, count=3)
 
@@ -65,7 +65,7 @@ def test_a_server_that_asks_to_wait_for_a_day_fails_its_request_and_holds_no_oth
 
 
 def test_what_a_server_asks_for_is_waited_up_to_the_limit(connected):
-    errors, seconds = ended(connected(";fault=429;ra=1;times=1", max_wait_s=1))
+    errors, seconds = ended(connected(";fault=429;ra=0.3;times=1", max_wait_s=0.3))
 
     assert errors == [None]
-    assert seconds >= 1
+    assert seconds >= 0.3
