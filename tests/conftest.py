@@ -3,6 +3,8 @@ import inspect
 import os
 import signal
 import ssl
+import sys
+from multiprocessing import forkserver
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -137,11 +139,38 @@ def examples_cache(tmp_path_factory: pytest.TempPathFactory) -> "Path":
     return shared
 
 
+@pytest.fixture(autouse=True, scope="session")
+def forks() -> None:
+    """What forks commands loads the package beside the first tests, which takes seconds, if later ones need it."""
+    if "forked" in sys.modules:
+        forkserver.ensure_running()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def prefect_starting(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Callable[[], Stack] | None]":
+    """A Prefect server that starts beside the first tests, if later ones of the first worker need it."""
+    is_needed = any("prefect_stack" in vars(item)["fixturenames"] for item in request.session.items)
+    if not is_needed or os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        yield None
+        return
+    from prefect_stack import starting
+
+    with starting(tmp_path_factory.mktemp("prefect")) as started:
+        yield started
+
+
 @pytest.fixture(scope="session")
-def prefect_stack(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Stack]":
+def prefect_stack(
+    prefect_starting: "Callable[[], Stack] | None", tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[Stack]":
     """A Prefect server, which takes a core half a minute to start: one for all tests that need it."""
     from prefect_stack import serving
 
+    if prefect_starting:
+        yield prefect_starting()
+        return
     with serving(tmp_path_factory.mktemp("prefect")) as stack:
         yield stack
 
@@ -178,11 +207,11 @@ def pytest_collection() -> "Generator[None, object, object]":
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test that needs a Prefect server waits for its start, which alone may take three minutes.
-
-    They go first: beside others they end earlier, and one worker starts the one server of nearly all of them.
-    """
-    items.sort(key=lambda item: item.get_closest_marker("prefect") is None)
+    """Tests that need a Prefect server go early, to one worker, behind some that run while the server starts."""
+    flows = [item for item in items if item.get_closest_marker("prefect")]
+    others = [item for item in items if not item.get_closest_marker("prefect")]
+    before = len(others) // 16
+    items[:] = [*others[:before], *flows, *others[before:]]
     for item in items:
         if item.get_closest_marker("deployed"):
             item.add_marker("whole")

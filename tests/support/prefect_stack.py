@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,9 @@ class Stack:
         )
 
     @contextlib.contextmanager
-    def running(self, target: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    def running(
+        self, target: str, grace_s: float = 15, **environment: str
+    ) -> Generator[subprocess.Popen[bytes]]:
         """`make target` until the block ends."""
         with (self.home / f"{target}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -92,7 +94,7 @@ class Stack:
         try:
             yield process
         finally:
-            _stop(process)
+            _stop(process, grace_s)
 
     def ask(self, path: str, body: object = None, method: str | None = None) -> Any:
         """What the API answers: a GET, or a POST where there is a body, unless `method` says otherwise.
@@ -211,25 +213,36 @@ def keep_deployments(clone: Path, *names: str) -> None:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Stack]:
-    """A server on loopback, as `make server` starts it."""
+def starting(folder: Path) -> Generator[Callable[[], Stack]]:
+    """A server on loopback, as `make server` starts it; the function that is given waits for it."""
     stack = Stack(*laid_out(folder))
+
+    def started() -> Stack:
+        stack.wait_for(
+            lambda: server.poll() is None and stack.ask("/health"), START_SECONDS, "a server"
+        )
+        return stack
+
     try:
-        with stack.running("server") as server:
-            stack.wait_for(
-                lambda: server.poll() is None and stack.ask("/health"), START_SECONDS, "a server"
-            )
-            yield stack
+        with stack.running("server", grace_s=0) as server:
+            yield started
     finally:
         kill_leftovers(stack.home)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+@contextlib.contextmanager
+def serving(folder: Path) -> Generator[Stack]:
+    """The same, once it has started."""
+    with starting(folder) as started:
+        yield started()
+
+
+def _stop(process: subprocess.Popen[bytes], grace_s: float) -> None:
     """End a process and its group, gently at first: a worker then ends the flow runs it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     try:
-        process.wait(15)
+        process.wait(grace_s)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
