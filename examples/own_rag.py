@@ -25,6 +25,7 @@ class Rag(BaseHTTPRequestHandler):
     """Answers POST {"question"} with {"answer", "contexts": [{"note", "text"}]}."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # otherwise a reply can wait for 40 ms
 
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]

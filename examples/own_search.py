@@ -19,6 +19,7 @@ class Search(BaseHTTPRequestHandler):
     """Answers POST {"query", "topk"} with {"hits": [{"note", "score"}]}."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # otherwise a reply can wait for 40 ms
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
