@@ -33,18 +33,28 @@ def dataset(tmp_path, monkeypatch, examples_cache):
     return path
 
 
+@pytest.fixture(autouse=True)
+def attentive(monkeypatch):
+    """Work looks often whether it is to stop."""
+    monkeypatch.setattr("gigamind.event_loop._LOOK_S", 0.05)
+
+
 def test_ctrl_c_cancels_the_work_in_a_running_loop():
-    ended = []
+    ended, begun = [], threading.Event()
 
     async def work():
+        begun.set()
         try:
             await asyncio.sleep(60)
         finally:
             ended.append(True)
 
+    def interrupt(main):
+        begun.wait(20)
+        signal.pthread_kill(main, signal.SIGINT)
+
     async def cell():
-        main = threading.main_thread().ident
-        threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT]).start()
+        threading.Thread(target=interrupt, args=[threading.main_thread().ident]).start()
         run_async(work())
 
     start = time.monotonic()
@@ -193,7 +203,7 @@ def test_a_cancelled_twin_ends_a_search_that_uses_no_model(tmp_path):
         given = {"system": Slow(), "out": tmp_path / "run", "max_concurrency": 1, "warmup": 0}
         work = asyncio.create_task(gigamind.aevaluate_search(QUERIES, **given))
         await asyncio.to_thread(searched.wait, 30)
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.3)
         work.cancel()
         await asyncio.wait([work])
         return work.cancelled()

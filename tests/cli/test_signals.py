@@ -72,7 +72,7 @@ def many(case):
 def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_on(
     many, server, ignoring, number, code, word
 ):
-    judged = ("--unanswerable-mode", "llm", *of_model(server), "--out", "out")
+    judged = ("--unanswerable-mode", "llm", *of_model(server, 60), "--out", "out")
     process = command(many, *SEARCH, *judged, ignoring=ignoring)
     wait_for(lambda: server.seen.total >= 3, process)
     if ignoring:

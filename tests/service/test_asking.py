@@ -155,7 +155,7 @@ def test_a_question_that_nothing_matches_is_told_so_without_a_model(serve, model
 
 
 def test_a_silent_model_is_bridged_by_heartbeats(serve):
-    service = serve("chat;lat=400", heartbeat_s=0.1)
+    service = serve("chat;lat=250", heartbeat_s=0.05)
     raw = raw_stream(service, QUESTION)
     assert raw.count(b": heartbeat\n\n") >= 2
     assert raw.index(b"event: metadata") < raw.index(b": heartbeat")

@@ -15,6 +15,8 @@ from typing import Any
 class Answering(http.server.BaseHTTPRequestHandler):
     """Reads and writes whole bodies, and tells nobody."""
 
+    disable_nagle_algorithm = True  # else a body waits 40 ms behind its headers
+
     def body(self) -> bytes:
         """What came with the request."""
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
