@@ -10,17 +10,20 @@ from gate_policy import shipped
 from korean import HANGUL
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ROWS = (EXAMPLES / "queries.jsonl").read_bytes().splitlines(keepends=True)
+ROWS = (EXAMPLES / "queries.jsonl").read_bytes().splitlines(keepends=True)[::6]
 DAMAGED = ["policies/on-call.md", "policies/휴가.md", "glossary.md"]
 DAMAGED += ["people/team-directory.md", "projects/porto-hills.md"]
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, gigamind, examples_cache):
-    """The working directory, with `base`, a run over examples, and `damaged`, a vault with five empty notes."""
+    """The working directory, with `base`, a run over a part of the examples, and `damaged`, with five empty notes."""
     folder = tmp_path_factory.mktemp("compare")
-    shutil.copytree(EXAMPLES / "vault", folder / "damaged")
-    (folder / "queries.jsonl").write_bytes(b"".join(ROWS[::6]))
+    (folder / "queries.jsonl").write_bytes(b"".join(ROWS))
+    for note in {note for row in ROWS for note in json.loads(row)["expected_notes"]}:
+        (folder / "vault" / note).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(EXAMPLES / "vault" / note, folder / "vault" / note)
+    shutil.copytree(folder / "vault", folder / "damaged")
     for note in DAMAGED:
         (folder / "damaged" / note).write_text("# gone\n", "utf-8")
     with pytest.MonkeyPatch.context() as environment:
@@ -28,7 +31,7 @@ def place(tmp_path_factory, gigamind, examples_cache):
         environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
         environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
         (folder / "gates.toml").write_text(lax(), "utf-8")
-        ended = gigamind(*searched(EXAMPLES / "vault", "base"), "--save-snapshot")
+        ended = gigamind(*searched("vault", "base"), "--save-snapshot")
         assert ended.code == 0, ended.stderr
         yield folder
 
@@ -96,7 +99,7 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
 @pytest.mark.usefixtures("place")
 def test_the_same_vault_compared_with_itself_passes(gigamind):
     flags = ("--compare", "base", "--fail-on-regression", "--gates", "gates.toml")
-    ended = gigamind(*searched(EXAMPLES / "vault", "again"), *flags)
+    ended = gigamind(*searched("vault", "again"), *flags)
     assert ended.code == 0, ended.stdout
     assert verdict_of("again") == "passed"
     assert "34 queries" in ended.stdout.splitlines()[1]
@@ -128,9 +131,9 @@ def test_a_floor_gates_a_run_without_a_baseline(case, search, floor, code):
 
 @pytest.mark.usefixtures("place")
 def test_gates_without_a_bound_hold_nothing_without_a_baseline(gigamind):
-    flags = ("--gates", "gates.toml", "--fail-on-regression")
-    (Path("unbound.toml")).write_text("[comparable]\nrelax = []\n", "utf-8")
-    ended = gigamind(*searched(EXAMPLES / "vault", "unbound"), "--gates", "unbound.toml", flags[2])
+    gated = ("--gates", "unbound.toml", "--fail-on-regression")
+    Path("unbound.toml").write_text("[comparable]\nrelax = []\n", "utf-8")
+    ended = gigamind(*searched("vault", "unbound"), *gated)
     assert ended.code == 1
     assert "unbound.toml" in ended.stderr
     assert "[floors]" in ended.stderr
@@ -205,7 +208,7 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
 
 def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
     (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
-    ended = gigamind(*searched(EXAMPLES / "vault", "never"), "--compare", "cut.json")
+    ended = gigamind(*searched("vault", "never"), "--compare", "cut.json")
     assert (ended.code, (place / "never").exists()) == (1, False)
     assert "cut.json:1: " in ended.stderr
 
@@ -215,7 +218,7 @@ def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place
     del snapshot["checksum"]
     snapshot["environment"]["embedding_model"] = "another@1"
     (place / "embedded.json").write_text(json.dumps(snapshot), "utf-8")
-    ended = gigamind(*searched(EXAMPLES / "vault", "kept-run"), "--compare", "embedded.json")
+    ended = gigamind(*searched("vault", "kept-run"), "--compare", "embedded.json")
     assert ended.code == 1
     assert "another@1" in ended.stderr
     assert "kept-run" in ended.stderr
@@ -235,7 +238,7 @@ def test_another_dataset_is_an_error_that_junit_tells_too(place, gigamind):
 
 @pytest.fixture(scope="module")
 def runs(place, gigamind):
-    """Three runs of other depths, in a folder of their own."""
+    """Three runs of other depths over all examples, in a folder of their own."""
     for depth in (3, 5, 8):
         flags = ("--topk", str(depth), "--sample", "20", "--format", "json")
         assert gigamind(*searched(EXAMPLES / "vault", f"runs/top{depth}"), *flags).code == 0
@@ -249,9 +252,8 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
     page = Path("three", "compare.html").read_text("utf-8")
     assert all(f"top{depth}" in page for depth in (3, 5, 8))
     assert "20건" in page
-    folder = Path("three")
-    assert sorted(path.name for path in folder.iterdir()) == ["compare.html", "compare.json"]
-    found = json.loads((folder / "compare.json").read_text("utf-8"))["experiment"]
+    assert sorted(path.name for path in Path("three").iterdir()) == ["compare.html", "compare.json"]
+    found = json.loads(Path("three", "compare.json").read_text("utf-8"))["experiment"]
     assert [run["setup"] for run in found["runs"]] == [{"topk": k} for k in "358"]
     assert found["correction"] == {
         "intervals": "bonferroni",
