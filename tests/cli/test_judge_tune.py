@@ -21,11 +21,9 @@ from gigamind.judges.spec import read_judge_file
 from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import TASKS
 
-COUNT = 60
+COUNT = 40
 NAMES = [
-    f"{first}{last}"
-    for first in "bdfgklmnprst"
-    for last in ("anur", "elis", "omet", "urak", "ipod")
+    f"{first}{last}" for first in "bdfgklmn" for last in ("anur", "elis", "omet", "urak", "ipod")
 ]
 WRONG = 0.3  # threshold for English that accepts claims with half of their words
 
