@@ -18,13 +18,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from gigamind.stats.agreement import CorrectedMean, corrected_mean
-from gigamind.stats.intervals import (
-    Interval,
-    Matrix,
-    bounded_means,
-    mean_intervals,
-    wilson_of_mean,
-)
+from gigamind.stats.intervals import Interval, Matrix, bounded_means, mean_intervals, wilson_of_mean
 from gigamind.stats.special import beta_quantile
 
 SEED = 42

@@ -22,13 +22,7 @@ import numpy as np
 
 from gigamind.stats.agreement import CorrectedMean, corrected_mean
 from gigamind.stats.intervals import clusters_of
-from gigamind.stats.stratified import (
-    PILOT,
-    StratifiedMean,
-    neyman,
-    proportional,
-    stratified_mean,
-)
+from gigamind.stats.stratified import PILOT, StratifiedMean, neyman, proportional, stratified_mean
 
 SEED = 42
 LOOKS = 5

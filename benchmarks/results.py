@@ -356,10 +356,7 @@ def missing(kept: Figures, names: Sequence[str]) -> Iterator[str]:
     lost += [f"- {name}: not run" for name in names if name not in kept and "1000000" not in name]
     left = [
         f"- {opponent}: not installed"
-        for opponent, part, key in (
-            ("bm25s", "search-20000", "ms"),
-            ("ranx", "ranking", "cpu_s"),
-        )
+        for opponent, part, key in (("bm25s", "search-20000", "ms"), ("ranx", "ranking", "cpu_s"))
         if kept.get(part, {}).get("found") and opponent not in kept[part]["found"][key]
     ]
     rows = kept.get("evidence", {}).get("found") or ()

@@ -92,10 +92,7 @@ def _collections(
 
 def _with_two_words(_vault: Vault, queries: list[CheckedQuery]) -> Slices:
     questions = _questions(queries)
-    return {
-        "": questions,
-        "two words": [replace(q, text=_two_words(q.text)) for q in questions],
-    }
+    return {"": questions, "two words": [replace(q, text=_two_words(q.text)) for q in questions]}
 
 
 def _of_examples(vault: Vault, queries: list[CheckedQuery]) -> Slices:

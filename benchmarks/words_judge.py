@@ -86,19 +86,13 @@ def of_teams() -> Iterator[tuple[str, bool, bool]]:
 # The functions of `support` that a part of the guard is, and what each returns where the part is off.
 PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "nothing": (),
-    "numbers": (
-        ("refusal_by_number", lambda *_: None),
-        ("changes_number_word", lambda *_: False),
-    ),
+    "numbers": (("refusal_by_number", lambda *_: None), ("changes_number_word", lambda *_: False)),
     "negation": (("negates_otherwise", lambda *_: None),),
     "limits": (("limits_differ", lambda *_: False),),
     "names": (("has_new_name", lambda *_: False),),
     "roles": (("swaps_roles", lambda *_: False),),
     "question, reported": (("contradiction_of_form", lambda *_: None),),
-    "substitution": (
-        ("substitution", lambda *_: None),
-        ("is_of_another_row", lambda *_: False),
-    ),
+    "substitution": (("substitution", lambda *_: None), ("is_of_another_row", lambda *_: False)),
 }
 PARTS = {**PARTS, "the whole guard": [row for rows in PARTS.values() for row in rows]}
 

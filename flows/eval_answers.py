@@ -17,8 +17,7 @@ from gigamind.tasks.options import AnswerEvalOptions
     timeout_seconds=flow_timeout_s(),
 )
 def eval_answers(
-    options: Annotated[AnswerEvalOptions, Form(AnswerEvalOptions)],
-    runner: str | None = None,
+    options: Annotated[AnswerEvalOptions, Form(AnswerEvalOptions)], runner: str | None = None
 ) -> dict[str, Any] | State[Any]:
     """Judge answers claim by claim, write the output folder and publish artifacts.
 

@@ -17,8 +17,7 @@ from gigamind.tasks.options import LinkEvalOptions
     timeout_seconds=flow_timeout_s(),
 )
 def eval_links(
-    options: Annotated[LinkEvalOptions, Form(LinkEvalOptions)],
-    runner: str | None = None,
+    options: Annotated[LinkEvalOptions, Form(LinkEvalOptions)], runner: str | None = None
 ) -> dict[str, Any] | State[Any]:
     """Evaluate link suggestions over a vault, write the output folder and publish artifacts.
 

@@ -17,8 +17,7 @@ from gigamind.tasks.options import SearchEvalOptions
     timeout_seconds=flow_timeout_s(),
 )
 def eval_search(
-    options: Annotated[SearchEvalOptions, Form(SearchEvalOptions)],
-    runner: str | None = None,
+    options: Annotated[SearchEvalOptions, Form(SearchEvalOptions)], runner: str | None = None
 ) -> dict[str, Any] | State[Any]:
     """Evaluate search over a vault, write the output folder and publish artifacts.
 

@@ -17,8 +17,7 @@ from gigamind.tasks.options import AnyOptions
     timeout_seconds=flow_timeout_s(),
 )
 def release_gate(
-    options: Annotated[AnyOptions, Form(*get_args(AnyOptions))],
-    runner: str | None = None,
+    options: Annotated[AnyOptions, Form(*get_args(AnyOptions))], runner: str | None = None
 ) -> dict[str, Any] | State[Any]:
     """Evaluate `options.task`, compare it with the baseline `options.compare`, and publish the verdict.
 

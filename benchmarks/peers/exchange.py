@@ -65,11 +65,7 @@ async def measured(ask: Ask, job: Job) -> dict[str, float]:
     await asyncio.gather(*(ask(prompt(f"warm {number}")) for number in range(job.warm)))
     wall, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(work() for _ in range(job.in_flight)))
-    return {
-        "lost": lost,
-        "wall_s": time.perf_counter() - wall,
-        "cpu_s": time.process_time() - cpu,
-    }
+    return {"lost": lost, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
 
 
 def bare(job: Job) -> Ask:

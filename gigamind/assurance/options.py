@@ -55,8 +55,7 @@ class LabelOptions(BaseModel, frozen=True, extra="forbid", defer_build=True):
         description="number of answers, queries or links to label, fixed when labelling starts",
     )
     random: bool = Field(
-        default=False,
-        description="draw at random, instead of more where the judge is often wrong",
+        default=False, description="draw at random, instead of more where the judge is often wrong"
     )
     floor: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = Field(
         None,

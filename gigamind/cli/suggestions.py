@@ -157,12 +157,7 @@ _ANSWERS = {"y": "y", "n": "n", "a": "a", "q": "q", "ㅛ": "y", "ㅜ": "n", "ㅁ
 
 
 def write_links(
-    every: Sequence[Suggested],
-    vault: Vault,
-    writer: LinkWriter,
-    copy: Path | None,
-    *,
-    yes: bool,
+    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, copy: Path | None, *, yes: bool
 ) -> None:
     """Write the links into a copy of the vault; without `copy` into its notes, each once its links are decided.
 

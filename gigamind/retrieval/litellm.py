@@ -39,11 +39,7 @@ class LitellmEmbedder:
         self, model: str, *, api_base: str | None = None, backoff_s: float = _BACKOFF_S
     ) -> None:
         self._settings = ModelSettings(
-            model,
-            api_base=api_base,
-            attempts=_ATTEMPTS,
-            timeout_s=_TIMEOUT_S,
-            backoff_s=backoff_s,
+            model, api_base=api_base, attempts=_ATTEMPTS, timeout_s=_TIMEOUT_S, backoff_s=backoff_s
         )
         # Two servers can offer different models under one name; their vectors must not share a cache.
         where = f" at {api_base.partition('?')[0].rpartition('@')[2]}" if api_base else ""

@@ -150,11 +150,7 @@ def _dense(clusters: Clusters) -> Clusters:
 
 
 def _weight(
-    labels: Matrix,
-    verdicts: Matrix,
-    own: Clusters,
-    names: Clusters,
-    shares: Matrix,
+    labels: Matrix, verdicts: Matrix, own: Clusters, names: Clusters, shares: Matrix
 ) -> float:
     """Return the weight of the verdicts with the smallest variance within the strata, cut to [0, 1]."""
     together = spread = 0.0

@@ -5,17 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from demands.model import (
-    REQUIRED,
-    TESTS,
-    Departure,
-    Equal,
-    Field,
-    Option,
-    Repeats,
-    Test,
-    Written,
-)
+from demands.model import REQUIRED, TESTS, Departure, Equal, Field, Option, Repeats, Test, Written
 from demands.page import page
 from demands.table import SECTIONS
 
@@ -32,8 +22,7 @@ DEFINED = [
 
 
 @pytest.mark.each(
-    "seed, row, proof",
-    [one for one in PROOFS if not isinstance(one[2], Departure | Repeats)],
+    "seed, row, proof", [one for one in PROOFS if not isinstance(one[2], Departure | Repeats)]
 )
 def test_what_a_row_says_holds(seed, row, proof):
     try:

@@ -86,9 +86,7 @@ class LabelledAnswers:
         return self._replies(hidden)
 
     @staticmethod
-    def _replies(
-        finding: Callable[[LabelledAnswer, Piece], ClaimFinding],
-    ) -> list[dict[str, Any]]:
+    def _replies(finding: Callable[[LabelledAnswer, Piece], ClaimFinding]) -> list[dict[str, Any]]:
         """What a judge says that is honest but for what it finds."""
         liar = replace(HONEST, finding=finding)
         answers = read_labelled_answers(None, None).answers

@@ -73,11 +73,7 @@ def test_the_release_gate_is_told_its_task():
     given = {"dataset": "d.jsonl", "notes": "vault"}
     kinds = {
         task: type(flow.validate_parameters({"options": given | told})["options"])
-        for task, told in {
-            "search": {"task": "search"},
-            "links": {"task": "links"},
-            "": {},
-        }.items()
+        for task, told in {"search": {"task": "search"}, "links": {"task": "links"}, "": {}}.items()
     }
     assert kinds == {"search": SearchEvalOptions, "links": LinkEvalOptions, "": SearchEvalOptions}
 

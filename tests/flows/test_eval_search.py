@@ -65,10 +65,7 @@ def test_other_systems_are_evaluated_by_a_flow_as_without_one(
     lines = ("import sys, json", "for line in sys.stdin: print(json.dumps(['a.md']), flush=True)")
     (tmp_path / "find.py").write_text("\n".join(lines))
     monkeypatch.chdir(tmp_path)
-    for system, runner in (
-        ("run:a.run", "threads:2"),
-        (f"command:{sys.executable} find.py", None),
-    ):
+    for system, runner in (("run:a.run", "threads:2"), (f"command:{sys.executable} find.py", None)):
         chosen = options(
             mode="hybrid", system=system, out=tmp_path / system[:3], sample="30", allow_partial=True
         )

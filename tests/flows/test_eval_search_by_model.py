@@ -49,10 +49,7 @@ def test_a_deployment_goes_on_with_its_run_that_was_stopped(
     assert server.seen.total == 10
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [({"seed": 7}, "seed"), ({"max_calls": 4}, "budget")],
-)
+@pytest.mark.parametrize(("changes", "why"), [({"seed": 7}, "seed"), ({"max_calls": 4}, "budget")])
 def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
     flow, by_model, tmp_path, monkeypatch, caplog, changes, why
 ):

@@ -39,9 +39,7 @@ def test_a_run_can_change_only_its_name(kind: str):
 
 
 @pytest.mark.parametrize("kind", WORKERS)
-def test_its_worker_accepts_a_template_and_ignores_what_a_run_adds(
-    kind: str,
-):
+def test_its_worker_accepts_a_template_and_ignores_what_a_run_adds(kind: str):
     module, name = WORKERS[kind]
     pytest.importorskip(module, reason=f"needs: pip install prefect-{kind}")
     from prefect.client.schemas.objects import FlowRun

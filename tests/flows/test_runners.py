@@ -404,8 +404,5 @@ def test_the_jobs_of_a_killed_process_are_begun_again(tmp_path):
 
 def test_a_cluster_that_does_not_answer_is_told_in_a_line():
     pytest.importorskip("prefect_dask", reason="needs: pip install gigamind-eval[dask]")
-    with (
-        pytest.raises(EvaluationError, match=r"tcp://127.0.0.1:9"),
-        Pool("dask:tcp://127.0.0.1:9"),
-    ):
+    with pytest.raises(EvaluationError, match=r"tcp://127.0.0.1:9"), Pool("dask:tcp://127.0.0.1:9"):
         pass

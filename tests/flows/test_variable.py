@@ -12,11 +12,7 @@ GIVEN = {
     "mode": "keyword",
     "speed_passes": 0,
 }
-pytestmark = [
-    pytest.mark.prefect,
-    pytest.mark.whole,
-    pytest.mark.usefixtures("prefect_server"),
-]
+pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 
 @pytest.fixture

@@ -7,10 +7,7 @@ from scripted_model import JUDGES, Scripted, verdict_of
 from gigamind.errors import InputError, LlmError
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.spec import fingerprint_of
-from gigamind.judges.unanswerable_llm import (
-    UnanswerableReply,
-    load_model_judge,
-)
+from gigamind.judges.unanswerable_llm import UnanswerableReply, load_model_judge
 from gigamind.llm.settings import ModelSettings
 from gigamind.prompting.fences import Source
 
@@ -148,21 +145,12 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n',
-            "modle",
-        ),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n', "modle"),
         ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind"),
         ('kind = "llm"\nprompt = "../secret"\n', "prompt"),
         ('kind = "llm"\nprompt = "unanswerable/v9"\n', "unanswerable"),
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n',
-            "max_tokens",
-        ),
-        (
-            'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n',
-            "temperature",
-        ),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\nmax_tokens = 63\n', "max_tokens"),
+        ('kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 2.1\n', "temperature"),
         ("kind", r"file\.txt"),
     ],
 )

@@ -11,15 +11,7 @@ from gigamind.metrics.grounding import GroundingTable, measure_claims
 from gigamind.metrics.links import LinkedNote, terms
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.spec import OWN as OWN_METRICS
-from gigamind.metrics.table import (
-    about,
-    in_order,
-    keys_in,
-    label,
-    metrics_of,
-    register,
-    use_of,
-)
+from gigamind.metrics.table import about, in_order, keys_in, label, metrics_of, register, use_of
 from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
 from gigamind.reports.views import figure_of

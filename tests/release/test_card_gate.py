@@ -90,10 +90,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
     ("held", "row"),
     [
         (judge_card(), (Proportion(0.6), "≥ 0.400", Result("passed"))),
-        (
-            POOR,
-            (Proportion(0.0), "≥ 0.400", Result("failed")),
-        ),
+        (POOR, (Proportion(0.0), "≥ 0.400", Result("failed"))),
         (judge_card(kappa=(None, None, None)), None),  # without a value the condition says why
         (None, None),
     ],

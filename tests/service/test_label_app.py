@@ -262,10 +262,7 @@ def test_pages_of_other_websites_cannot_label(client):
 def test_a_key_press_among_2000_answers_takes_less_than_a_second(tmp_path):
     run = label_run(tmp_path / "run", 2_000)
     app = create_label_app(session(run, tmp_path / "labels.jsonl", count=60), "mina", "en")
-    with (
-        serving_app(app) as (url, _server),
-        _client(url) as client,
-    ):
+    with serving_app(app) as (url, _server), _client(url) as client:
         label_unit(client)
         started = time.monotonic()
         for _ in range(5):

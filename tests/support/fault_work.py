@@ -53,10 +53,7 @@ def _query(n: int) -> dict[str, Any]:
 def _paragraph(n: int) -> dict[str, Any]:
     context = f"Paragraph {n} says seven."
     answer = {"text": "seven", "answer_start": context.index("seven")}
-    return {
-        "context": context,
-        "qas": [{"id": str(n), "question": "What?", "answers": [answer]}],
-    }
+    return {"context": context, "qas": [{"id": str(n), "question": "What?", "answers": [answer]}]}
 
 
 class Embedder:

@@ -102,10 +102,7 @@ def _scored(evaluation: SearchQAEvaluation, *, complete: bool) -> SearchQAEvalua
 
 
 def evaluation_of(
-    pieces: Sequence[Piece],
-    verifier: Verifier,
-    reply: SearchQAReply,
-    judged: Sequence[JudgedClaim],
+    pieces: Sequence[Piece], verifier: Verifier, reply: SearchQAReply, judged: Sequence[JudgedClaim]
 ) -> SearchQAEvaluation:
     """Return the evaluation for a reply and `judged`, the verdicts on its claims."""
     case, say = verifier.case, translator(verifier.case.language)

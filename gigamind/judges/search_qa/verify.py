@@ -33,12 +33,7 @@ from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.support import substitution, support
 from gigamind.judges.search_qa.words import GRAMMAR, Reading, stems
 from gigamind.prompting.fences import Source
-from gigamind.records.judged import (
-    ClaimVerdict,
-    EvaluatedOmission,
-    ReportedVerdict,
-    SourceCoverage,
-)
+from gigamind.records.judged import ClaimVerdict, EvaluatedOmission, ReportedVerdict, SourceCoverage
 from gigamind.spans import Utf16
 
 Doubt = (

@@ -8,12 +8,7 @@ from typing import Any
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.table import label
-from gigamind.records.judged import (
-    NOT_EVALUATED,
-    EvaluatedClaim,
-    SourceSentence,
-    VerdictReport,
-)
+from gigamind.records.judged import NOT_EVALUATED, EvaluatedClaim, SourceSentence, VerdictReport
 from gigamind.release.comparison import Comparison, ItemChange
 from gigamind.reports.html import items_script
 from gigamind.reports.labels import LABELS

@@ -29,7 +29,4 @@ def test_a_run_without_a_vault_shows_its_rankings(show, tmp_path):
     ranking = browser.find_element(By.CSS_SELECTOR, "table.ranking")
     shown = [row.text.split() for row in ranking.find_elements(By.CSS_SELECTOR, "tr.hit")]
     # One score: without a graph none is added to it.
-    assert shown == [
-        ["1", "other.md", "–"],
-        ["2", "garden.md", "expected", "note", "17.250"],
-    ]
+    assert shown == [["1", "other.md", "–"], ["2", "garden.md", "expected", "note", "17.250"]]
