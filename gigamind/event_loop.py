@@ -32,9 +32,9 @@ def run_async(work: Coroutine[Any, Any, _Result], stopped: _Stopped = None) -> _
     stop = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         whole = _unless(lambda: stop.is_set() or bool(stopped and stopped()), work)
-        running = threads.submit(contextvars.copy_context().run, asyncio.run, whole)
+        threads.submit(int).result()  # Ctrl-C while a thread starts would leave its work running
         try:
-            return running.result()
+            return threads.submit(contextvars.copy_context().run, asyncio.run, whole).result()
         except KeyboardInterrupt:
             stop.set()
             raise
