@@ -37,20 +37,20 @@ def test_a_client_that_leaves_frees_its_slot(connected):
 def test_one_request_alone_that_runs_out_of_time_gets_more_of_it_and_that_is_told(connected):
     told = []
     model = connected(
-        ";lat=360",
-        timeout_s=0.12,
+        ";lat=700",
+        timeout_s=0.2,
         timeout_fixed=False,
         max_in_flight=1,
         budget=Budget(Limits(calls=20)),  # too few for a probe
         limiters=Limiters(told.append),
     )
 
-    assert ends_of(model, 2) == [None] * 2
+    assert ends_of(model, 3) == [None] * 3
 
-    assert statuses(model) == {"timeout": 2, "ok": 2}  # 0.12 s, 0.24 s, and 0.48 s do
-    assert told[0].values["model"] == "openai/judge;lat=360"
+    assert statuses(model) == {"timeout": 2, "ok": 3}  # 0.2 s, 0.4 s, and 0.8 s do
+    assert told[0].values["model"] == "openai/judge;lat=700"
     assert told[0].values["reason"].values == {"n": 20}
-    assert [line.values["seconds"] for line in told[1:]] == pytest.approx([0.12, 0.24])
+    assert [line.values["seconds"] for line in told[1:]] == pytest.approx([0.2, 0.4])
 
 
 def test_a_time_limit_that_was_given_is_kept_and_the_item_fails_with_advice(connected):
@@ -110,19 +110,19 @@ def test_a_fast_server_costs_three_small_requests_and_nothing_is_set(unset, fake
 
 
 def test_one_slot_is_seen_and_one_request_is_in_flight_at_a_time(unset, fake):
-    model = unset(";slots=1;reply=6;sid=one-slot")
+    model = unset(";slots=1;lat=250;sid=one-slot")
 
-    (line,) = measured(model, [], count=3)
+    (line,) = measured(model, [], count=6)
 
     values = line.values
-    assert (values["model"], values["allowed"]) == ("openai/judge;slots=1;reply=6;sid=one-slot", 1)
+    assert (values["model"], values["allowed"]) == ("openai/judge;slots=1;lat=250;sid=one-slot", 1)
     assert (values["speed"].values["n"], f"{values['seconds']:.0f}") == (1, "60")
     assert "timeout" not in statuses(model)
     assert fake.seen.most_in_flight == 4  # of the probe
 
 
 def test_several_slots_leave_the_number_as_it_is(unset):
-    model = unset(";reply=15")
+    model = unset(";lat=1000")
     lines = measured(model, [])
     ((speed,),) = (limiter.speeds.values() for limiter in model.limiters.by_server.values())
     assert speed.slots is None
@@ -131,14 +131,14 @@ def test_several_slots_leave_the_number_as_it_is(unset):
 
 
 def test_tokens_a_second_are_told_apart(unset):
-    """1 ms a token of the prompt, 10 ms one of the reply, measured on a busy machine."""
-    model = unset(";prompt=1;reply=10")
+    """2 ms a token of the prompt, 20 ms one of the reply, measured on a busy machine."""
+    model = unset(";prompt=2;reply=20")
     ends_of(model, 1)
     ((speed,),) = (limiter.speeds.values() for limiter in model.limiters.by_server.values())
-    assert 0.0007 < speed.prompt_s < 0.0018
-    assert 0.005 < speed.completion_s < 0.02
-    # A prompt of 4 000 tokens and 1 000 of the reply: 14 s, with room to spare.
-    assert 3 * 8 < speed.limit_s(4000, 1000, in_flight=1) < 3 * 30
+    assert 0.0015 < speed.prompt_s < 0.0035
+    assert 0.01 < speed.completion_s < 0.04
+    # A prompt of 2 000 tokens and 500 of the reply: 14 s, with room to spare.
+    assert 3 * 8 < speed.limit_s(2000, 500, in_flight=1) < 3 * 30
 
 
 def test_what_is_given_is_not_measured(connected, fake):
