@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
@@ -23,7 +23,7 @@ NOTES = {f"n{i}.md": f"# Note {i}\n\nword{i} text about topic{i}.\n" for i in ra
 
 def write_notes(home: Path, empty: int = 0) -> None:
     """Write the vault; so many of its notes say nothing."""
-    write_vault(home / "vault", NOTES | dict.fromkeys(list(NOTES)[:empty], "nothing"))
+    write_files(home / "vault", NOTES | dict.fromkeys(list(NOTES)[:empty], "nothing"))
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 """Five notes, three links that were taken from two of them, and what is to be found again."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from row_files import write_rows
 from vault_files import write_files
 
 # From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
@@ -36,4 +36,4 @@ def write_linked_notes(
 ) -> None:
     """Write the notes into a folder, and rows into a file."""
     write_files(vault, NOTES)
-    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(dataset, rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.errors import InputError
 from gigamind.release.snapshot import read_baseline
@@ -24,7 +24,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "misc.md": "lunch menu\n",
         "travel.md": "trains and hotels\n",
     }
-    vault = write_vault(folder / "vault", notes)
+    vault = write_files(folder / "vault", notes)
     row = {"id": "q", "query": "annual leave", "answerable": True, "expected_notes": ["leave.md"]}
     (folder / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
     home = folder / "home"

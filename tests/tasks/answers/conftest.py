@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from answer_reply import answer_reply, aside
 from out_files import items_of
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.evaluation.options import validated
 from gigamind.tasks.options import AnswerEvalOptions
@@ -82,7 +82,7 @@ SILENT = reply(aside("abstention", "관련 정보가 없습니다"), utility=0.9
 
 @pytest.fixture
 def vault(tmp_path):
-    return write_vault(tmp_path / "vault", NOTES)
+    return write_files(tmp_path / "vault", NOTES)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from time_limit import check_linear
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind import tasks
 from gigamind.release.snapshot import read_run
@@ -24,7 +24,7 @@ NOTES = {
 @pytest.fixture
 def evaluate(tmp_path):
     """What became of links from a.md: anchor -> target, in the vault of NOTES; the item and the summary."""
-    write_vault(tmp_path / "notes", NOTES)
+    write_files(tmp_path / "notes", NOTES)
 
     def run(expected, label=None, **options):
         rows = []

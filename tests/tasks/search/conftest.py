@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from faulty_model import FakeServer
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.tasks.options import SearchEvalOptions
 
@@ -76,7 +76,7 @@ MakeOptions = Callable[..., SearchEvalOptions]
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     """The vault of `NOTES`."""
-    return write_vault(tmp_path / "vault", NOTES)
+    return write_files(tmp_path / "vault", NOTES)
 
 
 def _options_in(
@@ -84,7 +84,7 @@ def _options_in(
 ) -> SearchEvalOptions:
     vault = folder / "vault"
     if not vault.exists():
-        write_vault(vault, NOTES)
+        write_files(vault, NOTES)
     dataset = folder / "queries.jsonl"
     lines = (
         row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)

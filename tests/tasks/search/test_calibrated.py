@@ -2,7 +2,7 @@
 
 import pytest
 from out_files import items_of, run_of
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.errors import InputError
 from gigamind.tasks import evaluate
@@ -55,7 +55,7 @@ def judged(make_options, tmp_path):
 
     def run(queries, *notes, **changes):
         texts = {f"{place}.md": text for place, text in enumerate(notes)}
-        vault = write_vault(tmp_path / "small", texts)
+        vault = write_files(tmp_path / "small", texts)
         rows = [
             {"id": query, "query": query, "answerable": bool(own), "expected_notes": own}
             for query, own in queries.items()

@@ -6,7 +6,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.answerability import Confusion
@@ -47,7 +47,7 @@ def write(root: Path, *, headings: int = 2) -> Path:
                 parts.append(f"## {own}\n\n## {own.split()[0]}\n\nText on {own}.\n")
                 place += 1
             notes[f"{folder}/{note}.md"] = "\n".join(parts)
-    return write_vault(root, notes)
+    return write_files(root, notes)
 
 
 def options(root: Path, **changes: object) -> SearchEvalOptions:
@@ -81,7 +81,7 @@ def test_near_misses_strangers_and_refusals_are_counted_apart(tmp_path):
 
 def test_a_heading_itself_is_in_no_index(tmp_path):
     notes = {f"f{n % 4}/{n}.md": f"## {words(n)}\n\nNothing else.\n" for n in range(40)}
-    found = made(options(write_vault(tmp_path / "vault", notes)))
+    found = made(options(write_files(tmp_path / "vault", notes)))
     assert found
     assert [judge.refused for judge in found.judges if judge.kind == "threshold"] == [
         RateReport.of(40, 40)
@@ -92,7 +92,7 @@ def test_sentences_say_nothing_of_refusals_and_one_folder_nothing_of_strangers(t
     notes = {
         f"{n}.md": f"The first sentence has {words(n)}. The second {words(n)}.\n" for n in range(40)
     }
-    found = made(options(write_vault(tmp_path / "vault", notes)))
+    found = made(options(write_files(tmp_path / "vault", notes)))
     assert found
     assert found.probes == "sentences"
     assert all(judge.strangers is None and judge.refused is None for judge in found.judges)
@@ -170,7 +170,7 @@ def run_of(make_options, tmp_path, **changes: object):
         heads = "\n\n".join(f"## {' '.join(orders.pop())}" for _heading in range(2))
         text = f"{heads}\n\nThe crane has a berth, a crew and a ship.\n"
         notes[f"f{place % 5}/{place}.md"] = text
-    root = write_vault(tmp_path / "alike", notes)
+    root = write_files(tmp_path / "alike", notes)
     rows = [
         {"id": "a", "query": "crane berth", "answerable": True, "expected_notes": ["f0/0.md"]},
         {"id": "b", "query": "berth price", "answerable": False, "expected_notes": []},

@@ -2,7 +2,7 @@
 
 import pytest
 from out_files import rows_of, run_of
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.interop.trec import trec_run
 from gigamind.tasks import evaluate
@@ -15,7 +15,7 @@ def options(make_options, tmp_path):
     """Of a vault whose names have spaces, % and Hangul, and of queries with such ids."""
 
     texts = ["apple", "apple pear", "배 사과", "회의 apple", "pear"]
-    vault = write_vault(tmp_path / "spaced", dict(zip(NAMES, texts, strict=True)))
+    vault = write_files(tmp_path / "spaced", dict(zip(NAMES, texts, strict=True)))
     asked = ["apple", "pear", "사과", "회의", "apple pear 회의"]
     rows = [
         {"id": f"q {at}%", "query": query, "answerable": True, "expected_notes": [note]}

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 from blocks import find
 from click.testing import CliRunner
-from vaults import write_vault
+from vault_files import write_files
 
 from gigamind.cli.main import cli
 from gigamind.errors import InputError
@@ -41,7 +41,7 @@ def options(tmp_path, monkeypatch):
     """A note about each thing in English, and a question about it in Korean, which shares no word with it."""
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
     notes = {f"{english}.md": f"The {english} is close to us." for english in THINGS}
-    write_vault(tmp_path / "vault", notes)
+    write_files(tmp_path / "vault", notes)
     rows: list[dict[str, object]] = [
         {
             "id": english,
