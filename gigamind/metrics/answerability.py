@@ -102,7 +102,7 @@ METRICS = (
 
 def measure_verdicts(counts: Confusion) -> dict[str, _Term]:
     """Return what judged items add to every metric that takes "verdicts"."""
-    return {metric.name: of(counts) for metric, of in measured(METRICS, "verdicts")}
+    return measured(METRICS, "verdicts", counts)
 
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, _Term]]:

@@ -190,7 +190,7 @@ METRICS = (
 
 def measure_claims(table: GroundingTable) -> dict[str, float | None]:
     """Return every metric that takes "claims" of one answer; correctness and utility come from the judge."""
-    return {metric.name: of(table) for metric, of in measured(METRICS, "claims")}
+    return measured(METRICS, "claims", table)
 
 
 def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:

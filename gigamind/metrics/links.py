@@ -157,13 +157,7 @@ METRICS = (
 
 def terms(note: LinkedNote, topk: int) -> dict[str, _Term]:
     """Return numerator and denominator of a note for every metric that takes "note"."""
-    metrics = list(measured(METRICS, "note"))
-    return {
-        metric.at(k): of(note, k)
-        for k in cutoffs(topk)
-        for metric, of in metrics
-        if metric.has_cutoff
-    } | {metric.name: of(note) for metric, of in metrics if not metric.has_cutoff}
+    return measured(METRICS, "note", note, ranks=cutoffs(topk))
 
 
 def note_values(note: LinkedNote, topk: int) -> dict[str, float | None]:

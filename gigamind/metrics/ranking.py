@@ -120,7 +120,8 @@ def _padded(rows: Sequence[Iterable[float]], lengths: Sequence[int]) -> Floats:
 def _served(queries: Sequence[RankedQuery], depth: int) -> Floats:
     table = np.full((len(queries), depth), nan)
     for row, query in enumerate(queries):
-        ranks = {note: rank for rank, note in enumerate(query.ranking)}
+        has_groups = query.all_of or query.any_of
+        ranks = {note: rank for rank, note in enumerate(query.ranking)} if has_groups else {}
         if query.all_of:
             first = [min(ranks.get(note, depth) for note in group) for group in query.all_of]
             table[row] = _share_within(first, depth)
@@ -278,21 +279,16 @@ def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str
     ranks = cutoffs(topk)
     rows: list[dict[str, float | None]] = []
     for _places, table in tables(queries):
-        columns: dict[str, Floats] = {}
-        for metric, of in measured(METRICS, "rankings"):
-            if metric.has_cutoff:
-                columns |= {metric.at(k): of(table, k) for k in ranks}
-            else:
-                columns[metric.name] = of(table)
-        names, values = tuple(columns), np.column_stack(list(columns.values()))
+        columns: dict[str, Floats] = {
+            name: column
+            for name, column in measured(METRICS, "rankings", table, ranks=ranks).items()
+            if not np.isnan(column).all()
+        }
+        values = np.column_stack(list(columns.values()))
         whole = not np.isnan(values).any()
         for row in values.tolist():
-            figures = zip(names, row, strict=True)
-            rows.append(dict(figures) if whole else {n: v for n, v in figures if v == v})  # noqa: PLR0124  not NaN
-    for metric, of in measured((), "ranking"):  # third-party metrics
-        for row, query in zip(rows, queries, strict=True):
-            if metric.has_cutoff:
-                row |= {metric.at(k): of(query.ranking, query.qrels, k) for k in ranks}
-            else:
-                row[metric.name] = of(query.ranking, query.qrels)
+            named = zip(columns, row, strict=True)
+            rows.append(dict(named) if whole else {n: v for n, v in named if v == v})  # noqa: PLR0124  not NaN
+    for figures, query in zip(rows, queries, strict=True):
+        figures.update(measured((), "ranking", query.ranking, query.qrels, ranks=ranks))
     return rows

@@ -133,4 +133,4 @@ def measure_spans(
     evidence: Sequence[Evidence], expected: Sequence[Passage]
 ) -> dict[str, float | None]:
     """Return every metric that takes "spans" of one query: its evidence and the expected spans."""
-    return {metric.name: of(evidence, expected) for metric, of in measured(METRICS, "spans")}
+    return measured(METRICS, "spans", evidence, expected)

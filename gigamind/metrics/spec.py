@@ -1,7 +1,7 @@
 """Metrics: how each is computed, named and shown, and whether a gate may use it.  table.py collects all."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -190,12 +190,17 @@ OWN: dict[str, Metric] = {}
 
 
 def measured(
-    metrics: Sequence[Metric], takes: _Takes
-) -> Iterator[tuple[Metric, Callable[..., Any]]]:
-    """Yield the metrics with this input, added ones included, with their functions."""
+    metrics: Sequence[Metric], takes: _Takes, *given: object, ranks: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return the values of the metrics with this input, added ones included, by name; some for each of the ranks."""
+    values: dict[str, Any] = {}
     for metric in (*metrics, *OWN.values()):
-        if metric.takes == takes and metric.of is not None:
-            yield metric, metric.of
+        if metric.takes == takes and (of := metric.of) is not None:
+            if metric.has_cutoff:
+                values |= {metric.at(k): of(*given, k) for k in ranks}
+            else:
+                values[metric.name] = of(*given)
+    return values
 
 
 def cutoffs(topk: int) -> list[int]:
