@@ -98,7 +98,7 @@ def _lowered(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def plain(text: str) -> str:
-    """Return a text for comparison: NFC, lower case, no punctuation, single spaces (seed 4.1)."""
+    """Return a text for comparison: NFC, lower case, no punctuation, single spaces (spec 4.1)."""
     kept = (
         c
         for c in unicodedata.normalize("NFC", text).lower()

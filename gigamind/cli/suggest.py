@@ -1,4 +1,4 @@
-"""`gigamind suggest-links`: suggest links for notes (seed 10.4) and write them."""
+"""`gigamind suggest-links`: suggest links for notes (spec 10.4) and write them."""
 
 import difflib
 import functools

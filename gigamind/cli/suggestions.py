@@ -32,7 +32,7 @@ class Suggested(NamedTuple):
 
 
 def note_text(suggested: Suggested, writer: LinkWriter) -> str:
-    """Return the suggestions of one note as in example 10.4 of the seed."""
+    """Return the suggestions of one note as in example 10.4 of the specification."""
     note, suggestions = suggested
     if not suggestions:
         return translated(_("No link suggestions."))

@@ -1,4 +1,4 @@
-"""Row schemas of `queries.jsonl`, `links.jsonl` (seed 3.1, 3.2) and `answers.jsonl`, before the vault is read."""
+"""Row schemas of `queries.jsonl`, `links.jsonl` (spec 3.1, 3.2) and `answers.jsonl`, before the vault is read."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal

@@ -1,4 +1,4 @@
-"""Evaluate items with a model; keep paid replies (see `unfinished`) despite Ctrl-C, kill, spent budget or errors."""
+"""Evaluate items with a model; keep paid replies in `unfinished_folder` despite Ctrl-C, kill or errors."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Estimate the cost and duration of a run before it starts (seed 4.3): calls, tokens, dollars, time.
+"""Estimate the cost and duration of a run before it starts (spec 4.3): calls, tokens, dollars, time.
 
 Figures are ranges, as tokenizers and answers differ. Caches and stored replies are ignored. Only a local model, which
 is free, gets a few small requests that measure its speed; other speeds are assumed.

@@ -56,7 +56,7 @@ DEFAULT = AlignConfig()
 
 
 class AlignOptions(BaseModel):
-    """Options of all commands that align quotes; named as in seed 003, section 2.3."""
+    """Options of all commands that align quotes; named as in spec 003, section 2.3."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,6 +1,6 @@
 """Judges with a model whether notes answer a question; "answerable" counts only with a quote.
 
-The model reports observations; the rule is code. Spans are computed, never taken from the model (seed 4.1, `llm`).
+The model reports observations; the rule is code. Spans are computed, never taken from the model (spec 4.1, `llm`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Write notes with new links: into a copy of their vault, or in place, with a file to undo it (`undo.py`).
+"""Write notes with new links: into a copy of their vault, or in place, with a file to undo it (`undo`).
 
 A note is written only if it is still the file that was read, and in place only after its old bytes are recorded.
 """

@@ -103,7 +103,7 @@ def _without(links: Sequence[NoteLink]) -> Note:
 # then counts more than what others linked (+1 for phrases reviewed by hand, see benchmarks/MEASUREMENTS.md).
 _NO_HABIT = 2.0
 # Without links, a phrase is compared with all notes, and more notes mean more chance matches. This number of notes,
-# that of the seed's example, costs nothing.
+# that of the specification's example, costs nothing.
 _FEW_NOTES = 6
 # Without links, high scores of phrases are less reliable: in the vaults that the weights were fitted on, with all links
 # hidden, 2 of 42 phrases with a confidence from .5 were links, and 33 of 190 from .1 to .5. This is the most likely

@@ -1,4 +1,4 @@
-"""The features of a place of a note and a note that it may mean."""
+"""Features of a possible link: a place in a note, and the note that it may mean."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,7 @@
 """The limits of a run: dollars, calls, minutes.  The upper bound of a call is reserved before it and settled after it.
 
-Spending can exceed the limit only by the estimation error of one call.  A call waits if others may leave room for it,
-and ends in `budget_exceeded` if not.  A budget belongs to one event loop.
+Spending can exceed the limit only by the estimation errors of the calls in flight.
+A call waits if others may leave room for it, and ends in `budget_exceeded` if not.  A budget belongs to one event loop.
 
 An item with several calls is useful only if all of them succeed.  With limited calls or dollars, an item therefore
 starts only if the items in progress can finish, assuming that each call costs as much as the most expensive so far.

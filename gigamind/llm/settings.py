@@ -55,7 +55,7 @@ class ModelSettings:
 
 
 class Determinism(BaseModel):
-    """Whether two runs over the same input must give the same result (seed 000, 5)."""
+    """Whether two runs over the same input must give the same result (spec 000, 5)."""
 
     deterministic: bool = Field(
         default=False,
@@ -138,7 +138,7 @@ class ModelOptions(Determinism):
         None,
         ge=0,
         allow_inf_nan=False,
-        description="cost limit in USD; gigamind sends no request that could exceed the limit",
+        description="cost limit in USD; gigamind sends no request whose estimated maximum cost exceeds what is left",
     )
     max_calls: int | None = Field(
         None, ge=0, description="maximum number of requests to the model; failed requests count too"

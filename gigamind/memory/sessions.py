@@ -270,7 +270,7 @@ def _aligned(
         "extraction_id": extracted.event_id,
         "aligned_count": len(result.aligned),
         "failed_count": len(result.failed),
-        # With the fields of `AlignedEvidence` in seed 003, section 2.1; JavaScript spans, in UTF-16 units.
+        # With the fields of `AlignedEvidence` in spec 003, section 2.1; JavaScript spans, in UTF-16 units.
         "evidence": [
             {
                 **record,

@@ -1,7 +1,7 @@
-"""How much of the evidence is expected, and how much of the expected evidence was retrieved (seed 4.1).
+"""How much of the evidence is expected, and how much of the expected evidence was retrieved (spec 4.1).
 
-Evidence with a range matches by position, without one by text, within one note. The seed's rule needs evidence and
-label of similar length (`out_of_reach`); `answer_in_evidence` measures whether a reader finds the answer.
+Evidence with a range matches by position, without one by text, within one note. That rule needs evidence and label of
+similar length (`out_of_reach`); `answer_in_evidence` measures whether a reader finds the answer.
 """
 
 from collections.abc import Mapping, Sequence

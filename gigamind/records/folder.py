@@ -86,7 +86,7 @@ def write_run(
     *,
     replace: bool = False,
 ) -> None:
-    """Write every file of seed section 6, all or none; `replace` what the same run left when it was stopped.
+    """Write every file of spec section 6, all or none; `replace` what the same run left when it was stopped.
 
     Args:
         output: whether to write summary.json.

@@ -327,7 +327,7 @@ class QualityReport(Report):
 
 
 class SourceCoverage(Report):
-    """Use of a note (seed 004); `relevant` and `marked` are additions.
+    """Use of a note (spec 004); `relevant` and `marked` are additions.
 
     Attributes:
         relevant_claim: Words of the answer that use it, supported or proven; empty if none.
@@ -432,7 +432,7 @@ class SearchQAEvaluation(Report):
     """The evaluation of an answer: six fields of the seed, then additions.
 
     Attributes:
-        correctness: In [0, 1]; None without claims, where the seed always has a number.
+        correctness: In [0, 1]; None without claims, where the specification always has a number.
         confidence: None without claims, as for `correctness`.
         utility: In [0, 1]; None without a model.
         completeness: In [0, 1], from proven omissions; None if there was nothing to state.

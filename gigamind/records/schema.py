@@ -1,4 +1,4 @@
-"""Models of the files in an output folder, which can be read back; names follow the seed (6.1) in snake_case.
+"""Models of the files in an output folder, which can be read back; names follow the specification (6.1) in snake_case.
 
 Offsets are UTF-16 code units, half-open, in the note's file. An unmeasured figure is null, never 0.
 """

@@ -1,4 +1,4 @@
-"""The result of comparing two runs: `compare.py` makes it, gates and reports read it (seed 6.2 and 7)."""
+"""The result of comparing two runs: `compare.py` makes it, gates and reports read it (spec 6.2 and 7)."""
 
 from collections.abc import Mapping
 from math import inf

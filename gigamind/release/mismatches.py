@@ -1,4 +1,4 @@
-"""The differences of two runs other than the measured values, and which comparisons they rule out (seed 7)."""
+"""The differences of two runs other than the measured values, and which comparisons they rule out (spec 7)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -168,7 +168,7 @@ def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
 
 
 def check_models(baseline: Snapshot, current: Snapshot) -> None:
-    """Raise InputError if a gate would compare two embedding models (seed 7)."""
+    """Raise InputError if a gate would compare two embedding models (spec 7)."""
     if differing := _embedders(baseline, current):
         raise InputError(
             "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"

@@ -1,4 +1,4 @@
-"""The fields of snapshot.json (seed 6.2 and 7) for all tasks, and what makes the runs of a task comparable."""
+"""The fields of snapshot.json (spec 6.2 and 7) for all tasks, and what makes the runs of a task comparable."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,7 +158,7 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         )
 
     def config(self, run: RunReport) -> dict[str, object]:
-        """Return the task and the options in effect, by name (seed 6.2)."""
+        """Return the task and the options in effect, by name (spec 6.2)."""
         return {"task": run.task, **run.options}
 
     @abstractmethod
@@ -231,7 +231,7 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         return llm.models if llm else {}
 
 
-# Checks are compared only if both runs used the same checklist and model (seed 004, "2-1").
+# Checks are compared only if both runs used the same checklist and model (spec 004, "2-1").
 BLOCK = "quality"
 PASS_RATE = f"{BLOCK}.pass_rate"
 

@@ -1,1 +1,1 @@
-"""How runs, comparisons and judge cards are shown: Markdown, report.html and its charts."""
+"""How runs, comparisons and judge reports are shown: Markdown, report.html and its charts."""

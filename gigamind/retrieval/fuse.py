@@ -13,7 +13,7 @@ from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import VectorIndex
 from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
 
-BOOST = 0.2  # β in the seed
+BOOST = 0.2  # β in the specification
 
 
 def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -108,7 +108,7 @@ def highest(scores: Floats, k: int) -> Ints:
 
 
 def relative(scores: Floats) -> Floats:
-    """Return BM25 divided by the query's best BM25, in [0, 1]; all 0.0 if nothing matches (seed 4.1)."""
+    """Return BM25 divided by the query's best BM25, in [0, 1]; all 0.0 if nothing matches (spec 4.1)."""
     best = scores.max(initial=0.0)
     return np.maximum(scores, 0.0) / best if best > 0 else np.zeros_like(scores)
 

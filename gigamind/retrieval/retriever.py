@@ -1,6 +1,6 @@
 """Search one vault: hits best first, and for each the sentence that matches the query.
 
-By seed 4.1, evidence comes from the found chunks and from their sentences that match the query.  `recording` keeps
+By spec 4.1, evidence comes from the found chunks and from their sentences that match the query.  `recording` keeps
 query vectors for a second search.
 """
 

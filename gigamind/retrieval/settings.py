@@ -28,7 +28,7 @@ class RetrievalSettings:
     """Settings of one retriever."""
 
     mode: Mode = "hybrid"
-    fusion: FusionName = "weighted"  # of dense and sparse scores: seed 4.1 or `balanced.py`
+    fusion: FusionName = "weighted"  # of dense and sparse scores: spec 4.1 or `balanced.py`
     alpha: float = DEFAULT_ALPHA  # weight of the semantic score with weighted fusion, in [0, 1]
     title_weight: float = DEFAULT_TITLE_WEIGHT  # points of balanced fusion for a whole title
     chunk_chars: int = DEFAULT_CHUNK_CHARS  # approximate length of a chunk, in characters

@@ -1,1 +1,1 @@
-"""Search-QA over HTTP (seed 004): questions about the notes, streamed answers and their evaluation."""
+"""Search-QA over HTTP (spec 004): questions about the notes, streamed answers and their evaluation."""

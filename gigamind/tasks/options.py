@@ -1,4 +1,4 @@
-"""Options of each task, for the command line, flows and tests (seed 2.1 to 2.3). Links call no model."""
+"""Options of each task, for the command line, flows and tests (spec 2.1 to 2.3). Links call no model."""
 
 import itertools
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ Embedder = Annotated[
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 _Chars = Annotated[int, Field(ge=100, le=8_000)]
-_CONCURRENCY = 4  # default of the seed
+_CONCURRENCY = 4  # default in the specification
 
 
 class _TaskOptions(EvalOptions):

@@ -1,4 +1,4 @@
-"""Resolve names to notes by path, title, file name and alias, with the comparison rules of datasets (seed 3.3)."""
+"""Resolve names to notes by path, title, file name and alias, with the comparison rules of datasets (spec 3.3)."""
 
 import posixpath
 import re
@@ -38,7 +38,7 @@ class _Resolution:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Collision:
-    """An identifier that matches several notes; printed in the format of seed 3.3."""
+    """An identifier that matches several notes; printed in the format of spec 3.3."""
 
     identifier: str
     selected: str

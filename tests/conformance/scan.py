@@ -1,9 +1,9 @@
-"""Writes demands.txt: where the seeds define an option, a field, an exit code, an event or a phrase of the page.
+"""Writes demands.txt: where the documents define an option, a field, an exit code, an event or a phrase of the page.
 
-    PYTHONPATH=tests/conformance python tests/conformance/scan.py FOLDER_OF_SEEDS
+    PYTHONPATH=tests/conformance python tests/conformance/scan.py FOLDER_OF_DOCUMENTS
 
-The seeds are not in the repository; a row of the list is `seed line token`.  It also says which quotes of the tables do
-not stand in their lines.
+The documents are not in the repository; a row of the list is `document line token`.
+It also says which quotes of the tables do not stand in their lines.
 """
 
 import re
@@ -28,7 +28,7 @@ _FLAG = re.compile(r"--[a-z][a-z-]+")
 
 
 def definitions(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Line number, from 1, and name of all that is defined, or first named in a command, in a seed."""
+    """Line number, from 1, and name of all that is defined, or first named in a command, in a document."""
     closer: str | None = None
     seen: set[str] = set()
     for number, line in enumerate(lines, start=1):
@@ -55,23 +55,23 @@ def main(folder: Path) -> None:
     """Write the list, and say what is misquoted."""
     found: list[str] = []
     for file in sorted(folder.glob("00?_*.txt")):
-        seed = file.name[:3]
+        document = file.name[:3]
         lines = file.read_text("utf-8").splitlines()
-        found += [f"{seed} {number} {name}" for number, name in definitions(lines)]
+        found += [f"{document} {number} {name}" for number, name in definitions(lines)]
         for section in SECTIONS:
-            if section.seed == seed:
-                misquoted(seed, lines, section.rows)
+            if section.document == document:
+                misquoted(document, lines, section.rows)
     LIST.write_text("\n".join(found) + "\n", "utf-8")
     sys.stdout.write(f"{LIST}: {len(found)} demands\n")
 
 
-def misquoted(seed: str, lines: list[str], rows) -> None:
+def misquoted(document: str, lines: list[str], rows) -> None:
     """Say which pieces of quotes, parted by " … ", stand in none of their row's lines."""
     for row in rows:
         text = "\n".join(lines[number - 1] for number in row.lines)
         for piece in row.says.split(" … "):
             if piece not in text:
-                sys.stdout.write(f"{seed}:{row.lines}: not said there: {piece}\n")
+                sys.stdout.write(f"{document}:{row.lines}: not said there: {piece}\n")
 
 
 if __name__ == "__main__":

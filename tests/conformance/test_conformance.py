@@ -1,4 +1,4 @@
-"""Every demand of the seeds has a row, every row holds, and docs/conformance.md says what they say."""
+"""Every demand of the documents has a row, every row holds, and docs/conformance.md says what they say."""
 
 import re
 from collections import Counter
@@ -11,29 +11,29 @@ from demands.table import SECTIONS
 
 from gigamind.release.model import EvalSnapshot
 
-ROWS = [(section.seed, row) for section in SECTIONS for row in section.rows]
-PROOFS = [(seed, row, proof) for seed, row in ROWS for proof in row.proofs]
+ROWS = [(section.document, row) for section in SECTIONS for row in section.rows]
+PROOFS = [(document, row, proof) for document, row in ROWS for proof in row.proofs]
 DEFINED = [
-    (seed, int(line), name)
-    for seed, line, name in map(
+    (document, int(line), name)
+    for document, line, name in map(
         str.split, Path(__file__).with_name("demands.txt").read_text("utf-8").splitlines()
     )
 ]
 
 
 @pytest.mark.each(
-    "seed, row, proof", [one for one in PROOFS if not isinstance(one[2], Departure | Repeats)]
+    "document, row, proof", [one for one in PROOFS if not isinstance(one[2], Departure | Repeats)]
 )
-def test_what_a_row_says_holds(seed, row, proof):
+def test_what_a_row_says_holds(document, row, proof):
     try:
         proof.check()
     except AssertionError as error:
-        raise AssertionError(f"{seed}, lines {row.lines}: {error}") from error
+        raise AssertionError(f"{document}, lines {row.lines}: {error}") from error
 
 
-@pytest.mark.each("seed, line, name", DEFINED)
-def test_what_a_seed_defines_at_a_line_has_a_row_there_that_names_it(seed, line, name):
-    quotes = [row.says for of, row in ROWS if of == seed and line in row.lines]
+@pytest.mark.each("document, line, name", DEFINED)
+def test_what_a_document_defines_at_a_line_has_a_row_there_that_names_it(document, line, name):
+    quotes = [row.says for of, row in ROWS if of == document and line in row.lines]
     assert any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said) for said in quotes)
 
 
@@ -42,7 +42,7 @@ def test_a_row_that_repeats_another_document_names_what_its_row_names():
         if isinstance(proof, Repeats):
             name = re.findall(r"[\w-]+", row.says)[0]
             others = [
-                said for seed, said in ROWS if seed == proof.seed and proof.line in said.lines
+                said for of, said in ROWS if of == proof.document and proof.line in said.lines
             ]
             assert any(name in said.says and proof not in said.proofs for said in others), row
 

@@ -1,6 +1,6 @@
 """Judges an answer with a model: from findings about its claims to verdicts and the evaluation.
 
-The sentences of a long answer are split into batches. A sentence without exactly one finding is requested twice.
+The sentences of a long answer are split into batches. Sentences without exactly one finding get one more request.
 """
 
 import asyncio

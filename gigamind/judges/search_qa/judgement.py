@@ -1,4 +1,4 @@
-"""Scores a judged answer by the product's rules (seed 004); no model applies them."""
+"""Scores a judged answer by the product's rules (spec 004); no model applies them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,6 +51,7 @@ def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
 
 _UNPROVEN_UTILITY = 0.4
 """The most useful that an answer without a proven answer to its question is: below every threshold for a useful one."""
+_HIGH, _MEDIUM = (0.8, 0.7), 0.5  # correctness and utility of a grade; FROM in evaluation.js
 
 
 def utility(
@@ -71,15 +72,13 @@ def is_another_question(answered: float | None) -> bool:
     return answered is not None and answered < LEAST_ANSWERED
 
 
-def confidence(
-    correct: float | None, useful: float, answers_question: float | None
-) -> Confidence | None:
-    """Return the grade by the rule of the seed; None without claims; at most "medium" for another question's answer."""
+def confidence(correct: float | None, useful: float, answered: float | None) -> Confidence | None:
+    """Return the grade (spec 004); None without claims; at most "medium" for another question's answer."""
     if correct is None:
         return None
-    if not is_another_question(answers_question) and correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
+    if not is_another_question(answered) and correct >= _HIGH[0] and useful >= _HIGH[1]:
         return "high"
-    return "medium" if correct >= 0.5 else "low"  # noqa: PLR2004
+    return "medium" if correct >= _MEDIUM else "low"
 
 
 def _scored(evaluation: SearchQAEvaluation, *, complete: bool) -> SearchQAEvaluation:

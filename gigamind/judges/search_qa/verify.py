@@ -254,7 +254,7 @@ class Verifier:
 
 
 def _refusal(claim: JudgedClaim) -> Doubt | None:
-    """Return why the guard refuses a claim, which no model may overrule; None if it does not."""
+    """Return why the guard (`support.py`) refuses a claim; no model may overrule it. None if it does not."""
     found = claim.support.refusal if claim.support else None
     return None if found in _UNDECIDED else found
 

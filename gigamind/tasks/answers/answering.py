@@ -1,4 +1,4 @@
-"""Generates an answer as the product does (seed 004): only from the notes, citing `[노트 1]` or `[Note 1]`."""
+"""Generates an answer as the product does (spec 004): only from the notes, citing `[노트 1]` or `[Note 1]`."""
 
 from typing import Annotated
 

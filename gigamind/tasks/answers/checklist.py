@@ -1,4 +1,4 @@
-"""Checks answers with the quality gate's checklist, independently of their evaluation (seed 004, "2-1")."""
+"""Checks answers with the quality gate's checklist, independently of their evaluation (spec 004, "2-1")."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Comparison of answer evaluations: their values, changes of single answers, and the checklist (seed 004, "2-1").
+"""Comparison of answer evaluations: their values, changes of single answers, and the checklist (spec 004, "2-1").
 
 Checklist results are compared only if both runs used the same checklist and model.
 """

@@ -1,4 +1,4 @@
-"""Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (seed 004)."""
+"""Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (spec 004)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

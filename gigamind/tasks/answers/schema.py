@@ -1,4 +1,4 @@
-"""Models of the files in an answer run's out folder; names of evaluations follow the seed (004)."""
+"""Models of the files in an answer run's out folder; names of evaluations follow the specification (004)."""
 
 from typing import Annotated, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""The answers task (seed 004): are answers grounded in their notes, and are they useful? Models judge them."""
+"""The answers task (spec 004): are answers grounded in their notes, and are they useful? Models judge them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

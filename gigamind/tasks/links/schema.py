@@ -1,4 +1,4 @@
-"""Models of the files in a link evaluation's out folder, and their comparison; names follow the seed (section 6.1).
+"""Models of the files in a link evaluation's out folder, and their comparison; names follow spec 6.1.
 
 Offsets are half-open ranges of UTF-16 code units in the note's file. A figure that was not measured is null, never 0.
 """

@@ -1,6 +1,6 @@
 """Models of the files in a search evaluation's out folder, and their comparison.
 
-Names follow the seed (section 6.1); further fields are additions. Offsets are half-open ranges of UTF-16 code units in
+Names follow spec 6.1; further fields are additions. Offsets are half-open ranges of UTF-16 code units in
 the note's file. A figure that was not measured is null, never 0.
 """
 
@@ -282,7 +282,7 @@ class ForecastReport(Report):
 
 
 class OutOfReachReport(Report):
-    """Labelled spans that no evidence can match by the seed's rule, and median lengths in characters.
+    """Labelled spans that no evidence can match by the specification's rule, and median lengths in characters.
 
     Attributes:
         label_chars: Median length of those spans.

@@ -225,7 +225,7 @@ def failure_text(item: schema.ItemReport) -> Message:
 
 
 _TAGS = 15
-_FAILURES = 10  # of seed 6: summary.md lists the ten worst
+_FAILURES = 10  # of spec 6: summary.md lists the ten worst
 _THRESHOLDS = 8  # rows of other thresholds
 _ORDER = {"easy": 0, "mid": 1, "hard": 2}
 _PERCENTILES = ("p50", "p95", "p99")

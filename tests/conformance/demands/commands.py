@@ -1,4 +1,4 @@
-"""Command line: section 2 of seed 000."""
+"""Command line: section 2 of document 000."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""Datasets, their labels and what may come: sections 3, 8 and 9 of seed 000."""
+"""Datasets, their labels and what may come: sections 3, 8 and 9 of document 000."""
 
 from typing import get_args
 

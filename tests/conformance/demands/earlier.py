@@ -1,11 +1,11 @@
-"""The earlier text of 000: seed 002."""
+"""The earlier text of 000: document 002."""
 
 from demands.model import Departure, Option, Repeats, Row, Section, row
 
 
-def again(seed: str, lines: dict[int, tuple[int, str]]) -> tuple[Row, ...]:
+def again(document: str, lines: dict[int, tuple[int, str]]) -> tuple[Row, ...]:
     """Rows of 002 that 000 repeats: by line, that of 000 and the quote."""
-    return tuple(row(here, says, Repeats(seed, there)) for here, (there, says) in lines.items())
+    return tuple(row(here, says, Repeats(document, there)) for here, (there, says) in lines.items())
 
 
 _EARLIER = again(

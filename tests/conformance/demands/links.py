@@ -1,4 +1,4 @@
-"""Link suggestions: section 10 of seed 000."""
+"""Link suggestions: section 10 of document 000."""
 
 from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.linking.suggest import LinkSuggestion, SuggestOptions
@@ -94,7 +94,7 @@ _INTERFACE = (
     ),
 )
 
-_SEED = "conformance/test_seed.py::test_"
+_DOCUMENTS = "conformance/test_documents.py::test_"
 _DEMANDS = (
     row(
         (703, 705),
@@ -159,7 +159,7 @@ _DEMANDS = (
         (729, 731, 732, 733),
         'Found 3 link suggestions: … "RAG 시스템" → [[RAG 아키텍처]] … Position: 145-152, Confidence: 0.87 … Reason: 직접적인 개념 참조',
         "cli/test_suggest.py::test_a_suggestion_reads_as_the_format_says",
-        f"{_SEED}suggestions_are_shown_as_in_the_example",
+        f"{_DOCUMENTS}suggestions_are_shown_as_in_the_example",
         Departure(
             "`Position: 145-152`",
             "`Position: projects/gigamind.md:4`; the range is in `--json`",
@@ -176,7 +176,7 @@ _DEMANDS = (
         (735, 739),
         '"벡터 검색" → [[LanceDB 통합]] … "지식 그래프" → [[Knowledge Graph 설계]]',
         "linking/test_meaning.py::test_the_example_of_the_seed_gives_its_three_links",
-        f"{_SEED}suggestions_are_shown_as_in_the_example",
+        f"{_DOCUMENTS}suggestions_are_shown_as_in_the_example",
         Departure(
             "three links above `--min-confidence 0.5`: 0.87, 0.72 and 0.65",
             "the same three from 0.3, the default, but two above 0.5: 0.68, 0.32 and 0.57 in a vault without links",

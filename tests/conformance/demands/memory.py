@@ -1,4 +1,4 @@
-"""Evidence and memory: seed 003."""
+"""Evidence and memory: document 003."""
 
 from typing import get_args, get_type_hints
 

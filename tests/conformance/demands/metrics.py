@@ -1,4 +1,4 @@
-"""Metrics and the way to them: sections 4 and 5 of seed 000."""
+"""Metrics and the way to them: sections 4 and 5 of document 000."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def _unanswerable(*scores: float) -> bool:
 
 
 _GOLDEN = "out/summary.json"
-_SEED = "conformance/test_seed.py::test_"
+_DOCUMENTS = "conformance/test_documents.py::test_"
 _RANKINGS = (
     row(
         254,
@@ -101,7 +101,7 @@ _RANKINGS = (
         "각 청크를 evidence로 사용 … 쿼리와 매칭된 문장/구문을 evidence로 추출",
         Option("eval search", "--evidence-notes", 3),
         "retrieval/test_passages.py::test_the_sentence_with_the_most_query_words_is_shown_where_it_stands",
-        f"{_SEED}the_search_command_reads_the_rows_and_writes_the_files",
+        f"{_DOCUMENTS}the_search_command_reads_the_rows_and_writes_the_files",
         Departure(
             "evidence: the chunks found, or their matching sentences",
             "each note found has one: the matching sentence of its best chunk, or the whole chunk if no word of the"
@@ -296,9 +296,9 @@ _ANSWERABILITY = (
     row(
         (395, 398, 399),
         "gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm",
-        f"{_SEED}both_ways_to_judge_queries_run_with_a_model_from_the_environment",
-        f"{_SEED}a_model_may_be_in_gigamind_toml",
-        f"{_SEED}without_a_model_the_error_names_all_three_places",
+        f"{_DOCUMENTS}both_ways_to_judge_queries_run_with_a_model_from_the_environment",
+        f"{_DOCUMENTS}a_model_may_be_in_gigamind_toml",
+        f"{_DOCUMENTS}without_a_model_the_error_names_all_three_places",
         Departure(
             "`--unanswerable-mode llm` without a model",
             "the model is `model` in [search] of `gigamind.toml`, or `GIGAMIND_EVAL_SEARCH_MODEL`, or `--model`;"

@@ -1,4 +1,4 @@
-"""A row: what a seed says at some lines, and its proof: a check made here, a test elsewhere, or a departure with reason."""
+"""A row: what a document says at some lines, and its proof: a check made here, a test elsewhere, or a departure with reason."""
 
 import ast
 import atexit
@@ -23,7 +23,7 @@ TESTS = Path(__file__).parents[2]
 REQUIRED: Literal["required"] = "required"
 """The default of an option that must be given."""
 UNSAID: Literal["unsaid"] = "unsaid"
-"""The default of an option that its seed says none of."""
+"""The default of an option that its document says none of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """What the code gives is what the seed says; a float to nine digits."""
+    """What the code gives is what the document says; a float to nine digits."""
 
     given: Callable[[], object]
     expected: object
@@ -187,9 +187,9 @@ def _functions(file: Path) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """The seed says here what another one says at that line, which has its own row."""
+    """The document says here what another one says at that line, which has its own row."""
 
-    seed: str
+    document: str
     line: int
 
 
@@ -210,7 +210,7 @@ class Row:
     """One demand.
 
     Attributes:
-        lines: of the seed, from 1; none where the seed is silent, and what is here goes further.
+        lines: of the document, from 1; none where the document is silent, and what is here goes further.
         says: a short quote of it.
     """
 
@@ -225,21 +225,21 @@ class Row:
 
 
 def row(lines: int | tuple[int, ...], says: str, *proofs: Proof | str) -> Row:
-    """A demand of the seed; a proof that is a text is the id of a test."""
+    """A demand of the document; a proof that is a text is the id of a test."""
     found = tuple(Test(proof) if isinstance(proof, str) else proof for proof in proofs)
     return Row((lines,) if isinstance(lines, int) else lines, says, found)
 
 
 def beyond(asked: str, here: str, why: str) -> Row:
-    """Something that the seed says nothing of, and that a reader of it must know."""
+    """Something that the document says nothing of, and that a reader of it must know."""
     return Row((), "", (Departure(asked, here, why),))
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The rows of a part of a seed, such as "2"."""
+    """The rows of a part of a document, such as "2"."""
 
-    seed: str
+    document: str
     part: str
     title: str
     rows: tuple[Row, ...]

@@ -32,10 +32,10 @@ def page(sections: Sequence[Section]) -> str:
 def _overview(sections: Sequence[Section]) -> Iterator[str]:
     yield "| | document | demands | as written | with a departure | silent |"
     yield "|---|---|---:|---:|---:|---:|"
-    for seed, title in _DOCUMENTS.items():
-        found = _counts(row for one in sections if one.seed == seed for row in one.rows)
+    for document, title in _DOCUMENTS.items():
+        found = _counts(row for one in sections if one.document == document for row in one.rows)
         named = found["as written"] + found["departs"]
-        yield f"| {seed} | {title} | {named} | {found['as written']} | {found['departs']} | {found['silent']} |"
+        yield f"| {document} | {title} | {named} | {found['as written']} | {found['departs']} | {found['silent']} |"
     yield "\nSilent: not in the document, but its readers need to know it.\n"
 
 
@@ -58,7 +58,7 @@ def _section(section: Section) -> str:
         f"{_count(found['as written'] + found['departs'], 'demand')}, {found['as written']} as written;"
         f" proven by {_count(checks, 'check')} and {_count(len(tests), 'test')}."
     )
-    lines = [f"## {section.title} ({section.seed}: {section.part})", "", said, ""]
+    lines = [f"## {section.title} ({section.document}: {section.part})", "", said, ""]
     departures = [(row, one) for row in section.rows for one in row.departures]
     if departures:
         lines += ["| line | document | here | reason |", "|---|---|---|---|"]

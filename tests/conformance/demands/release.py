@@ -1,4 +1,4 @@
-"""Reports, snapshots and regressions: sections 6 and 7 of seed 000."""
+"""Reports, snapshots and regressions: sections 6 and 7 of document 000."""
 
 from datetime import datetime
 

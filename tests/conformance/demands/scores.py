@@ -1,4 +1,4 @@
-"""`baseScore` and `finalScore` apart: seed 001."""
+"""`baseScore` and `finalScore` apart: document 001."""
 
 from demands.model import Departure, Field, Option, Section, row
 from gigamind.retrieval.hit import Hit

@@ -1,4 +1,4 @@
-"""Answers: seed 004."""
+"""Answers: document 004."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""All rows: the card, 000 by its sections, then the other seeds; the earlier text of 000 is the last."""
+"""All rows: the card, 000 by its sections, then the other documents; the earlier text of 000 is the last."""
 
 from demands import (
     card,

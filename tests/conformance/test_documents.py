@@ -1,4 +1,4 @@
-"""The commands and JSON Lines of the documents, as they are written there (seed/), over a vault of this test."""
+"""The commands and JSON Lines of the documents, as they are written there (documents/), over a vault of this test."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from row_files import read_rows, write_rows
 from shell import Shell
 
 pytestmark = pytest.mark.docs
-SEED = Path(__file__).with_name("seed")
+DOCUMENTS = Path(__file__).with_name("documents")
 NOTES = {
     "policies/approval.md": "# 승인 프로세스\n\n"
     + "신청서는 공용 폴더의 양식에 적어 올린다. " * 7
@@ -46,19 +46,19 @@ def folder(tmp_path):
 
 @pytest.fixture
 def ends(folder, tmp_path):
-    """Runs a file of seed/ in the folder, which is also the user's home, and gives how it ended."""
+    """Runs a file of documents/ in the folder, which is also the user's home, and gives how it ended."""
     (tmp_path / "programs").mkdir()
 
     def run(name, where=folder, **environment):
         own = {"HOME": str(folder), "GIGAMIND_CACHE_DIR": str(tmp_path / "cache"), **environment}
         with Shell(where, own, {}, tmp_path / "programs") as shell:
-            return shell.bash((SEED / name).read_text("utf-8"))
+            return shell.bash((DOCUMENTS / name).read_text("utf-8"))
 
     return run
 
 
 def test_the_search_command_reads_the_rows_and_writes_the_files(ends, folder):
-    shutil.copy(SEED / "queries.jsonl", folder / "eval")
+    shutil.copy(DOCUMENTS / "queries.jsonl", folder / "eval")
     ended = ends("search.sh")
     assert ended.returncode == 0, ended.stderr
     out = folder / "eval/out/search-YYYYMMDD"
@@ -66,13 +66,13 @@ def test_the_search_command_reads_the_rows_and_writes_the_files(ends, folder):
     first, second = read_rows(out / "per_item.jsonl")
     assert first["ranking"][0]["note"] == "policies/approval.md"
     assert (first["id"], first["difficulty"], second["answerable"]) == ("q-001", "mid", False)
-    # Each hit shows evidence; `text` of the seed's span is not in this note, so there is a warning.
+    # Each hit shows evidence; `text` of the document's span is not in this note, so there is a warning.
     assert all(hit["evidence"]["text"] for hit in first["ranking"])
     assert "expected_spans[0]" in ended.stderr + ended.stdout
 
 
 def test_both_ways_to_judge_queries_run_with_a_model_from_the_environment(ends, folder, server):
-    shutil.copy(SEED / "queries.jsonl", folder / "eval")
+    shutil.copy(DOCUMENTS / "queries.jsonl", folder / "eval")
     model = {
         "GIGAMIND_EVAL_SEARCH_MODEL": "openai/judge",
         "GIGAMIND_EVAL_SEARCH_API_BASE": server.url,
@@ -89,7 +89,7 @@ def test_both_ways_to_judge_queries_run_with_a_model_from_the_environment(ends, 
 
 
 def test_a_model_may_be_in_gigamind_toml(ends, folder, server):
-    shutil.copy(SEED / "queries.jsonl", folder / "eval")
+    shutil.copy(DOCUMENTS / "queries.jsonl", folder / "eval")
     (folder / "gigamind.toml").write_text(
         f'[search]\nmodel = "openai/judge"\napi-base = "{server.url}"\n', "utf-8"
     )
@@ -99,7 +99,7 @@ def test_a_model_may_be_in_gigamind_toml(ends, folder, server):
 
 
 def test_without_a_model_the_error_names_all_three_places(ends, folder):
-    shutil.copy(SEED / "queries.jsonl", folder / "eval")
+    shutil.copy(DOCUMENTS / "queries.jsonl", folder / "eval")
     ended = ends("unanswerable.sh", **UNTIMED)
     assert ended.returncode == 1
     [error] = [line for line in ended.stderr.splitlines() if line.startswith("Error")]
@@ -136,7 +136,7 @@ def test_links_are_removed_in_a_copy_and_suggested_again(ends, folder):
 @pytest.mark.parametrize("name", ["links.jsonl", "links_generated.jsonl"])
 def test_the_rows_of_links_are_read(ends, folder, name):
     shutil.copytree(folder / "eval/notes", folder / "eval/notes-modified")
-    shutil.copy(SEED / name, folder / "eval/links.jsonl")
+    shutil.copy(DOCUMENTS / name, folder / "eval/links.jsonl")
     ended = ends("links.sh")
     assert ended.returncode == 0, ended.stderr
     [row] = read_rows(folder / "eval/out/links-YYYYMMDD/per_item.jsonl")
@@ -182,7 +182,7 @@ def test_an_evaluation_has_what_the_example_has(folder, server, tmp_path):
         ended = shell.bash(f"{command} --api-base {server.url}")
     assert ended.returncode == 0, ended.stderr
     [item] = read_rows(folder / "out/per_item.jsonl")
-    expected = json.loads((SEED / "evaluation.json").read_text("utf-8"))
+    expected = json.loads((DOCUMENTS / "evaluation.json").read_text("utf-8"))
     assert expected.keys() <= item["evaluation"].keys()
     for use, example in zip(
         item["evaluation"]["source_coverage"], expected["source_coverage"], strict=True
