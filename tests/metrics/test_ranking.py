@@ -85,24 +85,23 @@ def test_an_empty_ranking_is_zero_everywhere():
     ],
 )  # fmt: skip
 def test_no_cutoff_is_beyond_topk(topk, cutoffs):
-    expected = ["mrr", *(f"{name}_at_{k}" for name in ("hit", "ndcg", "recall") for k in cutoffs)]
-    assert sorted(measure_ranking(RANKING, {"a.md": 1}, topk)) == sorted(expected)
+    names = measure_ranking(RANKING, {"a.md": 1}, topk).keys()
+    assert names >= {f"{name}_at_{k}" for name in ("hit", "ndcg", "recall") for k in cutoffs}
+    assert {int(name.partition("_at_")[2]) for name in names if "_at_" in name} == set(cutoffs)
 
 
 def test_each_name_carries_its_own_figure():
     measured = measure_ranking(RANKING, {"b.md": 1, "d.md": 1}, 3)
-    both = 1 + 1 / log2(3)
-    assert measured == pytest.approx(
-        {
-            "hit_at_1": 0.0,
-            "hit_at_3": 1.0,
-            "mrr": 0.5,
-            "ndcg_at_1": 0.0,
-            "ndcg_at_3": 1 / log2(3) / both,
-            "recall_at_1": 0.0,
-            "recall_at_3": 0.5,
-        }
-    )
+    expected = {
+        "hit_at_1": 0.0,
+        "hit_at_3": 1.0,
+        "mrr": 0.5,
+        "ndcg_at_1": 0.0,
+        "ndcg_at_3": 1 / log2(3) / (1 + 1 / log2(3)),
+        "recall_at_1": 0.0,
+        "recall_at_3": 0.5,
+    }
+    assert {name: measured[name] for name in expected} == pytest.approx(expected)
 
 
 @given(notes, gains, st.integers(1, 12))
