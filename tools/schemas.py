@@ -13,7 +13,9 @@ from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.trials import UnitTestReport
 from gigamind.assurance.tuning import TuneReport
 from gigamind.cli import documents
+from gigamind.cli.command import every_command
 from gigamind.cli.doctor import DoctorDocument
+from gigamind.cli.main import cli
 from gigamind.cli.show import EvaluationDocument
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
@@ -98,22 +100,15 @@ def _printed_by(schema: str) -> str:
     return f"output of {', '.join(commands)}"
 
 
+FOR_OTHER_TOOLS = {"import", "export"}
+"""Groups of commands that all print what they wrote."""
 OUTPUTS: Mapping[str, str] = {
     **{f"eval {task}": f"output/eval-{task}" for task in KINDS},
     **dict.fromkeys(
         (
-            *("eval generate-links", "eval generate-queries", "dataset label"),
-            *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
-            *("import table", "import otel", "export langfuse", "export mlflow", "export otel"),
-            *(
-                "export phoenix",
-                "import deepeval",
-                "export trec",
-                "export csv",
-                "export ragas",
-                "init",
-                "gate waive",
-            ),
+            *("eval generate-links", "eval generate-queries", "dataset label", "baseline promote"),
+            *("init", "gate waive"),
+            *(" ".join(path) for path, _ in every_command(cli) if path[0] in FOR_OTHER_TOOLS),
         ),
         "output/written",
     ),

@@ -16,7 +16,7 @@ from search_command import SEARCH
 
 from gigamind.cli.command import every_command
 from gigamind.cli.main import cli
-from schemas import OUTPUTS, described, schema_of
+from schemas import FOR_OTHER_TOOLS, OUTPUTS, described, schema_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -106,10 +106,9 @@ def commands(model):
 
 # Alike but for the format that they read; tuning takes its time.
 ALIKE = {
-    "tune search", "import beir", "import squad", "import ragas", "import table", "import deepeval",
-    "import otel", "export langfuse", "export mlflow", "export otel", "export phoenix",
-    "dataset label", "gate waive",
-}  # fmt: skip
+    *("tune search", "dataset label", "gate waive"),
+    *(name for name in OUTPUTS if name.split()[0] in FOR_OTHER_TOOLS),
+}
 
 
 @pytest.fixture(scope="module")
