@@ -1,7 +1,7 @@
-import json
 from pathlib import Path
 
 import pytest
+from row_files import write_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD = {"id": "a", "query": "q", "answerable": True, "expected_notes": ["n.md"]}
@@ -9,14 +9,7 @@ GOOD = {"id": "a", "query": "q", "answerable": True, "expected_notes": ["n.md"]}
 
 @pytest.fixture
 def rows(tmp_path):
-    def write(*values: dict[str, object] | str) -> Path:
-        path = tmp_path / "d.jsonl"
-        path.write_text("".join(
-            (value if isinstance(value, str) else json.dumps(value)) + "\n" for value in values
-        ))  # fmt: skip
-        return path
-
-    return write
+    return lambda *values: write_rows(tmp_path / "d.jsonl", values)
 
 
 def test_check_passes_the_examples(gigamind):

@@ -12,6 +12,7 @@ from able_model import able
 from faulty_model import running
 from judged_folders import write_judged_run
 from reached import reached
+from row_files import read_rows, write_rows
 from search_command import SEARCH
 
 from gigamind.cli.command import every_command
@@ -32,26 +33,18 @@ def fits(value, name):
     jsonschema.Draft202012Validator(schema(name)).validate(value)
 
 
-def rows(*values):
-    return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
-
-
-def lines(file):
-    return [json.loads(line) for line in file.read_bytes().splitlines()]
-
-
 def prepare(folder):
     """What the commands below read."""
     for name in ("vault", "queries.jsonl", "answers.jsonl"):
         copied = shutil.copytree if (EXAMPLES / name).is_dir() else shutil.copy
         copied(EXAMPLES / name, folder / name)
     (folder / "note.md").write_text("The deploy runs every Friday.\n", "utf-8")
-    (folder / "quotes.jsonl").write_text(rows(*QUOTES), "utf-8")
+    write_rows(folder / "quotes.jsonl", QUOTES)
     (folder / "qrels").write_text("q1 0 a 1\nq1 0 b 0\n", "utf-8")
-    (folder / "topics").write_text(rows({"_id": "q1", "text": "deploy"}), "utf-8")
+    write_rows(folder / "topics", [{"_id": "q1", "text": "deploy"}])
     sessions = folder / "sessions"
     sessions.mkdir()
-    (sessions / "s.jsonl").write_text(rows({"role": "user", "content": "Tea is at four."}), "utf-8")
+    write_rows(sessions / "s.jsonl", [{"role": "user", "content": "Tea is at four."}])
     evidence = [{"messageIndex": 0, "quote": "Tea is at four."}]
     entry = {"entryId": "e", "text": "Tea is at four.", "evidence": evidence}
     (sessions / "s.extracted.json").write_text(json.dumps({"entries": [entry]}), "utf-8")
@@ -156,7 +149,9 @@ def test_the_files_of_real_runs_fit_their_schemas(ended):
     folder, _ = ended
     for name, file in FILES.items():
         path = folder / file
-        values = lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text("utf-8"))]
+        values = (
+            read_rows(path) if path.suffix == ".jsonl" else [json.loads(path.read_text("utf-8"))]
+        )
         assert values, file
         for value in values:
             fits(value, name)
@@ -165,7 +160,7 @@ def test_the_files_of_real_runs_fit_their_schemas(ended):
 @pytest.mark.each("run", ["a", "links", "answers"])
 def test_per_item_jsonl_is_a_table_as_data_frames_want_it(ended, run):
     folder, _ = ended
-    items = lines(folder / "runs" / run / "per_item.jsonl")
+    items = read_rows(folder / "runs" / run / "per_item.jsonl")
     columns = {tuple(item) for item in items}
     assert len(columns) == 1  # the same in every line, so each is a column
     for column in next(iter(columns)):
@@ -196,12 +191,12 @@ def test_lines_that_only_a_troubled_run_writes_fit_their_schemas(tmp_path, monke
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
     asked = {"id": "q", "query": "tea", "answerable": True, "expected_notes": ["a"]}
     judged = asked | {"id": "r", "gains": {"a": 1}}
-    (tmp_path / "q.jsonl").write_text(rows(asked, judged) + "{}\n", "utf-8")
+    write_rows(tmp_path / "q.jsonl", [asked, judged, {}])
     ranked = ({"id": name, "hits": [{"note": "b"}, {"note": "a"}]} for name in "qr")
-    (tmp_path / "run.jsonl").write_text(rows(*ranked), "utf-8")
+    write_rows(tmp_path / "run.jsonl", ranked)
     given = ("--dataset", "q.jsonl", "--system", "run:run.jsonl", "--out", "out")
     assert gigamind("eval", "search", *given).code == 0
-    errors = lines(tmp_path / "out" / "errors.jsonl")
+    errors = read_rows(tmp_path / "out" / "errors.jsonl")
     for row in errors:
         fits(row, "errors")
     assert errors

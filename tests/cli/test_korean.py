@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from korean import english, shown
+from row_files import write_rows
 from search_command import SEARCH
 
 from gigamind.datasets.generate_links import generate_links
@@ -46,8 +47,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "vault").mkdir()
     for name, text in NOTES.items():
         (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
-    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
-    (tmp_path / "queries.jsonl").write_text(rows, encoding="utf-8")
+    write_rows(tmp_path / "queries.jsonl", ROWS)
     return tmp_path
 
 
@@ -114,8 +114,7 @@ OTHERS = (
 
 
 def test_no_other_command_tells_a_korean_reader_anything_in_english(place, gigamind):
-    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ANSWERS)
-    (place / "answers.jsonl").write_text(rows, "utf-8")
+    write_rows(place / "answers.jsonl", ANSWERS)
     (place / "floors.toml").write_text('[floors]\n"search.mrr" = 0.99\n', "utf-8")
     for command in OTHERS:
         ended = gigamind(*command)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from row_files import write_rows
 
 QUERIES = [
     {
@@ -63,14 +64,11 @@ FREE = ("--speed-passes", "0")
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    def lines(rows):
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
     (tmp_path / "vault").mkdir()
     for name, text in NOTES.items():
         (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
-    (tmp_path / "queries.jsonl").write_text(lines(QUERIES), encoding="utf-8")
-    (tmp_path / "answers.jsonl").write_text(lines(ANSWERS), encoding="utf-8")
+    write_rows(tmp_path / "queries.jsonl", QUERIES)
+    write_rows(tmp_path / "answers.jsonl", ANSWERS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

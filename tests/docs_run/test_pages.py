@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from operator import methodcaller
 from pathlib import Path
@@ -24,6 +24,7 @@ from own_systems import EXAMPLES, serving
 from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
 from reached import reached
 from replies_by_schema import answer_to
+from row_files import write_rows
 from search_servers import ranked
 from shell import Shell
 
@@ -179,10 +180,6 @@ def rows(name: str, these: slice) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[these]]
 
 
-def write(path: Path, written: Iterable[object]) -> None:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in written), "utf-8")
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What a reader has before the first command."""
@@ -191,7 +188,7 @@ def folder(tmp_path: Path) -> Path:
     vault = shutil.copytree(EXAMPLES / "vault", folder / "vault")
     notes = {str(note.relative_to(vault)): note.read_text("utf-8") for note in vault.rglob("*.md")}
     queries, answers = rows("queries", QUERIES), rows("answers", ANSWERS)
-    write(folder / "queries.jsonl", queries)
+    write_rows(folder / "queries.jsonl", queries)
     for run, texts in (
         ("bm25", {note: text[:400] for note, text in notes.items()}),
         ("dense", notes),
@@ -209,8 +206,8 @@ def folder(tmp_path: Path) -> Path:
         row["contexts"] = [
             {"note": note["path"], "text": notes[note["path"]]} for note in row["context_notes"]
         ]
-    write(folder / "answers.jsonl", answers)
-    write(
+    write_rows(folder / "answers.jsonl", answers)
+    write_rows(
         folder / "questions.jsonl",
         ({"id": row["id"], "question": row["question"]} for row in answers),
     )
@@ -220,10 +217,10 @@ def folder(tmp_path: Path) -> Path:
     )
     text = "Leave is approved by the lead.\n"
     (folder / "note.md").write_text(text, "utf-8")
-    write(
+    write_rows(
         folder / "suggestions.jsonl", ({"note": note, "suggestions": ["lock-v3"]} for note in notes)
     )
-    write(folder / "quotes.jsonl", [{"quote": "approved by the lead"}])
+    write_rows(folder / "quotes.jsonl", [{"quote": "approved by the lead"}])
     return folder
 
 

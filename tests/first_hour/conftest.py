@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from called import Ended, call
 from loopback import Answering, listening
+from row_files import as_lines
 
 NOTES = {
     "deploy.md": "# Deploy\n\nThe deploy runs every Friday, as [[garden]] says.\n",
@@ -25,26 +26,22 @@ ROWS: list[dict[str, object]] = [
 ANSWER = {"id": "a", "question": "When?", "answer": "Friday.", "context_notes": [{"path": "a.md"}]}
 
 
-def lines(*rows: object) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
 FILES: dict[str, str | bytes] = {
-    "queries.jsonl": lines(*ROWS),
-    "other.jsonl": lines({**ROW, "id": "z"}),
-    "answers.jsonl": lines(ANSWER),
+    "queries.jsonl": as_lines(ROWS),
+    "other.jsonl": as_lines([{**ROW, "id": "z"}]),
+    "answers.jsonl": as_lines([ANSWER]),
     "questions.csv": "id,query\na,deploy\n",
     "array.json": json.dumps(ROWS),
     "pretty.json": json.dumps(ROWS, indent=2),
     "empty.jsonl": "",
-    "utf16.jsonl": lines(*ROWS).encode("utf-16"),
-    "cp949.jsonl": lines(ROWS[1]).encode("cp949"),
+    "utf16.jsonl": as_lines(ROWS).encode("utf-16"),
+    "cp949.jsonl": as_lines([ROWS[1]]).encode("cp949"),
     "cut.jsonl": '{"id": "d", "query": \n',
-    "no-field.jsonl": lines({name: ROW[name] for name in ROW if name != "query"}),
-    "no-list.jsonl": lines({**ROW, "expected_notes": "deploy.md"}),
-    "typo.jsonl": lines({**ROW, "expected_notes": ["deply.md"]}),
-    "twice.jsonl": lines(ROW, ROW),
-    "unsure.jsonl": lines({**ROW, "expected_notes": []}),
+    "no-field.jsonl": as_lines([{name: ROW[name] for name in ROW if name != "query"}]),
+    "no-list.jsonl": as_lines([{**ROW, "expected_notes": "deploy.md"}]),
+    "typo.jsonl": as_lines([{**ROW, "expected_notes": ["deply.md"]}]),
+    "twice.jsonl": as_lines([ROW, ROW]),
+    "unsure.jsonl": as_lines([{**ROW, "expected_notes": []}]),
     "two-columns.run": "a deploy.md\n",
     "foreign.run": "zz Q0 deploy.md 1 1.0 mine\n",
     "broken.toml": "[search\n",
@@ -56,9 +53,9 @@ FILES: dict[str, str | bytes] = {
     "prices.toml": "x = 1\n",
     "system.toml": 'url = "http://127.0.0.1"\n',
     "labels.txt": "relevant\n",
-    "labels.jsonl": lines({"id": "zz", "note": "deploy.md", "gain": 1}),
+    "labels.jsonl": as_lines([{"id": "zz", "note": "deploy.md", "gain": 1}]),
     "quotes.jsonl": '{"quot": "x"}\n',
-    "talk.jsonl": lines({"role": "user", "content": "Hello."}),
+    "talk.jsonl": as_lines([{"role": "user", "content": "Hello."}]),
     "set.txt": "question\n",
     "set.json": "{}",
     "set.csv": "id,query\na,deploy\n",
