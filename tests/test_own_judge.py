@@ -9,8 +9,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from row_files import write_rows
 
-from gigamind import AnswerCase, InputError, load_judge
+from gigamind import AnswerCase, InputError, judges, load_judge
 from gigamind.cli.main import main
 from gigamind.metrics import table
 from gigamind.metrics.spec import Metric, Text
@@ -19,10 +20,6 @@ ROOT = Path(__file__).parents[1]
 JUDGE = "examples.own_judge.directness:Directness"
 IDS = [f"a{number}" for number in range(12)]
 EVALUATE = "eval answers --dataset answers.jsonl --notes vault --cache-dir cache"
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 def compared(out, metric):
@@ -204,6 +201,28 @@ def test_a_team_s_judge_is_loaded_by_name_or_refused_with_what_is_wrong(team, mo
         load_judge("examples.own_judge.directness:Missing")
     with pytest.raises(InputError, match="OwnJudge"):
         load_judge("examples.own_judge.directness:Reply")
+
+
+def test_a_judge_of_the_package_has_the_name_of_its_module(team, monkeypatch):
+    monkeypatch.setattr(judges, "__path__", [*judges.__path__, str(team)])
+    (team / "shortness.py").write_text(FREE, "utf-8")
+    assert load_judge("shortness").kind == "short"
+
+
+def test_only_judges_of_correctness_are_tested(gigamind, team):
+    (team / "short_judge.py").write_text(FREE, "utf-8")
+    assert "short_judge:Short: " in gigamind("judge test short_judge:Short", code=1)
+    (team / "right_judge.py").write_text(FREE.replace('"short"', '"correctness"'), "utf-8")
+    assert "38" in gigamind("judge test right_judge:Short")
+
+
+def test_what_is_no_judge_file_is_told_what_is_possible(gigamind, team):
+    (team / "cites.py").touch()
+    search = "eval search --dataset answers.jsonl --notes vault"
+    for command, judge in ((EVALUATE, "cites.py"), (search, "cites.py"), (search, "cites:Cites")):
+        said = gigamind(f"{command} --judge {judge}", code=1)
+        assert f"--judge {judge}: " in said
+        assert "MODULE:CLASS" in said
 
 
 def test_a_figure_may_not_have_the_name_of_one_of_ours():

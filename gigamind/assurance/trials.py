@@ -16,7 +16,8 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, read_text
 from gigamind.i18n import Language, Text, _
-from gigamind.judges.load import ASKING, OF_ANSWERS, kind_named, load_judge
+from gigamind.judges.load import load_judge
+from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import OF_THE_REPLY, AnswerCase, Asking, Judge, QuestionCase, Verdict
 from gigamind.judges.search_qa.judgement import correctness
 from gigamind.llm.ask import LanguageModel
@@ -75,7 +76,7 @@ class OnTrial:
 
     @property
     def kind(self) -> JudgeKind:
-        return "search_qa" if self.tested.kind in OF_ANSWERS else "unanswerable"
+        return "search_qa" if "correctness" in self.tested.scales else "unanswerable"
 
     @property
     def fingerprint(self) -> str:
@@ -213,16 +214,13 @@ def _reading(scores: Mapping[str, float | None]) -> Reading:
 
 
 def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
-    """Load a judge that can be tested; raises InputError as `load_judge`, or if its kind cannot be tested."""
-    (where, kind), kinds = kind_named(name), {**ASKING, **OF_ANSWERS}
-    if kind not in kinds:
+    """Load a judge that can be tested; raises InputError as `load_judge`, or if no test knows its scales."""
+    judge = load_judge(name, language)
+    if isinstance(judge, OwnJudge) and "correctness" not in judge.scales:
         raise InputError(
-            "{file}: judges of the kind {kind!r} cannot be tested. Use a judge of one of these kinds: {kinds}",
-            file=where,
-            kind=kind,
-            kinds=tuple(kinds),
+            "{judge}: cannot be tested, because it has no scale named correctness.", judge=name
         )
-    return load_judge(name, language, kinds)
+    return judge
 
 
 AnswerName = Literal["right", "wrong", "useless"]

@@ -1,7 +1,9 @@
 """Loads judges by their kinds: from a file, by the name of an included judge, or from a custom class."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +23,23 @@ ENTRY_POINTS = "gigamind.judges"
 NLI = "nli:"
 """Prefix of a model of entailment, a folder or an id, for the included judge of kind `nli`."""
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
-ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
-"""Judges that ask an LLM about an answer or a question, by the kind of their file."""
 OF_ANSWERS: Mapping[str, Load] = {
     "search_qa": load_search_qa,
     "words": lambda path, _language: WordsJudge(read_judge_file(path, WordsJudgeFile)),
     "nli": lambda path, _language: load_nli(path),
 }
 """Judges of answers that come with gigamind, by the kind of their file."""
+_ALL: Mapping[str, Load] = {"llm": load_model_judge, **OF_ANSWERS}
 
 
 def load_judge(
-    name: str | Path, language: PromptLanguage = "auto", kinds: Mapping[str, Load] = ASKING
+    name: str | Path, language: PromptLanguage = "auto", kinds: Mapping[str, Load] = _ALL
 ) -> Judge[Any, Any]:
-    """Return a judge of one of these kinds, by default one that asks an LLM, or of a custom class.
+    """Return a judge of one of these kinds, or of a custom class.
 
-    `name` is a judge file, an included judge such as "search_qa", an installed one (entry points `gigamind.judges`),
-    "module:Class", or "nli:" and the folder of a model. Raises InputError if there is none, or it cannot be used.
+    `name` is a judge file, an included judge such as "search_qa", "module:Class", or "nli:" and the folder of a model.
+    A class also has the name of its entry point (`gigamind.judges`), or of its module in this package, if it is alone
+    there. Raises InputError if there is none, or it cannot be used.
     """
     own = _own_class(str(name))
     if own is not None:
@@ -55,19 +57,14 @@ def load_any_judge(
     name: str | Path, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
     """Return a judge of any kind, with or without a model; raises InputError as `load_judge` does."""
-    kinds = {**ASKING, **OF_ANSWERS}
-    if _own_class(str(name)) is None and kind_of(path := judge_file(str(name))) not in kinds:
+    if _own_class(str(name)) is None and kind_of(path := judge_file(str(name))) not in _ALL:
         return load_question_judge(path, language)
-    return load_judge(name, language, kinds)
+    return load_judge(name, language)
 
 
-def kind_named(name: str) -> tuple[str, str]:
-    """Return the file or class of a judge and its kind; raises InputError as `load_judge`."""
-    own = _own_class(name)
-    if own is not None:
-        return name, own.kind
-    path = judge_file(name)
-    return name if name.startswith(NLI) else str(path), kind_of(path)
+def judge_place(name: str) -> Path:
+    """Return the file of a judge, or the name of a class or of nli:MODEL; raises InputError as `load_judge`."""
+    return Path(name) if name.startswith(NLI) or _own_class(name) else judge_file(name)
 
 
 def judge_file(name: str) -> Path:
@@ -81,7 +78,11 @@ def _own_class(name: str) -> type[OwnJudge] | None:
         return None
     installed = entry_points(group=ENTRY_POINTS, name=name)
     if not installed and ":" not in name:
-        return None
+        module = f"{__package__}.{name}"
+        if name.isidentifier() and find_spec(module):
+            import_module(module)
+        classes = [one for one in OwnJudge.__subclasses__() if one.__module__ == module]
+        return classes[0] if len(classes) == 1 else None
     try:
         given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:

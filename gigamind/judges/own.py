@@ -142,7 +142,6 @@ class OwnJudge(Judge[AnswerCase, None]):
         return replace(Verdict(**record), proof=proof, flags=case.flagged)
 
     def _messages(self, case: AnswerCase, key: bytes) -> list[Message]:
-        prompts = {str(name): prompt for name, prompt in self._prompts.items()}
-        prompt = prompts.get(case.language) or next(iter(prompts.values()))
+        prompt = self._prompts.get(case.language) or next(iter(self._prompts.values()))
         question, answer = as_json(case.question), as_json(case.answer)
         return prompt.about(case.notes, key, question=question, answer=answer)

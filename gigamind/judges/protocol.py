@@ -226,7 +226,7 @@ class Verdict(Generic[_Detail_co]):
 class Judge(ABC, Generic[_Case_contra, _Detail_co]):
     """A judge; `kind` is its name in its file and run.json, `scales` are those for certification.
 
-    A custom judge has its own `metrics`, one per score; included judges have theirs in the metrics table.
+    A custom judge has its own `metrics`, one per score; included judges may have them, too.
     """
 
     kind: ClassVar[str]
@@ -306,8 +306,7 @@ class LocalisedJudge(Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Det
 
     def language_in(self, language: str) -> Language:
         """Return the language of the prompt for an item of this language."""
-        known = list(self.by_language)
-        return next((own for own in known if own == language), known[0])
+        return language if language in self.by_language else next(iter(self.by_language))
 
     def judge_in(self, language: str) -> _Spoken:
         return self.by_language[self.language_in(language)]

@@ -150,6 +150,11 @@ def learned_from(judge: object) -> tuple[str, ...]:
 
 def kind_of(path: Path) -> str:
     """Return the kind of a judge file; InputError if it cannot be read or has none."""
+    if path.suffix == ".py" or (":" in path.name and not path.exists()):
+        raise InputError(
+            "--judge {file}: must be a TOML file. For answers, MODULE:CLASS or nli:FOLDER is possible, too.",
+            file=path,
+        )
     return read_judge_file(path, _AnyJudgeFile).kind
 
 

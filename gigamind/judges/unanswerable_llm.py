@@ -38,7 +38,6 @@ from gigamind.prompting.replies import (
 from gigamind.records.judged import Conflict
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
-
 RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
@@ -109,9 +108,8 @@ def verdict_of(
     """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
-    least = file.min_quote_chars
     proofs = [
-        strongest(place, texts[place.quote.source_index], least)
+        strongest(place, texts[place.quote.source_index], file.min_quote_chars)
         if isinstance(place, Aligned)
         else (place, None)
         for place in align_all(quotes, texts).outcomes
@@ -173,7 +171,5 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
     """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
-    kind, rules = (UnanswerableJudgeFile, UnanswerableReply, _GIVEN), f"rules {RULES}"
-    return ModelJudge(
-        {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
-    )
+    parts = UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {RULES}"
+    return ModelJudge({name: load_llm_judge(path, name, *parts) for name in LANGUAGES[language]})

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
@@ -14,7 +13,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.inputs import context_of_hits, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
-from gigamind.judges.load import OF_ANSWERS, kind_named, load_judge
+from gigamind.judges.load import OF_ANSWERS, judge_place, load_judge
 from gigamind.judges.protocol import chosen
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.systems.dialect import ANSWERS
@@ -39,7 +38,7 @@ def _choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
         raise InputError(problem)
     path = options.judge or asset("judges") / "search_qa.toml"
     judge = load_judge(path, options.judge_lang, OF_ANSWERS)
-    return chosen(judge, Path(kind_named(str(path))[0]), options)
+    return chosen(judge, judge_place(str(path)), options)
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
