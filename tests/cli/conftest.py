@@ -1,10 +1,11 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from called import Ended, call
+from row_files import write_rows
 from search_command import SEARCH
+from vault_files import write_files
 
 NOTES = {
     "deploy.md": "The deploy runs every Friday.\n",
@@ -33,11 +34,8 @@ def enter_case() -> Callable[[Path, pytest.MonkeyPatch], None]:
     def enter(folder: Path, environment: pytest.MonkeyPatch) -> None:
         environment.chdir(folder)
         environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
-        (folder / "vault").mkdir()
-        for name, text in NOTES.items():
-            (folder / "vault" / name).write_text(text, encoding="utf-8")
-        lines = (json.dumps(row, ensure_ascii=False) for row in ROWS)
-        (folder / "queries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_files(folder / "vault", NOTES)
+        write_rows(folder / "queries.jsonl", ROWS)
 
     return enter
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from faulty_model import running
+from row_files import write_rows
 from search_command import SEARCH
 
 from gigamind.assets import asset
@@ -52,8 +53,7 @@ def runs(tmp_path_factory, enter_case, gigamind):
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("OPENAI_API_KEY", "none")
             enter_case(folder, environment)
-            with (folder / "queries.jsonl").open("w", encoding="utf-8") as file:
-                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows())
+            write_rows(folder / "queries.jsonl", rows())
             given = (*SEARCH, *UNTIMED, *MODEL, *STORE, "--api-base", server.url)
             for out in ("one", "two"):
                 ended = gigamind(*given, "--out", out)
@@ -82,8 +82,7 @@ def card(judged, gigamind, case):
             {"id": row["id"], "unanswerable": labels == "alike" or not row["answerable"]}
             for row in kept
         ]
-        lines = (json.dumps(row) + "\n" for row in told)
-        (case / "labels.jsonl").write_text("".join(lines), encoding="utf-8")
+        write_rows(case / "labels.jsonl", told)
         ended = gigamind("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
         assert ended.code == 0, ended.stderr
         return ended

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from gate_policy import shipped
 from korean import HANGUL
+from row_files import read_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ROWS = (EXAMPLES / "queries.jsonl").read_bytes().splitlines(keepends=True)[::6]
@@ -54,10 +55,6 @@ def verdict_of(out):
     return json.loads(Path(out, "compare.json").read_text("utf-8"))["gate"]["verdict"]
 
 
-def lines(file):
-    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
-
-
 @pytest.fixture(scope="module")
 def worse(place, gigamind):
     """A run over `damaged` whose gate failed."""
@@ -77,9 +74,9 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
     report = json.loads((place / "worse" / "compare.json").read_text("utf-8"))
     broken = {item["id"] for item in report["comparison"]["lost"]}
     broken |= {c["id"] for c in report["comparison"]["changes"] if c["change"] == "worse"}
-    rows = lines(place / "queries.jsonl")
+    rows = read_rows(place / "queries.jsonl")
     damaged = {row["id"] for row in rows if set(row["expected_notes"]) & set(DAMAGED)}
-    baseline = lines(place / "base" / "per_item.jsonl")
+    baseline = read_rows(place / "base" / "per_item.jsonl")
     found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
     assert damaged & found <= broken
     page = (place / "worse" / "compare.md").read_text("utf-8")

@@ -7,6 +7,7 @@ import pytest
 from korean import english, shown
 from row_files import write_rows
 from search_command import SEARCH
+from vault_files import write_files
 
 from gigamind.datasets.generate_links import generate_links
 
@@ -44,9 +45,7 @@ def place(tmp_path, monkeypatch):
     """A vault and questions in Korean, in an environment that is Korean."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
-    (tmp_path / "vault").mkdir()
-    for name, text in NOTES.items():
-        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
+    write_files(tmp_path / "vault", NOTES)
     write_rows(tmp_path / "queries.jsonl", ROWS)
     return tmp_path
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from row_files import write_rows
+from vault_files import write_files
 
 QUERIES = [
     {
@@ -64,9 +65,7 @@ FREE = ("--speed-passes", "0")
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    (tmp_path / "vault").mkdir()
-    for name, text in NOTES.items():
-        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
+    write_files(tmp_path / "vault", NOTES)
     write_rows(tmp_path / "queries.jsonl", QUERIES)
     write_rows(tmp_path / "answers.jsonl", ANSWERS)
     monkeypatch.chdir(tmp_path)

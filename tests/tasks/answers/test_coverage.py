@@ -1,9 +1,8 @@
 """A run with too few verdicts is no result, and says so by its exit code."""
 
-import json
-
 import pytest
 from answer_reply import answer_reply, supported
+from row_files import write_rows
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.options import validated
@@ -28,10 +27,8 @@ def options(tmp_path, server):
             }
             for number, text in enumerate(notes, start=1)
         )
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
         given = {
-            "dataset": tmp_path / "answers.jsonl",
+            "dataset": write_rows(tmp_path / "answers.jsonl", rows),
             "out": tmp_path / "out",
             "model": "openai/judge",
             "api_base": server.url,
