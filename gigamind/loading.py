@@ -94,22 +94,21 @@ def _place_of(error: BaseException) -> str | None:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None
 
 
+def names_in(folder: str) -> list[str]:
+    """Return the names of the TOML files in a folder of gigamind, such as "systems"."""
+    return sorted(file.stem for file in asset(folder).glob("*.toml"))
+
+
 def file_named(name: str, folder: str, option: str) -> Path:
     """Return the TOML file of a path, or of a name such as "x" or "judges/x.toml" in a folder of gigamind.
 
-    Args:
-        option: the option that named it, for the error.
-
-    Raises:
-        InputError: there is no such file.
+    Raises InputError, which names the `option`, if there is none.
     """
     if (path := Path(name)).is_file():
         return path
-    home = asset(folder)
-    own = name.removeprefix(f"{folder}/").removesuffix(".toml")
-    if (path := home / f"{own}.toml").is_file():
-        return path
-    known = sorted(file.stem for file in home.glob("*.toml"))
+    own, known = name.removeprefix(f"{folder}/").removesuffix(".toml"), names_in(folder)
+    if own in known:
+        return asset(folder) / f"{own}.toml"
     raise InputError(
         "{option} {name}: no such file. Give the path of a file, or one of: {known}.",
         option=option,

@@ -177,8 +177,7 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     from gigamind.tasks import KINDS
 
     record = read_run(run, KINDS)
-    if tasks and record.run.task not in tasks:
-        task = record.run.task
+    if tasks and (task := record.run.task) not in tasks:
         raise InputError(
             "{run} is a run of {task}; this command exports only runs of {tasks}",
             run=run,

@@ -274,13 +274,12 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
         _show_tests,
     )
     if report.overall.unscored:
-        unscored, n = report.overall.unscored, report.overall.tests
-        text = _(
+        caution = _(
             "Caution: {x:,} of {n:,} tests got no verdict. The rates do not count these tests.",
-            x=unscored,
-            n=n,
+            x=report.overall.unscored,
+            n=report.overall.tests,
         )
-        print_line(text, err=True)
+        print_line(caution, err=True)
     if options.min_passed is not None:
         passed, limit = report.overall.passed, options.min_passed
         _check_rate("--min-passed", passed, limit, is_met=(passed.rate or 0.0) >= limit)

@@ -88,6 +88,8 @@ def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Co
         settings["type"] = click.Choice(get_args(kind))
     elif kind is Path:
         settings["type"] = click.Path(path_type=Path)
+    elif field.examples:
+        settings["metavar"] = "|".join((*field.examples, "FILE"))
     else:
         settings["type"] = kind
     return click.option(flag, **settings)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import CacheOptions, ContextOptions, EvalOptions, ModelRunOptions
+from gigamind.loading import names_in
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
     DEFAULT_CHUNK_CHARS,
@@ -80,8 +81,8 @@ class SearchEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     )
     system_config: str | None = Field(
         None,
-        description="request and response format of an HTTP system: plain, gigamind, qdrant, opensearch, meilisearch, "
-        "typesense or a TOML file (default: plain)",
+        description="request and response format of an HTTP system, a preset or a TOML file (default: plain)",
+        examples=names_in("systems"),
     )
     system_name: SystemName = None
     warmup: int = Field(10, ge=0, description="warm-up queries before latency is measured")
@@ -199,8 +200,8 @@ class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     )
     system_config: str | None = Field(
         None,
-        description="request and response format of an HTTP system: plain, gigamind, openai or a TOML file (default: "
-        "plain)",
+        description="request and response format of an HTTP system, a preset or a TOML file (default: plain)",
+        examples=names_in("systems/answers"),
     )
     system_name: SystemName = None
     timeout_ms: int = Field(
