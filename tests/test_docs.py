@@ -5,6 +5,7 @@ import subprocess
 import tomllib
 import unicodedata
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from pages import DOCS, KOREAN, NAMES, ROOT, SHELLS, commands, lines_of, prose
 from reference import MetricTexts, pages
 from typed import parsed, words_of
 
+from gigamind.loading import names_in
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.version import __version__
@@ -144,11 +146,23 @@ def test_pages_that_are_made_of_the_code_are_as_made():
 
 def test_each_metric_of_the_table_has_a_formula_and_no_other_has():
     said = MetricTexts.read(DOCS / "metrics.toml")
-    assert set(said.metrics) == {metric.key for metric in metrics_of(*BLOCKS)}
+    in_functions = MetricTexts(said.blocks, {})
+    for metric in metrics_of(*BLOCKS):
+        told = pytest.raises(ValueError, match=re.escape(f"{metric.key}: "))
+        with told if metric.key in said.metrics else nullcontext():
+            in_functions.of(metric)
+    assert set(said.metrics) < {metric.key for metric in metrics_of(*BLOCKS)}
     assert set(said.blocks) == set(BLOCKS)
     assert all(
         set(of) == {"formula", "source"} and all(of.values()) for of in said.metrics.values()
     )
+
+
+@pytest.mark.each("name", ["systems.md", "systems.ko.md"])
+def test_each_preset_of_a_system_stands_in_a_table_and_no_other_does(name):
+    _, *parts = (DOCS / name).read_text("utf-8").split("\n| `--system-config` | `--system` |\n")
+    tables = [sorted(re.findall(r"(?m)^\| `(\w+)`", part.split("\n\n")[0])) for part in parts]
+    assert tables == [names_in("systems"), names_in("systems/answers")]
 
 
 def test_changelog_and_citation_are_of_the_version_of_the_package():

@@ -1,9 +1,9 @@
 """Pages of docs/ generated from the code: all options of all commands, all metrics with their formulas.
 
-`make reference` writes them.  Formulas and sources are in docs/metrics.toml; names, labels and uses are in the table of
-metrics.
+`make reference` writes them.  Names, labels and uses of metrics are in the table of metrics.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ from gigamind.metrics.table import about, metrics_of
 
 _METRICS_HEAD = """# Metrics
 
-`make reference` generates this page from `gigamind/metrics/table.py` and `docs/metrics.toml`; a test checks that it
-is current.
+`make reference` generates this page from the functions in `gigamind/metrics/` and `docs/metrics.toml`; a test checks
+that it is current.
 
 Metrics are in [0, 1] unless a unit is given. *gate* marks metrics that `gates.toml` may name; ↓ means that lower is
 better. A metric that could not be measured (0 of 0) is shown as a dash, never as zero. Intervals are 95%: a bootstrap
@@ -41,12 +41,15 @@ add a metric of your own: [architecture.md](architecture.md#adding)."""
 _HELP = frozenset({"--help-all", "--help"})
 
 
+_STATED = re.compile(r"Return (?P<formula>.+?)\. +Source: (?P<source>.+?)\.?")
+
+
 class MetricTexts(NamedTuple):
     """Content of docs/metrics.toml.
 
     Attributes:
         blocks: heading and text of each block.
-        metrics: formula and source of each metric, by block and name.
+        metrics: formula and source by block and name, of metrics whose function does not state them.
     """
 
     blocks: dict[str, dict[str, str]]
@@ -57,6 +60,21 @@ class MetricTexts(NamedTuple):
         """Read a file."""
         read: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
         return cls(read["blocks"], read["metrics"])
+
+    def of(self, metric: Metric) -> dict[str, str]:
+        """Return formula and source of a metric, from the docstring of its function or the file.
+
+        Raises:
+            ValueError: neither has them.
+        """
+        if stated := _STATED.fullmatch(" ".join((metric.of.__doc__ or "").split())):
+            return stated.groupdict()
+        if metric.key not in self.metrics:
+            raise ValueError(
+                f"{metric.key}: no formula and source. Write the docstring of its function as 'Return FORMULA. Source:"
+                f' SOURCE.\', or add [metrics."{metric.key}"] with formula and source to docs/metrics.toml.'
+            )
+        return self.metrics[metric.key]
 
 
 def commands_by_file() -> dict[str, str]:
@@ -80,12 +98,12 @@ def metrics_page(texts: MetricTexts) -> str:
     """Return docs/metrics.md.
 
     Raises:
-        KeyError: a metric of the table has no formula.
+        ValueError: a metric of the table has no formula.
     """
     parts = [_METRICS_HEAD]
     for block in BLOCKS:
         block_texts = texts.blocks[block]
-        rows = (_metric_line(metric, texts.metrics[metric.key]) for metric in metrics_of(block))
+        rows = (_metric_line(metric, texts.of(metric)) for metric in metrics_of(block))
         head = "| metric | 한국어 | key | formula | source | gate |\n|---|---|---|---|---|:-:|"
         parts.append(
             "\n".join(
@@ -115,7 +133,7 @@ def glossary_page(file: Path, language: Literal["en", "ko"]) -> str:
     """Return docs/glossary.md or docs/glossary.ko.md: the terms of docs/glossary.toml, then all metrics.
 
     Raises:
-        KeyError: a metric has no meaning, neither in the table of metrics nor in the file.
+        ValueError: a metric has no meaning, neither in the table of metrics nor in the file.
     """
     glossary: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     columns, heading = _GLOSSARY_TABLES[language]
@@ -124,7 +142,12 @@ def glossary_page(file: Path, language: Literal["en", "ko"]) -> str:
     lines += ["", f"## {heading}", "", columns, "|---|---|---|"]
     for metric in metrics_of(*BLOCKS):
         meanings = dict(zip(("en", "ko"), glossary["metrics"].get(metric.key, ()), strict=False))
-        meaning = about(metric.key, language) or meanings[language]
+        meaning = about(metric.key, language) or meanings.get(language)
+        if not meaning:
+            raise ValueError(
+                f"{metric.key}: no explanation. Add .described(_(...)) to its row in METRICS, or the explanation in"
+                " English and Korean to [metrics] in docs/glossary.toml."
+            )
         lines.append(_row(f"`{metric.key}`", in_language(metric.label, language), meaning))
     return "\n".join(lines) + "\n"
 
@@ -187,4 +210,7 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    try:
+        write(Path(sys.argv[1]))
+    except ValueError as error:
+        sys.exit(f"Error: {error}")

@@ -138,7 +138,7 @@ def _share_within(ranks: Sequence[int], depth: int) -> Floats:
 
 
 def hit(table: RankingTable, k: int) -> Floats:
-    """Return 1.0 if a relevant note is among the first `k`, else 0.0, as `success` in trec_eval."""
+    """Return 1 if a relevant note has rank <= k, else 0. Source: `success` of trec_eval."""
     return np.where((table.gains[:, :k] > 0).any(axis=1), 1.0, 0.0)
 
 
@@ -149,15 +149,15 @@ def reciprocal_rank(table: RankingTable) -> Floats:
 
 
 def ndcg(table: RankingTable, k: int) -> Floats:
-    """Return the normalised discounted cumulative gain of the first `k` notes, as `ndcg_cut` in trec_eval.
+    """Return DCG / DCG of the ideal order; DCG = sum over rank <= k of max(gain, 0) / log2(rank + 1).
 
-    Linear gain, negative as 0, log2(rank + 1) discount (Järvelin & Kekäläinen, TOIS 20(4), 2002).
+    Source: `ndcg_cut` of trec_eval; Järvelin & Kekäläinen, TOIS 20(4), 2002.
     """
     return ratio(at_rank(table.dcg, k), at_rank(table.ideal_dcg, k))
 
 
 def recall(table: RankingTable, k: int) -> Floats:
-    """Return the share of the relevant notes that are among the first `k`."""
+    """Return relevant notes with rank <= k / relevant notes. Source: `recall` of trec_eval."""
     hits = (table.gains[:, :k] > 0).sum(axis=1).astype(np.float64)
     return ratio(hits, (table.ideal > 0).sum(axis=1).astype(np.float64))
 
