@@ -177,7 +177,7 @@ def test_the_judge_of_the_docs_works(team, monkeypatch):
     code = re.search(r"  ```python\n(.*?)  ```", page, re.DOTALL)[1]
     (team / "documented.py").write_text(textwrap.dedent(code), "utf-8")
     judge = load_judge("documented:Cites")
-    cases = [AnswerCase("?", answer, ()) for answer in ("15 days [note 1].", "15 days.")]
+    cases = [AnswerCase("?", answer, ()) for answer in ("15 days [Note 1].", "15 days.")]
     assert [judge.verdict(case, None).scores for case in cases] == [{"cites": 1.0}, {"cites": 0.0}]
 
 
