@@ -1,6 +1,7 @@
-"""One question as events: metadata, chunks, [DONE], quality, qa_evaluation; a failed step stops no other step.
+"""A question with its notes, and its answer as events: metadata, chunks, [DONE], quality, qa_evaluation.
 
-One model answers, the others check and evaluate.
+The notes are given with the question or found by search. One model answers, the others check and evaluate; a failed
+step stops no other step.
 """
 
 import asyncio
@@ -10,18 +11,22 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.request import ProxyHandler, build_opener
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from gigamind.assets import asset
-from gigamind.errors import GigamindError, LlmError
-from gigamind.i18n import Language, _, translator
+from gigamind.errors import GigamindError, InputError, LlmError
+from gigamind.evaluation.inputs import context_of
+from gigamind.i18n import LANGUAGES, Language, _, translator
 from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import load_search_qa
@@ -31,18 +36,183 @@ from gigamind.llm.client import on_loopback
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.prompting.fences import fence_key
+from gigamind.prompting.fences import Source, fence_key
 from gigamind.prompting.prompts import as_json, included_prompt
-from gigamind.service.asking import Ask, Context, Desk, Feature
+from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.retriever import Retriever
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
+from gigamind.spans import Span
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
+from gigamind.vault.identity import Identities
+from gigamind.vault.language import question_language
+from gigamind.vault.notes import Note, Vault, read_vault
+
+_Feature = Literal["search_qa", "insight", "writing", "summary"]
+_MAX_CHARS = 200_000  # of notes given with a question
+_Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
+if TYPE_CHECKING:
+    _Language = str
+else:
+    _Language = Literal[LANGUAGES]
+_Texts = Annotated[tuple[str, ...], Field(max_length=50)]
+
+
+class AskOptions(BaseModel, extra="ignore", frozen=True):
+    """How to answer a question.
+
+    Attributes:
+        mode: "search" lets the service find the notes.
+        context_notes: texts of the notes to answer from; `note_titles` are their titles in the same order.
+        note_id: answer only from this note.
+        lang: language of the answer; by default that of the question.
+    """
+
+    mode: Literal["search"] | None = None
+    context_notes: _Texts = ()
+    note_titles: _Texts = ()
+    note_id: str | None = None
+    lang: _Language | None = None
+
+
+_EXAMPLE: JsonDict = {
+    "feature": "search_qa",
+    "content": "연차는 며칠인가요?",
+    "options": {"mode": "search"},
+}
+
+
+class Ask(BaseModel, frozen=True, json_schema_extra={"examples": [_EXAMPLE]}):
+    """One question."""
+
+    feature: _Feature = "search_qa"
+    content: _Question
+    options: AskOptions = AskOptions()
+    quality_gate_enabled: bool = True
+
+    @property
+    def language(self) -> Language:
+        if self.options.lang:
+            return self.options.lang
+        return "ko" if question_language(self.content) == "ko" else "en"
+
+    @property
+    def searches(self) -> bool:
+        """Whether the service searches for notes, which search_qa always does for a question without notes."""
+        options = self.options
+        if options.note_id or options.context_notes:
+            return False
+        return options.mode == "search" or self.feature == "search_qa"
+
+    @property
+    def is_evaluated(self) -> bool:
+        return self.feature == "search_qa" or (
+            self.feature == "insight" and self.options.mode == "search"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The notes shown to a model, kept until its answer is judged."""
+
+    sources: tuple[Source, ...]
+    ids: tuple[str | None, ...]  # paths in the vault; None for a note given with the question
+    scores: tuple[float | None, ...]
+    shifts: tuple[int, ...]  # UTF-16 code units of the note's file before the part that is shown
+
+    def matched(self) -> list[dict[str, object]]:
+        return [
+            {"note_id": name, "title": source.title, "score": score}
+            for source, name, score in zip(self.sources, self.ids, self.scores, strict=True)
+        ]
+
+
+@dataclass
+class _Desk:
+    """The vault and its search, one at a time: parallel searches are not faster and slow the streams."""
+
+    options: ServiceOptions
+    vault: Vault
+    retriever: Retriever
+
+    def __post_init__(self) -> None:
+        self._searching = ThreadPoolExecutor(1, "search")
+
+    async def search(self, query: str) -> list[Hit]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searching, self.retriever.search, query)
+
+    async def context(self, ask: Ask) -> _Context:
+        """Return the notes to show to the model.
+
+        Raises:
+            InputError: the note does not exist, or the given notes are too long.
+            EmbeddingError, IndexingError: search failed.
+        """
+        if ask.searches:
+            hits = await self.search(ask.content)
+            found = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
+            return self._shown(
+                [(note, hit.passage.span) for note, hit in found],
+                [round(hit.base_score, 4) for _note, hit in found],
+            )
+        if ask.options.note_id is not None:
+            note = self.vault.note(ask.options.note_id)
+            if note is None:
+                raise InputError(
+                    "{note}: the vault has no note with this path", note=ask.options.note_id
+                )
+            return self._shown([(note, Span(0, 0))], [None])
+        return _given(ask.options)
+
+    def _shown(
+        self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]
+    ) -> _Context:
+        options = self.options
+        context = context_of(notes, options.context_notes, options.context_chars)
+        return _Context(
+            tuple(context_note.source for context_note in context),
+            tuple(context_note.path for context_note in context),
+            tuple(scores[: len(context)]),
+            tuple(
+                len(note.text[: part.start].encode("utf-16-le")) // 2
+                for (note, _span), part in zip(notes, context, strict=False)
+            ),
+        )
+
+    def close(self) -> None:
+        self._searching.shutdown(cancel_futures=True)
+        self.retriever.close()
+
+
+def _given(options: AskOptions) -> _Context:
+    texts, titles = options.context_notes, options.note_titles
+    if sum(map(len, texts)) > _MAX_CHARS:
+        raise InputError(
+            "options.context_notes: all texts together have more than {limit:,} characters",
+            limit=_MAX_CHARS,
+        )
+    named = [titles[place] if place < len(titles) else "" for place in range(len(texts))]
+    sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))
+    none = (None,) * len(texts)
+    return _Context(sources, none, none, (0,) * len(texts))
+
+
+def _open_desk(options: ServiceOptions) -> _Desk:
+    """Open the vault of the options for search; NotesError, IndexingError or EmbeddingError if that fails."""
+    vault = read_vault(options.notes)
+    retriever = open_retriever(
+        vault, Identities(vault.notes), options.retrieval, lambda _done, _total: None
+    )
+    return _Desk(options, vault, retriever)
+
 
 _SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 _MICRO_PER_USD = 10**6
 
 
-class Tally(Ledger):
+class _Tally(Ledger):
     """A ledger that keeps no rows, because the service runs without end: it passes each row on."""
 
     def __init__(self, on_row: Callable[[Attempt], None]) -> None:
@@ -97,7 +267,7 @@ _ANSWER_TEMPERATURE = 0.3
 # One id for all: turns are taken by item, and the service has no last item.
 _ITEM = "service"
 _SHORTER = _("start the service with a smaller --context-chars.")
-_TASKS: dict[Language, dict[Feature, str]] = {
+_TASKS: dict[Language, dict[_Feature, str]] = {
     "ko": {
         "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
         "writing": "요청한 글을 쓰십시오.",
@@ -112,7 +282,7 @@ _TASKS: dict[Language, dict[Feature, str]] = {
 
 
 @dataclass(slots=True)
-class Judged:
+class _Judged:
     """The evaluation of an answer as JSON values; None if there is none, with the reason in `why` by name."""
 
     quality: dict[str, Any] | None
@@ -132,7 +302,7 @@ def _is_scripted(api_base: str | None) -> bool:
         return False
 
 
-class Models:
+class _Models:
     """The models of the service; created and used in one event loop."""
 
     def __init__(self, options: ServiceOptions, figures: Figures) -> None:
@@ -142,7 +312,7 @@ class Models:
         self._judge = load_search_qa(judge, options.judge_lang)
         if not options.second_look:
             self._judge = self._judge.looking_once()
-        self._gates_of: dict[Feature, QualityGate] = {
+        self._gates_of: dict[_Feature, QualityGate] = {
             feature: load_quality_gate(
                 asset("judges") / "quality_gate.toml", feature, options.judge_lang
             )
@@ -156,7 +326,7 @@ class Models:
             for language in PAGE_LANGUAGES
         }
         figures.scripted = _is_scripted(options.api_base)
-        limiters, ledger, budget = Limiters(), Tally(figures.count), budget_of(options)
+        limiters, ledger, budget = Limiters(), _Tally(figures.count), budget_of(options)
         limits = {
             "max_in_flight": options.max_in_flight or options.max_streams,
             "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
@@ -191,7 +361,7 @@ class Models:
         }
 
     async def answer(
-        self, ask: Ask, context: Context, on_text: Callable[[str], Awaitable[None]]
+        self, ask: Ask, context: _Context, on_text: Callable[[str], Awaitable[None]]
     ) -> str:
         """Return the answer to a question, and pass it on chunk by chunk; LlmError if it is missing or incomplete."""
         language = ask.language
@@ -231,7 +401,6 @@ _MAIN = ("correctness", "utility", "confidence", "source_coverage", "grounding_i
 
 
 _DONE = b"data: [DONE]\n\n"
-HEARTBEAT = b": heartbeat\n\n"
 
 
 def sent_event(name: str, value: object) -> bytes:
@@ -245,9 +414,9 @@ class Answered:
     """An answer with its question, context and evaluation."""
 
     ask: Ask
-    context: Context
+    context: _Context
     text: str = ""
-    judged: Judged | None = None
+    judged: _Judged | None = None
     error: LlmError | None = None
 
 
@@ -256,10 +425,20 @@ class Answering:
     """Answers questions in one event loop."""
 
     options: ServiceOptions
-    desk: Desk
-    models: Models
     figures: Figures
+    desk: _Desk
+    models: _Models
     _answers: OrderedDict[str, Answered] = field(default_factory=OrderedDict[str, Answered])
+
+    @classmethod
+    async def open(cls, options: ServiceOptions, figures: Figures) -> Self:
+        """Open the vault and the models; GigamindError if that fails."""
+        desk = await asyncio.to_thread(_open_desk, options)
+        return cls(options, figures, desk, _Models(options, figures))
+
+    async def close(self) -> None:
+        await self.models.close()
+        self.desk.close()
 
     def answered(self, answer_id: str) -> Answered | None:
         return self._answers.get(answer_id)
@@ -279,10 +458,8 @@ class Answering:
             pass
         if answered.error:
             raise answered.error
-        judged = Judged(None, None, {})
-        async for _name, _value in self._judged(answered, judged):
+        async for _name, _value in self._judged(answered):
             pass
-        answered.judged = judged
 
     async def events(self, answer_id: str, answered: Answered) -> AsyncIterator[bytes]:
         ask, context = answered.ask, answered.context
@@ -299,8 +476,7 @@ class Answering:
             message = translator(ask.language)(error.message)
             yield sent_event("error", {"code": error.code, "message": message})
         yield _DONE
-        judged = answered.judged = Judged(None, None, {})
-        async for name, value in self._judged(answered, judged):
+        async for name, value in self._judged(answered):
             if name == "qa_evaluation" and value:
                 main = {key: value[key] for key in _MAIN}
                 yield sent_event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
@@ -330,11 +506,10 @@ class Answering:
         finally:
             task.cancel()
 
-    async def _judged(
-        self, answered: Answered, judged: Judged
-    ) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
+    async def _judged(self, answered: Answered) -> AsyncIterator[tuple[str, dict[str, Any] | None]]:
         """Yield name and value of each step as it ends; None if there is none, with the reason in `judged.why`."""
         ask, start = answered.ask, time.monotonic()
+        judged = answered.judged = _Judged(None, None, {})
         case = AnswerCase(ask.content, answered.text, answered.context.sources, ask.language)
         why = self._why_not(answered)
         judged.quality = await _unless_failed(

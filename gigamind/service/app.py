@@ -9,30 +9,24 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from gigamind.errors import (
-    EvaluationError,
     GigamindError,
-    IndexingError,
     InputError,
     LlmError,
     reason_of,
 )
-from gigamind.i18n import Message, _, script_messages, translator
-from gigamind.loading import demand_of
-from gigamind.reports.labels import LABELS as VERDICT_LABELS
+from gigamind.i18n import _
 from gigamind.runs.folders import private_folder
-from gigamind.service.answering import HEARTBEAT, Answered, Answering, Figures, Models
-from gigamind.service.asking import Ask, open_desk
-from gigamind.service.guard import Guard, preferred_language, refused
+from gigamind.service.answering import Answered, Answering, Ask, Figures
+from gigamind.service.guard import guard
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.version import __version__
 
@@ -144,19 +138,17 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         try:
-            opened = await asyncio.to_thread(open_desk, options)
-            models = Models(options, figures)
+            answering = await Answering.open(options, figures)
         except GigamindError as error:
             app.state.refused = error
             raise
-        app.state.answering = Answering(options, opened, models, figures)
+        app.state.answering = answering
         ready()
         try:
             yield
         finally:
             app.state.answering = None
-            await models.close()
-            opened.close()
+            await answering.close()
 
     app = FastAPI(
         title="gigamind", version=__version__, lifespan=lifespan, redoc_url=None, docs_url=None
@@ -172,53 +164,8 @@ def create_app(
     return app
 
 
-def guard(
-    app: FastAPI, host: str, *, token: str | None = None, asks_per_minute: int = 100_000
-) -> None:
-    """Add to an app what each page of this machine has: the guard, errors for people, and messages in each language."""
-    app.add_middleware(Guard, host=host, token=token, asks_per_minute=asks_per_minute)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
-    app.add_exception_handler(GigamindError, _failed)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    _add_locales(app)
-
-
 def _answering(request: Request) -> Answering:
     return request.app.state.answering
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """Return our error as a response: 400 if the request is wrong, 502 if search, a model or a disk failed."""
-    if not isinstance(error, GigamindError):
-        raise error
-    failed = isinstance(error, EvaluationError | IndexingError)
-    return refused(request.headers, 502 if failed else 400, error.message)
-
-
-_STATUSES = {
-    404: _("The service has nothing at this address."),
-    405: _("This address does not accept this HTTP method."),
-}
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    """Return the refusal of a route, or of an unknown path or method."""
-    if not isinstance(error, HTTPException):
-        raise error
-    status, detail = error.status_code, error.detail
-    reason = detail if isinstance(detail, Message) else _STATUSES.get(status, detail)
-    return refused(request.headers, status, reason, error.headers)
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    """Return the problems of a request, in ASCII and without its values, some of which cannot be encoded."""
-    errors = cast("RequestValidationError", error).errors()
-    say = translator(preferred_language(request.headers))
-    detail = [
-        {"type": problem["type"], "loc": problem["loc"], "msg": say(demand_of(problem))}
-        for problem in errors
-    ]
-    return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
 
 
 def _add_health(app: FastAPI, figures: Figures) -> None:
@@ -237,24 +184,6 @@ def _add_health(app: FastAPI, figures: Figures) -> None:
     async def metrics() -> Response:  # pyright: ignore[reportUnusedFunction]
         """Return the metrics for Prometheus."""
         return Response(figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-def _add_locales(app: FastAPI) -> None:
-    @app.get("/locales", tags=["operations"])
-    async def languages() -> list[str]:  # pyright: ignore[reportUnusedFunction]
-        """List the languages of the page."""
-        return list(PAGE_LANGUAGES)
-
-    @app.get(
-        "/locales/{language}.json", tags=["operations"], responses={404: {"description": "unknown"}}
-    )
-    async def messages(language: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """Return the messages of the page in a language, and the labels of verdicts; English has labels only."""
-        if language not in PAGE_LANGUAGES:
-            raise HTTPException(404)
-        say = translator(language)
-        labels = {f"label {name}": say(label) for name, label in VERDICT_LABELS.items()}
-        return script_messages(language) | labels
 
 
 def _add_asking(
@@ -344,7 +273,7 @@ async def _with_heartbeats(events: AsyncIterator[bytes], every_s: float) -> Asyn
             waiting = waiting or asyncio.ensure_future(anext(events))
             done, _pending = await asyncio.wait({waiting}, timeout=every_s)
             if not done:
-                yield HEARTBEAT
+                yield b": heartbeat\n\n"
                 continue
             try:
                 event = waiting.result()

@@ -1,21 +1,33 @@
-"""Checks before any route: access, rate limits and security headers."""
+"""What each page of this machine has: checks before any route, errors for people, and messages in each language.
+
+The checks are access, rate limits and security headers.
+"""
 
 import hmac
+import json
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as Event
 
-from gigamind.i18n import Language, Text, _, translator
+from gigamind.errors import EvaluationError, GigamindError, IndexingError
+from gigamind.i18n import Language, Message, Text, _, script_messages, translator
 from gigamind.llm.client import is_loopback
+from gigamind.loading import demand_of
+from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
 
-MAX_BYTES = 2_000_000
+_MAX_BYTES = 2_000_000
 _MINUTE_S = 60.0
 _MAX_ADDRESSES = 10_000
 _OPEN = ("/healthz", "/readyz")
@@ -28,6 +40,69 @@ _SECURITY = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+def guard(
+    app: FastAPI, host: str, *, token: str | None = None, asks_per_minute: int = 100_000
+) -> None:
+    """Add to an app what each page of this machine has: the guard, errors for people, and messages in each language."""
+    app.add_middleware(_Guard, host=host, token=token, asks_per_minute=asks_per_minute)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
+    app.add_exception_handler(GigamindError, _failed)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    _add_locales(app)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Return our error as a response: 400 if the request is wrong, 502 if search, a model or a disk failed."""
+    if not isinstance(error, GigamindError):
+        raise error
+    failed = isinstance(error, EvaluationError | IndexingError)
+    return _refusal_of(request.headers, 502 if failed else 400, error.message)
+
+
+_STATUSES = {
+    404: _("The service has nothing at this address."),
+    405: _("This address does not accept this HTTP method."),
+}
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return the refusal of a route, or of an unknown path or method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    status, detail = error.status_code, error.detail
+    reason = detail if isinstance(detail, Message) else _STATUSES.get(status, detail)
+    return _refusal_of(request.headers, status, reason, error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Return the problems of a request, in ASCII and without its values, some of which cannot be encoded."""
+    errors = cast("RequestValidationError", error).errors()
+    say = translator(preferred_language(request.headers))
+    detail = [
+        {"type": problem["type"], "loc": problem["loc"], "msg": say(demand_of(problem))}
+        for problem in errors
+    ]
+    return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
+
+
+def _add_locales(app: FastAPI) -> None:
+    @app.get("/locales", tags=["operations"])
+    async def languages() -> list[str]:  # pyright: ignore[reportUnusedFunction]
+        """List the languages of the page."""
+        return list(PAGE_LANGUAGES)
+
+    @app.get(
+        "/locales/{language}.json", tags=["operations"], responses={404: {"description": "unknown"}}
+    )
+    async def messages(language: str) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Return the messages of the page in a language, and the labels of verdicts; English has labels only."""
+        if language not in PAGE_LANGUAGES:
+            raise HTTPException(404)
+        say = translator(language)
+        labels = {f"label {name}": say(label) for name, label in LABELS.items()}
+        return script_messages(language) | labels
 
 
 class Pace:
@@ -51,7 +126,7 @@ class Pace:
         return 0.0 if allowed else (1 - left) / self._rate
 
 
-class Guard:
+class _Guard:
     """Middleware that refuses unknown clients, other sites, long bodies and too many questions."""
 
     def __init__(self, app: ASGIApp, host: str, token: str | None, asks_per_minute: int) -> None:
@@ -63,7 +138,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def secured(message: Message) -> None:
+        async def secured(message: Event) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_SECURITY)
             await send(message)
@@ -81,32 +156,32 @@ class Guard:
             reason = _(
                 "The service runs for this machine only. Use localhost or 127.0.0.1 as the host name in its address."
             )
-            return refused(headers, 421, reason)
+            return _refusal_of(headers, 421, reason)
         if path in _OPEN:
             return None
         origin = headers.get("origin")
         if scope["method"] not in {"GET", "HEAD"} and origin and _differs(origin, headers):
-            return refused(
+            return _refusal_of(
                 headers, 403, _("The service rejects requests from pages of other websites.")
             )
         if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
             reason = _(
                 "Send the token of the service in this HTTP header: Authorization: Bearer ..."
             )
-            return refused(headers, 401, reason)
+            return _refusal_of(headers, 401, reason)
         return self._too_much(scope, headers)
 
     def _too_much(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MAX_BYTES:
-            return refused(
-                headers, 413, _("The request is longer than {limit:,} bytes.", limit=MAX_BYTES)
+        if not length.isdigit() or int(length) > _MAX_BYTES:
+            return _refusal_of(
+                headers, 413, _("The request is longer than {limit:,} bytes.", limit=_MAX_BYTES)
             )
         if scope["path"].startswith("/api/ai/") and scope["method"] == "POST":
             wait = self._pace.wait_s(scope["client"][0] if scope.get("client") else "")
             if wait:
                 after = {"Retry-After": str(math.ceil(wait))}
-                return refused(headers, 429, _("Too many questions. Try again later."), after)
+                return _refusal_of(headers, 429, _("Too many questions. Try again later."), after)
         return None
 
     def _knows(self, headers: Headers) -> bool:
@@ -133,11 +208,11 @@ def _limited(receive: Receive) -> Receive:
     """Return `receive` that ends a body without a length when it gets too long."""
     count = 0
 
-    async def counted() -> Message:
+    async def counted() -> Event:
         nonlocal count
         message = await receive()
         count += len(message.get("body", b""))
-        if count > MAX_BYTES:
+        if count > _MAX_BYTES:
             return {"type": "http.disconnect"}
         return message
 
@@ -164,7 +239,7 @@ def _weight(parameter: str) -> float:
         return 0.0
 
 
-def refused(
+def _refusal_of(
     request: Headers, status: int, reason: Text, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """Return a refusal in the language of the request; `detail` is a sentence for people."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from gigamind.assurance.labelling import Labelling
 from gigamind.datasets.write import write_text
 from gigamind.i18n import Language, script_messages
-from gigamind.service.app import guard
+from gigamind.service.guard import guard
 from gigamind.service.options import PAGE_LANGUAGES
 from gigamind.version import __version__
 

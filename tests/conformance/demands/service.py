@@ -9,7 +9,7 @@ from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.assets import asset
 from gigamind.judges.search_qa.judgement import confidence
 from gigamind.records.judged import SearchQAEvaluation
-from gigamind.service.asking import AskOptions
+from gigamind.service.answering import AskOptions
 
 PACKAGE = Path(gigamind.__file__).parent
 _ASKING = "service/test_asking.py::"
