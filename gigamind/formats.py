@@ -24,11 +24,6 @@ def between(interval: _Ends) -> str:
     return "–" if interval.low is None else f"{share(interval.low)} – {share(interval.high)}"
 
 
-def signed(value: float | None) -> str:
-    """Return a difference with its sign and a typographic minus; a dash if there is none."""
-    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
-
-
 def percent(value: float | None) -> str:
     """Return a proportion as a percentage with one decimal; a dash if it was not measured."""
     return "–" if value is None else f"{value:.1%}"

@@ -55,7 +55,7 @@ class Message(str):
         """Return the message; `text` is its English from a file, by default the filled template."""
         values = values or {}
         many = plural and values.get("n") != 1
-        english = fill(plural if many else message, values, str) if text is None else text
+        english = _fill(plural if many else message, values, str) if text is None else text
         new = super().__new__(cls, english)
         new.id, new.values, new.plural, new.restored = message, values, plural, text is not None
         return new
@@ -137,7 +137,7 @@ def from_json(data: object) -> Any:  # noqa: ANN401  a message, or a value of on
     return Message(str(stored.get("id", "")), values, str(stored.get("plural", "")), text)
 
 
-def fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
+def _fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
     """Return a template with its places filled; an empty one joins `parts`.  No full stop is doubled.
 
     Args:
@@ -192,7 +192,7 @@ class Translator:
         if text.restored and text.id and template == english:
             return str(text)
         try:
-            return fill(template, text.values, self, join=self._join)
+            return _fill(template, text.values, self, join=self._join)
         except (KeyError, ValueError, TypeError):
             return str(text)  # a wrong translation must not cost the reader the message
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
 
 
-File = str | Path
+_File = str | Path
 
 
 class EvalKeywords(TypedDict, total=False):
@@ -52,16 +52,16 @@ class EvalKeywords(TypedDict, total=False):
     exclude: Sequence[str]
     notes_hash_mode: Literal["content", "mtime"]
     notes_hash_exclude: Sequence[str]
-    compare: File
+    compare: _File
     changed: Sequence[Relaxable]
     phase: Phase
-    gates: File
-    judge_card: File
+    gates: _File
+    judge_card: _File
     format: Literal["json", "md", "both"]
     lang: LanguageChoice
     save_snapshot: bool
-    junit: File
-    comment: File
+    junit: _File
+    comment: _File
 
 
 class ModelKeywords(TypedDict, total=False):
@@ -76,21 +76,21 @@ class ModelKeywords(TypedDict, total=False):
     max_in_flight: int
     requests_per_minute: int
     tokens_per_minute: int
-    prices: File
+    prices: _File
     max_cost_usd: float
     max_calls: int
     max_minutes: float
-    store: File
+    store: _File
     store_mode: StoreMode
-    judge: File
+    judge: _File
     judge_lang: PromptLanguage
     batch: bool
     batch_poll: float
     fresh_fraction: float
-    resume: File
+    resume: _File
     allow_partial: bool
     min_coverage: float
-    cache_dir: File
+    cache_dir: _File
 
 
 class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
@@ -148,7 +148,7 @@ class LinkKeywords(EvalKeywords, total=False):
     semantic: bool
     embedder: str
     exclude_linked: bool
-    cache_dir: File
+    cache_dir: _File
 
 
 class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
@@ -168,7 +168,7 @@ class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
     embedder: str
     checklist: bool
     feature: str
-    checklist_judge: File
+    checklist_judge: _File
     context_notes: int
     context_chars: int
 
@@ -239,15 +239,15 @@ class EvaluationResult(Generic[_Summary_co, _Item_co]):
         return render_cell(run_document(view, self._record, outcome, say, items=False), say)
 
 
-Run = EvaluationResult[Any, Any] | str | Path
+_Run = EvaluationResult[Any, Any] | str | Path
 """A result, or the path of a run: an out folder, a snapshot.json, or a folder of baselines."""
 
 
 def evaluate_search(
-    dataset: File,
-    notes: File | None = None,
+    dataset: _File,
+    notes: _File | None = None,
     *,
-    out: File | None = None,
+    out: _File | None = None,
     progress: "Progress | None" = None,
     **options: Unpack[SearchKeywords],
 ) -> "EvaluationResult[SummaryReport, ItemReport]":
@@ -281,8 +281,8 @@ def evaluate_search(
 
 
 def tune_search(
-    dataset: File,
-    notes: File,
+    dataset: _File,
+    notes: _File,
     *,
     progress: "Progress | None" = None,
     **options: Unpack[TuneKeywords],
@@ -312,10 +312,10 @@ def tune_search(
 
 
 def evaluate_links(
-    dataset: File,
-    notes: File,
+    dataset: _File,
+    notes: _File,
     *,
-    out: File | None = None,
+    out: _File | None = None,
     progress: "Progress | None" = None,
     **options: Unpack[LinkKeywords],
 ) -> "EvaluationResult[LinkSummaryReport, LinkItemReport]":
@@ -339,10 +339,10 @@ def evaluate_links(
 
 
 def evaluate_answers(
-    dataset: File,
-    notes: File | None = None,
+    dataset: _File,
+    notes: _File | None = None,
     *,
-    out: File,
+    out: _File,
     progress: "Progress | None" = None,
     **options: Unpack[AnswerKeywords],
 ) -> "EvaluationResult[AnswerSummaryReport, AnswerItemReport]":
@@ -399,7 +399,7 @@ _OUT_OPTIONS = ("format", "lang", "save_snapshot", "junit", "comment", "resume")
 def _evaluate(
     model: "type[EvalOptions]",
     values: Mapping[str, Any],
-    out: File | None,
+    out: _File | None,
     progress: "Progress | None",
     task_with: "Callable[[Any], Task[Any, Any, Any]] | None" = None,
 ) -> EvaluationResult[Any, Any]:
@@ -470,10 +470,10 @@ def _result(
 
 
 @overload
-def compare(baseline: Run, current: Run) -> "Comparison": ...
+def compare(baseline: _Run, current: _Run) -> "Comparison": ...
 @overload
-def compare(baseline: Run, current: Run, another: Run, /, *others: Run) -> "Experiment": ...
-def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experiment":
+def compare(baseline: _Run, current: _Run, another: _Run, /, *others: _Run) -> "Experiment": ...
+def compare(baseline: _Run, current: _Run, *others: _Run) -> "Comparison | Experiment":
     """Compare two runs of one task on the items that both evaluated, or several runs with the first of them.
 
     Differences are current - baseline, in the metric's unit.  Intervals are 95 % confidence intervals.  p values are
@@ -503,7 +503,7 @@ def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experime
     return compare_with_first([_label(run) for run in (baseline, current, *others)], runs)
 
 
-def _label(run: Run) -> str:
+def _label(run: _Run) -> str:
     """Return the label of a run in an experiment: the name of its folder, or its id."""
     from gigamind.evaluation.release import label_of
 
@@ -513,13 +513,13 @@ def _label(run: Run) -> str:
 
 
 def gate(
-    baseline: Run,
-    current: Run,
+    baseline: _Run,
+    current: _Run,
     *,
     changed: Sequence[Relaxable] = (),
     phase: Phase = "mvp",
-    gates: File | None = None,
-    judge_card: File | None = None,
+    gates: _File | None = None,
+    judge_card: _File | None = None,
 ) -> "GateResult":
     """Decide whether a release may go out: compare two runs and apply the rules of a phase.
 
@@ -541,7 +541,7 @@ def gate(
     return _released(baseline, current, options).gate
 
 
-def _released(baseline: Run, current: Run, options: Mapping[str, object]) -> "Release":
+def _released(baseline: _Run, current: _Run, options: Mapping[str, object]) -> "Release":
     from gigamind.evaluation.options import ReleaseOptions, validated
     from gigamind.evaluation.release import Reference
     from gigamind.records.card import read_card
@@ -557,13 +557,13 @@ _MOST_WORSE = 20
 
 
 def assert_no_regression(
-    run: Run,
-    baseline: Run,
+    run: _Run,
+    baseline: _Run,
     phase: Phase = "beta",
     *,
     strict: bool = False,
     changed: Sequence[Relaxable] = (),
-    gates: File | None = None,
+    gates: _File | None = None,
 ) -> "GateResult":
     """Fail a test if the gates of a phase stop a run; return their verdict if it passed, perhaps with warnings.
 
@@ -611,7 +611,7 @@ def assert_no_regression(
     raise AssertionError("\n".join(lines))
 
 
-def _snapshot(run: Run) -> "EvalSnapshot[Any, Any]":
+def _snapshot(run: _Run) -> "EvalSnapshot[Any, Any]":
     from gigamind.release.snapshot import read_baseline
     from gigamind.tasks import KINDS
 
@@ -619,7 +619,7 @@ def _snapshot(run: Run) -> "EvalSnapshot[Any, Any]":
 
 
 def suggest_links(
-    notes: File,
+    notes: _File,
     note: str,
     *,
     max_suggestions: int = 10,
@@ -668,7 +668,7 @@ def suggest_links(
 
 
 def load_judge(
-    judge: File, *, language: PromptLanguage = "auto"
+    judge: _File, *, language: PromptLanguage = "auto"
 ) -> "Judge[Any, Any] | UnanswerableJudge":
     """Return a judge of answers or of questions, by rules or by an LLM.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10  # problems in one message
 
-File = TypeVar("File", bound=BaseModel)
+_File = TypeVar("_File", bound=BaseModel)
 
 
 class ConfigReport(BaseModel, extra="forbid", frozen=True):
@@ -124,7 +124,7 @@ def placed_judge(name: str, folder: Path) -> str:
     return f"{colon}{(folder / model).absolute()}" if is_place else name
 
 
-def read_fields(path: Path, model: type[File], what: Text) -> File:
+def read_fields(path: Path, model: type[_File], what: Text) -> _File:
     """Return the fields of a TOML file.
 
     Args:
@@ -201,7 +201,7 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def parsed(model: type[File], text: str | bytes, where: str) -> File:
+def parsed(model: type[_File], text: str | bytes, where: str) -> _File:
     """Return a JSON text as a model.
 
     Raises:

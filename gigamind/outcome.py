@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 from gigamind.errors import GigamindError, IndexingError
 from gigamind.i18n import Text
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Success(Generic[Result]):
+class Success(Generic[_Result]):
     """One evaluated item."""
 
     item_id: str  # id of the dataset row
-    value: Result
+    value: _Result
     latency_ms: float  # wall time of the evaluation in milliseconds
 
 
@@ -32,7 +32,7 @@ class Failure:
     message: Text  # what went wrong and how to fix it
 
 
-def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:
+def attempt(item_id: str, evaluate: Callable[[], _Result]) -> Success[_Result] | Failure:
     """Evaluate one item; a known error becomes a `Failure`, any other is a bug and ends the run.
 
     Raises:

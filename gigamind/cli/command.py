@@ -303,7 +303,7 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
         ctx.default_map = options_from_file(ctx, value)
 
 
-Commands = Mapping[str, str | tuple[str, str]]
+_Commands = Mapping[str, str | tuple[str, str]]
 """Name of a command -> its summary; with "module:attribute" before it if the command is not at "name:name"."""
 
 
@@ -323,7 +323,7 @@ def every_command(
 class LazyGroup(Group):
     """A group of the commands in `lazy`; a mistyped name is also compared with the commands of its group `short`."""
 
-    def __init__(self, *arguments: Any, lazy: Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
+    def __init__(self, *arguments: Any, lazy: _Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
         super().__init__(*arguments, **settings)
         self._lazy = lazy
         self._short = short

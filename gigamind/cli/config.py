@@ -30,7 +30,7 @@ _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
 
 @runtime_checkable
-class Checking(Protocol):
+class _Checking(Protocol):
     """An option that checks its own values, as options of a model do, and raises an InputError."""
 
     def check(self, value: object, where: str) -> None: ...
@@ -240,7 +240,7 @@ def _checked(
         option.type_cast_value(context, value)
     except click.BadParameter as error:
         raise _wrong_value(name, value, value_demand(option.type) or error.message) from error
-    if isinstance(option, Checking):
+    if isinstance(option, _Checking):
         option.check(value, name)
     return value
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from gigamind.reports.document import Block, Cell
 
 
-Report = TypeVar("Report", bound=BaseModel)
-Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Report = TypeVar("_Report", bound=BaseModel)
+_Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 _RESUME: dict[StoreMode, Message] = {
@@ -63,9 +63,9 @@ def _try_judge(
     name: str,
     options: _TrialOptions,
     cases_for: Callable[["OnTrial"], "Sequence[Case]"],
-    report_of: Callable[["OnTrial", "Observations"], Report],
-    print_report: Callable[[Report], None],
-) -> Report:
+    report_of: Callable[["OnTrial", "Observations"], _Report],
+    print_report: Callable[[_Report], None],
+) -> _Report:
     """Run a trial, show its report, and print the cost in any case; stored replies make a repetition free.
 
     Raises:
@@ -154,7 +154,7 @@ def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> N
 class _AttackOptions(_TrialOptions):
     """Options of a trial by attacks."""
 
-    max_success_rate: Rate | None = Field(
+    max_success_rate: _Rate | None = Field(
         None, description="exit with 4 if a larger share of the measured attacks succeeds, 0 to 1"
     )
 
@@ -239,7 +239,7 @@ def _show_attacks(report: "AttackReport") -> None:
 class _TestOptions(_TrialOptions):
     """Options of a trial by unit tests."""
 
-    min_passed: Rate | None = Field(
+    min_passed: _Rate | None = Field(
         None, description="exit with 4 if a smaller share of tests with a verdict passes, 0 to 1"
     )
 

@@ -64,7 +64,7 @@ _COMMANDS = {
 _EXIT = 128  # plus the number of the signal, as in shells
 
 
-class Stop:
+class _Stop:
     """How signals stopped the process; SIGINT by default."""
 
     def __init__(self) -> None:
@@ -99,9 +99,9 @@ def _raise() -> None:
 
 
 @contextmanager
-def stoppable() -> Generator[Stop]:
+def stoppable() -> Generator[_Stop]:
     """Handle SIGTERM, unless the process was started with it ignored."""
-    stop = Stop()
+    stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # Python allows handlers only in the main thread
         return
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-def _run(arguments: Sequence[str], stop: Stop) -> int:
+def _run(arguments: Sequence[str], stop: _Stop) -> int:
     call = CallLanguage(arguments)
     try:
         return int(cli.main(arguments, "gigamind", standalone_mode=False, obj=call) or 0)

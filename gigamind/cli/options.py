@@ -16,7 +16,7 @@ from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions
 from gigamind.i18n import _
 from gigamind.loading import demand_of
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _ModelOption(GroupedOption):
@@ -42,7 +42,7 @@ class _ModelOption(GroupedOption):
 
 def options_of(
     model: type[BaseModel], *, only: Collection[str] | None = None
-) -> Callable[[Command], Command]:
+) -> Callable[[_Command], _Command]:
     """Return a decorator that adds one option per field of `model`: its own fields first, then its parents' fields.
 
     Fields with one possible value or another model are left out; fields not in `only` keep their defaults.
@@ -54,7 +54,7 @@ def options_of(
     order = {name: next(at for at, names in enumerate(mro) if name in names) for name in fields}
     ordered = sorted(fields.items(), key=lambda entry: order[entry[0]])
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: _Command) -> _Command:
         for name, field in reversed(ordered):
             kind = _bare(field.annotation)
             if len(get_args(field.annotation)) == 1 and get_origin(field.annotation) is Literal:
@@ -66,7 +66,7 @@ def options_of(
     return decorate
 
 
-def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Command], Command]:
+def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[_Command], _Command]:
     flag = f"--{name.replace('_', '-')}"
     kind = _bare(field.annotation)
     settings: dict[str, Any] = {

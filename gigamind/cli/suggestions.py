@@ -38,7 +38,7 @@ def note_text(suggested: Suggested, writer: LinkWriter) -> str:
         return translated(_("No link suggestions."))
     parts = [translated(_("Found {suggestions}:", suggestions=_suggestion_count(len(suggestions))))]
     for number, suggestion in enumerate(suggestions, start=1):
-        place, confidence = place_of(suggestion, note), suggestion.confidence_text
+        place, confidence = _place_of(suggestion, note), suggestion.confidence_text
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
             translated(
@@ -51,7 +51,7 @@ def note_text(suggested: Suggested, writer: LinkWriter) -> str:
     return "\n\n".join(parts)
 
 
-def place_of(suggestion: LinkSuggestion, note: Note) -> str:
+def _place_of(suggestion: LinkSuggestion, note: Note) -> str:
     """Return file and line of a suggestion, in the form that terminals and editors open."""
     line = note.text.count("\n", 0, suggestion.span.start) + 1
     return f"{printable(note.path)}:{line}"
@@ -83,7 +83,7 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, *, names_first: bool
     if rows:
         lines += ["", translated(_("Suggestions with the highest confidence:"))]
     for note, suggestion in rows[:_MAX_SUGGESTIONS]:
-        place = place_of(suggestion, note)
+        place = _place_of(suggestion, note)
         lines += [
             f"  {suggestion.confidence_text}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(translated(suggestion.reason))}",
@@ -245,7 +245,7 @@ def _accepted(every: Sequence[Suggested], writer: LinkWriter, *, yes: bool) -> I
             )
             line = _(
                 '{place}: "{anchor}" cannot be linked: {reason}.',
-                place=place_of(suggestion, note),
+                place=_place_of(suggestion, note),
                 anchor=suggestion.anchor,
                 reason=reason,
             )
@@ -287,7 +287,7 @@ class _Questions:
         right = note.text[span.end : span.end + _CONTEXT_CHARS].split("\n", 1)[0]
         link = click.style(printable(insertion.link), bold=True)
         context = printable(left) + link + printable(right)
-        place = place_of(suggestion, note)
+        place = _place_of(suggestion, note)
         question = _(
             '"{anchor}" → {target}, confidence {confidence}: {reason}',
             anchor=printable(suggestion.anchor),

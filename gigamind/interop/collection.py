@@ -22,7 +22,7 @@ RUN = "run.jsonl"
 """The file of rankings that an import writes."""
 _LONGEST = 200  # bytes of a file name; most file systems allow 255
 
-Item = TypeVar("Item", QueryItem, AnswerItem)
+_Item = TypeVar("_Item", QueryItem, AnswerItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Imported:
 
 
 def checked_row(
-    model: type[Item],
+    model: type[_Item],
     place: str,
     problems: list[Message],
     **fields: Any,  # noqa: ANN401  checked by the model
-) -> Item | None:
+) -> _Item | None:
     """Return a row; if it is invalid, append to `problems` and return None."""
     try:
         return model.model_validate(fields, strict=False)  # tuples are lists in files

@@ -21,7 +21,7 @@ from gigamind.interop.trec import Judgements, imported_queries
 from gigamind.loading import refuse_problems
 from gigamind.text import sentences, written_id
 
-Table = Sequence[tuple[str, Fields]]
+_Table = Sequence[tuple[str, Fields]]
 _KNOWN: dict[str, tuple[str, ...]] = {  # columns by value; the first one with a value counts
     "question": ("user_input", "question", "query", "input", "anchor"),
     "reference": (
@@ -89,7 +89,7 @@ def read_columns(path: Path, chosen: Mapping[str, str], *, corpus: Path | None =
     return reader.answers(table, _JUDGED[by_reference], _JUDGED[not by_reference])
 
 
-def answers_of(path: Path, table: Table) -> Imported:
+def answers_of(path: Path, table: _Table) -> Imported:
     """Return the answers of rows with known columns; InputError if one cannot be used."""
     judged = Judgements(path)
     reader = _Reader(_KNOWN, read_documents([], _("the corpus"), judged.problems), judged)
@@ -104,7 +104,7 @@ class _Reader:
     documents: Documents
     judged: Judgements
 
-    def _questions(self, table: Table) -> Iterator[tuple[str, str, str, Fields]]:
+    def _questions(self, table: _Table) -> Iterator[tuple[str, str, str, Fields]]:
         """Yield place, id, question and fields of each row; a row without a question is a problem."""
         taken: set[str] = set()
         for number, (place, fields) in enumerate(table, start=1):
@@ -122,7 +122,7 @@ class _Reader:
                 )
                 self.judged.problems.append(problem)
 
-    def queries(self, table: Table, corpus: Path | None) -> Imported:
+    def queries(self, table: _Table, corpus: Path | None) -> Imported:
         """Return queries; those without a document are unanswerable."""
         texts: dict[str, Fields] = {}
         run: dict[str, list[dict[str, str]]] = {}
@@ -149,7 +149,7 @@ class _Reader:
         notes = notes_of(self.documents)
         return imported_queries(self.judged, texts, self.judged.path, notes, warnings, run=run)
 
-    def answers(self, table: Table, answered: str, other: str) -> Imported:
+    def answers(self, table: _Table, answered: str, other: str) -> Imported:
         """Return answers with contexts; rows without the answer to judge are left out."""
         rows: list[AnswerItem] = []
         problems = self.judged.problems
@@ -222,7 +222,7 @@ def _samples(fields: Fields) -> Iterator[Fields]:
             yield {**turn, **asked, "answer": content, "id": name, "name": None}
 
 
-def _proposal(table: Table, columns: Sequence[str]) -> list[str]:
+def _proposal(table: _Table, columns: Sequence[str]) -> list[str]:
     """Return options that map columns by their names, or else by their texts."""
     chosen: dict[str, str] = {}
     needed = {"question": 1, "reference": len(columns), "contexts": 2, "answer": 1}

@@ -86,7 +86,7 @@ def note_of(fields: Mapping[object, object]) -> RankedNote:
         whole_text(note) if isinstance(note, str) else "",
         score_of(fields.get("score")),
         whole_text(text) if isinstance(text, str) else "",
-        place_of(fields.get("start"), fields.get("end")),
+        _place_of(fields.get("start"), fields.get("end")),
     )
 
 
@@ -95,7 +95,7 @@ def whole_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def place_of(start: object, end: object) -> tuple[int, int] | None:
+def _place_of(start: object, end: object) -> tuple[int, int] | None:
     """Return a range of two integers, or None for anything else."""
     return (start, end) if isinstance(start, int) and isinstance(end, int) else None
 

@@ -24,16 +24,16 @@ from gigamind.text import written_id
 _BEFORE, _BEHIND = 2, 3
 _MOST_UNREAD = 0.05  # share of a run's lines; with more, the rest is not representative
 _FEW = 5  # unreadable lines that are always allowed; their items are reported as missing
-Response = TypeVar("Response")
+_Response = TypeVar("_Response")
 _Lines = list[tuple[str, str]]  # with their places
 
 
 @dataclass(frozen=True, slots=True)
-class RunFile(Generic[Response]):
+class RunFile(Generic[_Response]):
     """The responses in a file."""
 
     path: Path
-    responses: Mapping[str, Response]  # by item id, in the file's order
+    responses: Mapping[str, _Response]  # by item id, in the file's order
     problems: tuple[Message, ...]  # unreadable lines with their place and reason
     sha256: str  # of the file's bytes, in hexadecimal
 
@@ -60,10 +60,10 @@ def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
 
 def read_json_run(
     path: Path,
-    read: Callable[[Mapping[str, object]], Response],
+    read: Callable[[Mapping[str, object]], _Response],
     form: str,
     ids: Sequence[str] = ("id",),
-) -> RunFile[Response]:
+) -> RunFile[_Response]:
     """Read a run in JSON lines, in the encodings of `read_run_file`.
 
     Args:
@@ -79,8 +79,8 @@ def read_json_run(
 
 
 def _run_of(
-    path: Path, read: Callable[[_Lines, list[Message]], dict[str, Response]], empty: Message
-) -> RunFile[Response]:
+    path: Path, read: Callable[[_Lines, list[Message]], dict[str, _Response]], empty: Message
+) -> RunFile[_Response]:
     content, problems = read_bytes(path, _("the run file")), list[Message]()
     rows = read(placed_lines(path, decoded(path, content)), problems)
     lines = sum(bool(line.strip()) for line in content.splitlines())
@@ -103,10 +103,10 @@ def _run_of(
 def _json_rows(
     lines: _Lines,
     problems: list[Message],
-    read: Callable[[Mapping[str, object]], Response],
+    read: Callable[[Mapping[str, object]], _Response],
     ids: Sequence[str] = ("id",),
-) -> dict[str, Response]:
-    rows: dict[str, Response] = {}
+) -> dict[str, _Response]:
+    rows: dict[str, _Response] = {}
     for place, line in lines:
         try:
             row = cast("object", json.loads(line))

@@ -20,7 +20,7 @@ _SEND_S = 30.0
 _MLFLOW_BATCH = 1000  # metrics in one request
 
 
-class Score(NamedTuple):
+class _Score(NamedTuple):
     """A metric of the run, or of the item with this id; an item has no interval."""
 
     name: str
@@ -42,14 +42,14 @@ class Scores:
 
     # run, dataset, verdict ("" without a baseline), fingerprint of the judge, and folder of the evidence
     about: Mapping[str, str]
-    scores: list[Score]
+    scores: list[_Score]
     by_model: bool  # whether a model gave the verdicts
 
     @property
     def created(self) -> datetime:
         return datetime.fromisoformat(self.about["created"])
 
-    def placed(self) -> list[tuple[Score, dict[str, str]]]:
+    def placed(self) -> list[tuple[_Score, dict[str, str]]]:
         """Return the scores of items with the place of their span; InputError if there is none."""
         placed = [(score, place) for score in self.scores if (place := score.place)]
         if not placed:
@@ -65,14 +65,14 @@ class Scores:
 def scores_of(record: Record[Any, Any], verdict: str, folder: Path) -> Scores:
     """Return the scores of a run that was read from a folder; its verdict is "" without a baseline."""
     run, overall = record.run, record.summary.model_dump(mode="json")["overall"]
-    scores: list[Score] = []
+    scores: list[_Score] = []
     for name, interval in overall["intervals"].items():
         block, _dot, metric = name.partition(".")
         if (value := overall.get(block, {}).get(metric)) is not None:
-            scores.append(Score(name, float(value), "", interval["low"], interval["high"]))
+            scores.append(_Score(name, float(value), "", interval["low"], interval["high"]))
     for item in record.items:
         known = ((name, value) for name, value in item.metrics.items() if value is not None)
-        scores += [Score(name, float(value), item.id) for name, value in known]
+        scores += [_Score(name, float(value), item.id) for name, value in known]
     about = {
         "run": run.run_id,
         "created": run.created_at,

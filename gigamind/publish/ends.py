@@ -80,11 +80,11 @@ def only_logged(problem: str, **values: object) -> Generator[None]:
         get_run_logger().warning(in_run_language(warning))
 
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 _PATIENCE_S = 60.0
 
 
-def through_restart(call: Callable[[], Result], patience_s: float = _PATIENCE_S) -> Result:
+def through_restart(call: Callable[[], _Result], patience_s: float = _PATIENCE_S) -> _Result:
     """Return the result of `call`, retried for so many seconds on an httpx.TransportError, which is then raised."""
     import httpx
     from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential

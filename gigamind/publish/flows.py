@@ -281,7 +281,7 @@ def _score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
     return STEPS.run_batch(options, first, end, run)
 
 
-def judge_shard(
+def _judge_shard(
     options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
 ) -> ShardEnd:
     """Judge a shard; see `Steps.judge_shard`.  Progress goes to the log of the run."""
@@ -345,7 +345,7 @@ def judge_shards(
         return shard and (f"judge {shard.items.first} to {shard.items.end}", shard)
 
     jobs = pool.run(
-        judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
+        _judge_shard, parameters, following=following, again=shards.broke_off, advice=advice
     )
     interrupted = False
     try:
@@ -356,7 +356,7 @@ def judge_shards(
                 ended += shard.items.end - shard.items.first
                 progress.stage(_("Judging"), ended, count)
             for shard in shards.unasked():
-                judge_shard(**parameters(shard))
+                _judge_shard(**parameters(shard))
     except KeyboardInterrupt:
         list(pool.drain())  # what they found is in the run's folder
         interrupted = True

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prefect.futures import PrefectFuture
     from prefect.task_runners import TaskRunner
 
-Job = TypeVar("Job")
+_Job = TypeVar("_Job")
 _RUNNER = re.compile(
     r"(?P<here>threads|processes):(?P<places>[1-9]\d*)"
     r"|(?P<cluster>dask|ray):(?:local(?::(?P<local>[1-9]\d*))?|(?P<address>(?!local(?::|$)).+))"
@@ -38,7 +38,7 @@ _EXAMPLES = (
 _CONNECT_S = 5  # limit for the first reply of a scheduler
 
 
-class Pool(Generic[Job]):
+class Pool(Generic[_Job]):
     """Runs jobs on the workers of a runner such as `processes:2`, `places` at a time.  Use it as a context manager.
 
     Raises:
@@ -47,7 +47,7 @@ class Pool(Generic[Job]):
 
     def __init__(self, runner: str) -> None:
         self._open = _opener(runner)
-        self._running: dict[str, tuple[Job, PrefectFuture[Any]]] = {}
+        self._running: dict[str, tuple[_Job, PrefectFuture[Any]]] = {}
         self._ended: Queue[str] = Queue()
         self.places = 0
 
@@ -61,12 +61,12 @@ class Pool(Generic[Job]):
     def run(
         self,
         call: Callable[..., Any],
-        parameters: Callable[[Job], Mapping[str, Any]],
+        parameters: Callable[[_Job], Mapping[str, Any]],
         *,
-        following: Callable[[], tuple[str, Job] | None],
-        again: Callable[[Job], None],
+        following: Callable[[], tuple[str, _Job] | None],
+        again: Callable[[_Job], None],
         advice: Text = "",
-    ) -> Iterator[tuple[Job, Any]]:
+    ) -> Iterator[tuple[_Job, Any]]:
         """Yield each job with its result; the jobs of processes that died run a second time.
 
         Args:
@@ -79,7 +79,7 @@ class Pool(Generic[Job]):
             GigamindError: a job failed twice.
             KeyboardInterrupt: Ctrl-C; see `drain`.
         """
-        broken: dict[str, Job] = {}
+        broken: dict[str, _Job] = {}
         broken_before: set[str] = set()
         while True:
             while not broken and len(self._running) < self.places and (found := following()):
@@ -107,7 +107,7 @@ class Pool(Generic[Job]):
                 broken_before.add(name)
                 broken[name] = job  # ends all jobs; nothing more can be submitted
 
-    def drain(self) -> Iterator[tuple[Job, Any]]:
+    def drain(self) -> Iterator[tuple[_Job, Any]]:
         """Wait for the running jobs and yield those with a result."""
         while self._running:
             job, future = self._running.pop(self._ended.get())
@@ -115,7 +115,7 @@ class Pool(Generic[Job]):
                 yield job, future.result()
 
     def _start(
-        self, name: str, job: Job, call: Callable[..., Any], given: Mapping[str, Any]
+        self, name: str, job: _Job, call: Callable[..., Any], given: Mapping[str, Any]
     ) -> None:
         # Not quoted, unlike in the flow's own process: Dask would take the annotation for a tuple of tasks.
         task = _task(name.split(maxsplit=1)[0], call, name, retries=1)

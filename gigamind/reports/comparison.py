@@ -336,7 +336,7 @@ def example_of(change: ItemChange, sides: tuple[Text, Text] = _SIDES) -> doc.Exa
     return doc.Example(*named, shown, better=change.change == "improved")
 
 
-class Hit(Protocol):
+class _Hit(Protocol):
     """A note of a ranking."""
 
     @property
@@ -347,13 +347,13 @@ class Hit(Protocol):
     def final_score(self) -> float | None: ...
 
 
-def _score(hit: Hit) -> doc.Cell:
+def _score(hit: _Hit) -> doc.Cell:
     """Return the score that ordered a hit; "" if its system gives none."""
     score = hit.base_score if hit.final_score is None else hit.final_score
     return "" if score is None else doc.Proportion(score)
 
 
-def ranking_lines(hits: Sequence[Hit], expected: set[str]) -> tuple[doc.SideLine, ...]:
+def ranking_lines(hits: Sequence[_Hit], expected: set[str]) -> tuple[doc.SideLine, ...]:
     """Return the first results, and the first expected note if it comes later."""
     shown = list(enumerate(hits[:_HITS], start=1))
     later = next(((at, hit) for at, hit in enumerate(hits, 1) if hit.note in expected), None)

@@ -61,7 +61,7 @@ class _Page:
 
     def text(self, text: Text) -> str:
         """Return a sentence; parts in backticks are code."""
-        return sentence(self.say(text))
+        return _sentence(self.say(text))
 
     def verdict(self, block: doc.Verdict) -> str:
         return "\n\n".join([f"**{self.text(block.sentence)}**", *map(self.text, block.leads)])
@@ -165,7 +165,7 @@ def inline(text: object) -> str:
     return _BLOCK_MARK.sub(r"\1\\\2", line)
 
 
-def sentence(text: object) -> str:
+def _sentence(text: object) -> str:
     """Return a sentence of ours like `inline`; parts in backticks are code, which no text inside can end."""
     parts = _CODE.split(_on_a_line(text))
     shown = (code(x) if at % 2 else _MEANING.sub(r"\\\1", x) for at, x in enumerate(parts))

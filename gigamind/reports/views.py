@@ -92,38 +92,38 @@ def slice_table(
     return doc.table((_("slice"), *counts, *map(label_text, keys)), rows, caption)
 
 
-Summary = TypeVar("Summary", bound=BaseModel)
-Line = TypeVar("Line", bound=BaseModel)
-Baseline = TypeVar("Baseline", bound=EvalSnapshot[Any, Any])
+_Summary = TypeVar("_Summary", bound=BaseModel)
+_Line = TypeVar("_Line", bound=BaseModel)
+_Baseline = TypeVar("_Baseline", bound=EvalSnapshot[Any, Any])
 
 
-class View(ABC, Generic[Summary, Line, Baseline]):
+class View(ABC, Generic[_Summary, _Line, _Baseline]):
     """One task."""
 
-    def figures(self, summary: Summary) -> list[Figure]:
+    def figures(self, summary: _Summary) -> list[Figure]:
         """Return all metrics of a run, measured or not, in the order of the metric table."""
         part: Any = summary
         keys = [key for key in part.overall.intervals if not key.endswith(CEILING)]
         return figures_of(part.overall, in_order(keys))
 
     @abstractmethod
-    def result(self, record: Record[Summary, Line]) -> Text:
+    def result(self, record: Record[_Summary, _Line]) -> Text:
         """Return the result of a run in one sentence, the most important figure first."""
 
     @abstractmethod
-    def examples(self, record: Record[Summary, Line]) -> doc.Examples:
+    def examples(self, record: Record[_Summary, _Line]) -> doc.Examples:
         """Return the worst items of a run without a baseline."""
 
     @abstractmethod
-    def warnings(self, record: Record[Summary, Line]) -> Iterator[Text]:
+    def warnings(self, record: Record[_Summary, _Line]) -> Iterator[Text]:
         """Yield what a reader must know before trusting the figures, the most important first; run.json has others."""
 
     @abstractmethod
-    def steps(self, record: Record[Summary, Line], bad: str = "") -> Iterator[doc.Step]:
+    def steps(self, record: Record[_Summary, _Line], bad: str = "") -> Iterator[doc.Step]:
         """Yield what improves a run, the most useful first; `bad` is a metric that is bad although the run passed."""
 
     @abstractmethod
-    def sections(self, record: Record[Summary, Line], say: Translator) -> Iterator[doc.Section]:
+    def sections(self, record: Record[_Summary, _Line], say: Translator) -> Iterator[doc.Section]:
         """Yield the sections that only this task has; `say` gives the texts inside charts."""
 
     list_title: ClassVar[Text]
@@ -133,10 +133,10 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     def listing(
         self,
-        record: Record[Summary, Line],
+        record: Record[_Summary, _Line],
         say: Translator,
         comparison: Comparison | None,
-        baseline: Baseline | None,
+        baseline: _Baseline | None,
     ) -> doc.Section | None:
         """Return the section with all items, which only HTML shows; None without items."""
         if not record.items:
@@ -146,9 +146,9 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         return doc.Section("list", self.list_title, blocks)
 
     @abstractmethod
-    def not_run(self, summary: Summary) -> int:
+    def not_run(self, summary: _Summary) -> int:
         """Return the number of items that an interrupted run did not evaluate."""
 
-    def llm(self, summary: Summary) -> LlmReport | None:
+    def llm(self, summary: _Summary) -> LlmReport | None:
         """Return the report on model calls; None if no model was called."""
         return getattr(summary, "llm", None)
