@@ -16,7 +16,7 @@ from gigamind.cli import documents
 from gigamind.cli.command import every_command
 from gigamind.cli.doctor import DoctorDocument
 from gigamind.cli.main import cli
-from gigamind.cli.show import EvaluationDocument
+from gigamind.cli.suggestions import NoteDocument
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
 from gigamind.evidence.schema import QuoteRow
@@ -66,11 +66,11 @@ def described() -> dict[str, Described]:
         "judge_card": (JudgeCard, "judge_card.json"),
         "attacks": (AttackReport, "report of `judge attack`"),
         "tests": (UnitTestReport, "report of `judge test`"),
-        "suggestions": (documents.NoteDocument, "output file of `suggest-links --out`"),
+        "suggestions": (NoteDocument, "output file of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
         "written": documents.WrittenDocument,
-        "suggest-links": documents.NoteDocument | list[documents.NoteDocument],
+        "suggest-links": NoteDocument | list[NoteDocument],
         "dataset-check": documents.DatasetCheckDocument,
         "align": documents.AlignDocument,
         "memory-graduate": list[Entry],
@@ -84,7 +84,9 @@ def described() -> dict[str, Described]:
             f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
             f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
         }
-        outputs[f"eval-{task}"] = EvaluationDocument[kind.summary] | documents.DryRunDocument
+        outputs[f"eval-{task}"] = (
+            documents.EvaluationDocument[kind.summary] | documents.DryRunDocument
+        )
     return {
         **{name: Described(*of, "validation") for name, of in read.items()},
         **{name: Described(*of) for name, of in written.items()},

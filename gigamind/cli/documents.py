@@ -3,15 +3,16 @@
 Paths are as given on the command line.  Values that were not measured are null.
 """
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
 from gigamind.datasets.jsonl import RowError
-from gigamind.evaluation.task import Checked, Estimate
+from gigamind.errors import GigamindError
+from gigamind.evaluation.finish import Evaluated
+from gigamind.evaluation.task import Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.i18n import Text
-from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
@@ -19,6 +20,8 @@ from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import Attempt, GateResult, Waiver
 from gigamind.vault.identity import Collision
+
+_Summary = TypeVar("_Summary", bound=Report)
 
 
 class WrittenDocument(Report):
@@ -91,35 +94,39 @@ class AlignDocument(Report):
     quality: AlignmentQuality | None
 
 
-class RangeDocument(Report):
-    """A half-open range of UTF-16 code units in a note's file."""
+class RefusalDocument(Report):
+    """Why a written run does not count as a result, in English, with its exit code."""
 
-    start: int
-    end: int
-
-
-class SuggestionDocument(Report):
-    """One suggested link of a note."""
-
-    anchor: str
-    anchor_range: RangeDocument
-    suggested_target: str
-    target_title: str
-    confidence: float = Field(ge=0, le=1)
-    reason: Text
-    context: str
-    scores: dict[str, float]
-    features: NamedFeatures | MeantFeatures
+    exit_code: int
+    message: str
 
 
-class NoteDocument(Report):
-    """The suggestions of one note, highest confidence first."""
+class EvaluationDocument(Report, Generic[_Summary]):
+    """A finished or interrupted evaluation.
 
-    note: str
-    suggestions: tuple[SuggestionDocument, ...]
+    Attributes:
+        comparison, gate: null without a comparison, but `gate` has the floors and ceilings of --gates if there are any.
+        refused: null if the run counts as a result.
+    """
+
+    out: str
+    summary: _Summary
+    comparison: Comparison | None
+    gate: GateResult | None
+    refused: RefusalDocument | None
 
 
-def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDocument:
-    """Return the document of a run that was only checked."""
-    computed = {"estimate": checked.estimate(), "least_calls": checked.least_calls()}
-    return DryRunDocument.like(checked, problems=checked.errors, config=config, **computed)
+def evaluation_document(
+    finished: Evaluated[Any], refused: GigamindError | None = None
+) -> EvaluationDocument[Any]:
+    """Return the document of a run."""
+    verdict, refusal = finished.verdict, None
+    if refused:
+        refusal = RefusalDocument(exit_code=refused.exit_code, message=str(refused))
+    return EvaluationDocument[Any](
+        out=str(finished.out),
+        summary=finished.summary,
+        comparison=verdict.comparison if verdict else None,
+        gate=verdict.gate if verdict else finished.bounds,
+        refused=refusal,
+    )

@@ -2,24 +2,39 @@
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gigamind.cli.command import Command, Group, GroupedOption, command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import call_translator, is_json, prints_json, progress_bar, show_result
+from gigamind.cli.output import (
+    call_translator,
+    is_json,
+    print_line,
+    prints_json,
+    progress_bar,
+    show_document,
+    show_first,
+    show_result,
+    show_warning_lines,
+)
 from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
-from gigamind.i18n import Message, _
+from gigamind.i18n import Message, Text, _, joined, n_, translator
+from gigamind.loading import ConfigReport
 from gigamind.tasks.options import (
     AnswerEvalOptions,
     GridOptions,
     LinkEvalOptions,
     SearchEvalOptions,
 )
+
+if TYPE_CHECKING:
+    from gigamind.evaluation.finish import Evaluated
+    from gigamind.evaluation.task import Checked
 
 _option = functools.partial(click.option, cls=GroupedOption, group="Prefect", first=False)
 _flow = _option("--flow", is_flag=True, help="run as a Prefect flow and publish artifacts")
@@ -44,8 +59,8 @@ def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Comm
 def _evaluate(
     model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
 ) -> None:
-    from gigamind.cli import show
     from gigamind.cli.config import config_used
+    from gigamind.cli.documents import evaluation_document
     from gigamind.evaluation.finish import read_finished, with_page
     from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
@@ -57,15 +72,17 @@ def _evaluate(
             _("--runner needs --flow. Without --flow, everything runs in this process.")
         )
     if options.dry_run:
-        from gigamind.cli.documents import dry_run_document
+        from gigamind.cli.documents import DryRunDocument
 
         checked = TASKS[options.task].check(options)
-        show_result(dry_run_document(checked, config), lambda: show.show_checked(checked, config))
+        computed = {"estimate": checked.estimate(), "least_calls": checked.least_calls()}
+        document = DryRunDocument.like(checked, problems=checked.errors, config=config, **computed)
+        show_result(document, lambda: _show_checked(checked, config))
         return
     # A CI job that reads the JUnit file finds the reason, whatever stopped the run.
     with announcing_failure(options):
         warnings = TASKS[options.task].forewarn(options)
-    show.show_warning_lines(warnings)
+    show_warning_lines(warnings)
     refused: GigamindError | None = None
     try:
         if flow:
@@ -84,14 +101,59 @@ def _evaluate(
             raise
         finished, refused = written, error
     shown = with_page(finished, options, TASKS[options.task], KINDS)
-    document = show.evaluation_document(shown, refused)
-    show_result(document, lambda: show.show_finished(options, shown, warnings))
+    document = evaluation_document(shown, refused)
+    show_result(document, lambda: _show_finished(options, shown, warnings))
     if refused:
         raise refused
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt
     if finished.verdict:
         sys.exit(finished.verdict.exit_code(fail_on_regression=options.fail_on_regression))
+
+
+def _show_checked(checked: "Checked", config: ConfigReport | None) -> None:
+    """Print the result of `--dry-run` and the expected work of a first run."""
+    from gigamind.records.schema import by_item
+
+    print_line(checked.terminal)
+    rows = [joined((error.message for error in row), "\n") for row in by_item(checked.errors)]
+    if rows:
+        title = n_(
+            "{n} unusable row of the dataset:", "{n:,} unusable rows of the dataset:", n=len(rows)
+        )
+        show_first(title, rows, err=False)
+    show_warning_lines(checked.warnings, err=False)
+    print_line(f"dataset_hash {checked.dataset_hash}")
+    if checked.notes_hash:
+        print_line(f"notes_hash   {checked.notes_hash}")
+    for work in checked.estimate():
+        print_line(_("expected work: {work}", work=work.describe()))
+    if least := checked.least_calls():
+        line = _(
+            "judging one item takes {n:,} requests; with a smaller --max-calls, possibly no item is judged",
+            n=least,
+        )
+        print_line(line)
+    if config:
+        print_line(_("options from {file}: {options}", file=config.file, options=config.options))
+
+
+def _show_finished(
+    options: EvalOptions, finished: "Evaluated[Any]", shown_warnings: Sequence[Text]
+) -> None:
+    """Print the first part of the run's page, its cost, and where its report is."""
+    from gigamind.reports.document import Document
+    from gigamind.reports.model import terminal_blocks
+    from gigamind.tasks import TASKS
+
+    out, say = finished.out, translator(options.language)
+    if finished.page:
+        show_document(finished.page.without(*shown_warnings), say)
+    if llm := TASKS[options.task].view.llm(finished.summary):
+        show_document(Document("", "", terminal_blocks(llm)), say)
+    pages = ("report.html", "summary.md", "summary.json")
+    report = next(name for name in pages if (out / name).exists())
+    print_line(_("Report: {file}", file=out / report))
 
 
 search = _command_of(
@@ -139,7 +201,6 @@ def tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked 
     The options of eval search set the current setting. The options that end in s, such as --modes, set the values to
     try.
     """
-    from gigamind.cli.show import show_document
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search import tune as tuning

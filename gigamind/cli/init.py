@@ -1,8 +1,9 @@
-"""`gigamind init`: write gigamind.toml, and by choice a CI job or a nightly evaluation with its baseline."""
+"""`gigamind init` and `deploy`: write gigamind.toml, by choice jobs with a baseline, and register nightly ones."""
 
 import json
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from gigamind.choices import BASELINES
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE, read_config
 from gigamind.cli.output import prints_json, progress_bar, show_written, translated
-from gigamind.errors import InputError
+from gigamind.errors import EvaluationError, InputError
 from gigamind.i18n import LanguageChoice, Message, Text, _, joined, language_of
 from gigamind.systems.settings import BUILTIN
 
@@ -175,7 +176,7 @@ def _make_baseline(options: Mapping[str, str]) -> None:
                 " generate questions.",
                 file=dataset,
             )
-        from gigamind.cli.generate import generate_queries
+        from gigamind.cli.dataset import generate_queries
 
         click.get_current_context().invoke(
             generate_queries, notes=Path(options["notes"]), out=dataset
@@ -248,3 +249,34 @@ def _next_steps(
 
 def _ask(question: Message, default: str) -> str:
     return str(click.prompt(translated(question), default=default, err=True)).strip()
+
+
+@command(
+    examples=("gigamind deploy",),
+    configured=False,
+    epilog="Exit codes: 0 registered; 1 invalid input; 3 the server does not answer or lacks a deployment.",
+)
+@click.argument("file", type=click.Path(path_type=Path), default=Path("prefect.yaml"))
+def deploy(file: Path) -> None:
+    """Register the deployments of FILE, by default prefect.yaml, and the automations of gigamind.
+
+    Relative paths in FILE start at the current folder. Set PREFECT_API_URL to the address of your Prefect server.
+    """
+    if not file.is_file():
+        raise InputError(
+            "{file}: no such file. Create it with `gigamind init --nightly '0 3 * * *'`.", file=file
+        )
+    from gigamind.publish.server import check_server
+
+    if check_server() is None:
+        raise InputError(
+            _(
+                "PREFECT_API_URL is not set. Start a server with `prefect server start`, then set it to"
+                " http://127.0.0.1:4200/api."
+            )
+        )
+    script = asset("deployments") / "deploy.py"
+    command = [sys.executable, script, file]
+    code = subprocess.run(command, check=False).returncode  # noqa: S603  a file of this package
+    if code:
+        sys.exit(code if code == InputError.exit_code else EvaluationError.exit_code)

@@ -15,7 +15,14 @@ from gigamind.choices import PromptLanguage, StoreMode
 from gigamind.cli.asking import print_cost, printing_limiters
 from gigamind.cli.command import command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import call_translator, print_line, prints_json, show_result, show_written
+from gigamind.cli.output import (
+    call_translator,
+    print_line,
+    prints_json,
+    show_document,
+    show_result,
+    show_written,
+)
 from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import ModelRunOptions, validated
 from gigamind.i18n import Message, _, joined, n_
@@ -127,7 +134,6 @@ def _observed(
 
 def _show_blocks(*blocks: "Block") -> None:
     """Print the result of a trial."""
-    from gigamind.cli.show import show_document
     from gigamind.reports.document import Document
 
     show_document(Document("", "", blocks), call_translator())
@@ -337,7 +343,6 @@ def certify(**values: Any) -> None:  # noqa: ANN401  checked by the options mode
 
 
 def _show_card(card: "JudgeCard", out: Path) -> None:
-    from gigamind.cli.show import show_document
     from gigamind.reports.card import card_document
 
     show_document(card_document(card, out), call_translator())

@@ -43,8 +43,8 @@ _COMMANDS = {
         "suggest:suggest",
         _("Suggest links between notes, each with a confidence and a reason."),
     ),
-    "import": ("imports:collection", _("Convert another tool's files into a dataset.")),
-    "export": ("exports:export", _("Export a run for other tools.")),
+    "import": ("exchange:collection", _("Convert another tool's files into a dataset.")),
+    "export": ("exchange:export", _("Export a run for other tools.")),
     "dataset": _("Check and label datasets."),
     "align": _("Find where quotes occur in their sources."),
     "memory": _("Extract facts from chat sessions and verify them."),
@@ -55,7 +55,7 @@ _COMMANDS = {
     ),
     "serve": _("Answer questions about the notes in a browser and evaluate each answer."),
     "init": _("Create gigamind.toml so that daily commands need no options."),
-    "deploy": _("Register nightly evaluations with a Prefect server."),
+    "deploy": ("init:deploy", _("Register nightly evaluations with a Prefect server.")),
     "doctor": _("Check the installation and configuration, and say how to fix problems."),
     "llm": _("Test a language model, or show the batches of a run."),
 }
@@ -141,10 +141,10 @@ _EVALUATIONS = {
         _("Judge answers claim by claim, with quotes from the notes as evidence."),
     ),
     "generate-links": (
-        "generate:generate_links",
+        "dataset:generate_links",
         _("Generate a link dataset by removing links from a copy of a vault."),
     ),
-    "generate-queries": ("generate:generate_queries", _("Generate search questions for review.")),
+    "generate-queries": ("dataset:generate_queries", _("Generate search questions for review.")),
 }
 
 

@@ -3,6 +3,7 @@
 import functools
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from itertools import pairwise
@@ -19,11 +20,13 @@ from gigamind.i18n import (
     Translator,
     _,
     language_of,
+    n_,
     translator,
 )
 
 if TYPE_CHECKING:
     from gigamind.evaluation.progress import Progress
+    from gigamind.reports.document import Document
 
 
 class CallLanguage:
@@ -61,6 +64,7 @@ def print_warning(warning: Text) -> None:
     print_line(_("Warning: {warning}", warning=warning), err=True)
 
 
+_MAX_LINES = 10
 _STDOUT = "gigamind.stdout"  # stream of the JSON document; absent without --json
 
 
@@ -105,9 +109,39 @@ def show_result(document: object, show: Callable[[], None]) -> None:
 
 def show_written(out: Path, counts: Mapping[str, int], line: Text) -> None:
     """Report a file or folder that was written: its counts as JSON, or the line."""
-    from gigamind.cli.documents import WrittenDocument
+    show_result({"out": str(out), "counts": dict(counts)}, lambda: print_line(line))
 
-    show_result(WrittenDocument(out=str(out), counts=dict(counts)), lambda: print_line(line))
+
+def show_document(document: "Document", say: Translator, page: Path | None = None) -> None:
+    """Print the first part of a document, and where its page is."""
+    from rich.console import Console
+
+    from gigamind.reports.terminal import show
+
+    # No markup, highlighting or line breaks.
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    show(document, console, say)
+    if page:
+        console.print(say(_("Report: {file}", file=page)))
+
+
+def show_warning_lines(warnings: Sequence[Text], *, err: bool = True) -> None:
+    """Print the number of warnings and the first ones."""
+    if warnings:
+        title = n_("{n} warning:", "{n:,} warnings:", n=len(warnings))
+        show_first(title, warnings, err=err)
+
+
+def show_first(title: Message, lines: Sequence[Text], *, err: bool) -> None:
+    """Print a title and the first lines below it."""
+    from gigamind.text import printable_lines
+
+    print_line(title, err=err)
+    for line in lines[:_MAX_LINES]:
+        print_line(textwrap.indent(printable_lines(translated(line)), "  "), err=err)
+    if len(lines) > _MAX_LINES:
+        more = _("... and {n:,} more problems", n=len(lines) - _MAX_LINES)
+        print_line(f"  {translated(more)}", err=err)
 
 
 def progress_bar() -> "AbstractContextManager[Progress]":

@@ -10,7 +10,7 @@ import click
 from gigamind.choices import BASELINES
 from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
-from gigamind.cli.output import print_line, prints_json, show_result, show_written
+from gigamind.cli.output import print_line, prints_json, show_document, show_result, show_written
 from gigamind.evaluation.options import ReleaseOptions, validated
 from gigamind.i18n import LanguageChoice, _, language_of, translator
 
@@ -74,7 +74,6 @@ def compare(
     under gates.toml also get a release verdict. With --fail-on-regression, the exit code is 4 if a gate fails and 1
     if there is no verdict.
     """
-    from gigamind.cli.show import show_document
     from gigamind.evaluation.release import compare_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
@@ -103,7 +102,6 @@ def compare(
 @prints_json
 def history(runs: Path, *, out: Path | None, lang: LanguageChoice) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""
-    from gigamind.cli.show import show_document
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.reports.history import history_document, read_history

@@ -7,21 +7,51 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from pydantic import Field
 
-from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
 from gigamind.cli.output import call_translator, print_line, show_error, translated
 from gigamind.errors import NotesError
-from gigamind.i18n import Message, _, joined, n_
+from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
+from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter, insert
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.records.folder import as_json as text_of
+from gigamind.records.judged import Report
 from gigamind.spans import Utf16
 from gigamind.text import printable
 from gigamind.vault.notes import Note, Vault
 
 _MAX_SUGGESTIONS = 20
 _SCORES = {"mention": _("mention"), "context": _("context"), "centrality": _("centrality")}
+
+
+class RangeDocument(Report):
+    """A half-open range of UTF-16 code units in a note's file."""
+
+    start: int
+    end: int
+
+
+class SuggestionDocument(Report):
+    """One suggested link of a note."""
+
+    anchor: str
+    anchor_range: RangeDocument
+    suggested_target: str
+    target_title: str
+    confidence: float = Field(ge=0, le=1)
+    reason: Text
+    context: str
+    scores: dict[str, float]
+    features: NamedFeatures | MeantFeatures
+
+
+class NoteDocument(Report):
+    """The suggestions of one note, highest confidence first."""
+
+    note: str
+    suggestions: tuple[SuggestionDocument, ...]
 
 
 class Suggested(NamedTuple):

@@ -27,7 +27,7 @@ _FORKS.set_forkserver_preload(
         "gigamind.cli.evaluations",
         "gigamind.cli.main",
         "gigamind.cli.memory",
-        "gigamind.cli.show",
+        "gigamind.reports.terminal",
         "gigamind.cli.suggestions",
         "gigamind.evaluation.finish",
         "gigamind.evaluation.run",
