@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from gigamind.evaluation.progress import Progress
     from gigamind.evidence.align import align, align_all
     from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
-    from gigamind.interop.ranking import RankedNote, Ranking
-    from gigamind.interop.reply import Reply
+    from gigamind.interop.ranking import RankedNote, Ranking, Reply
     from gigamind.judges.own import OwnJudge
     from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
     from gigamind.library import (
@@ -115,8 +114,7 @@ _HOMES = {
     "evaluation.progress": ("Progress",),
     "evidence.align": ("align", "align_all"),
     "evidence.result": ("AlignResult", "Aligned", "Failed", "Quote"),
-    "interop.ranking": ("RankedNote", "Ranking"),
-    "interop.reply": ("Reply",),
+    "interop.ranking": ("RankedNote", "Ranking", "Reply"),
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),

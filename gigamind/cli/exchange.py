@@ -87,7 +87,7 @@ def _import_squad(file: Path) -> "Imported":
 @_import_command
 def _import_beir(folder: Path, split: str | None) -> "Imported":
     """Convert a BEIR folder (corpus.jsonl, queries.jsonl, qrels/) into a graded queries.jsonl and notes."""
-    from gigamind.interop.beir import read_beir
+    from gigamind.interop.column_map import read_beir
 
     return read_beir(folder, split)
 

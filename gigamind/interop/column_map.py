@@ -1,10 +1,13 @@
-"""Import tables of questions by columns: answers with contexts, or queries with the documents that answer them.
+"""Import tables: folders of BEIR and MTEB, and questions by columns, as answers or queries.
 
-The columns of ragas, deepeval, AutoRAG, MTEB and gigamind's own exports are known.
+BEIR has a corpus {_id, title, text}, queries {_id, text} and graded qrels by split: JSON lines or Parquet, qrels also
+tab-separated; a part of Parquet may be a folder of files. The columns of ragas, deepeval, AutoRAG, MTEB and gigamind's
+own exports are known.
 """
 
 import ast
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +16,142 @@ from typing import cast
 
 from gigamind.datasets.schema import AnswerItem
 from gigamind.errors import InputError
-from gigamind.i18n import _, n_
-from gigamind.interop.beir import Documents, read_documents, without_lost
+from gigamind.i18n import Message, _, n_
 from gigamind.interop.collection import Imported, checked_row, label, notes_of
-from gigamind.interop.source import Fields, table_rows
-from gigamind.interop.trec import Judgements, imported_queries
-from gigamind.loading import refuse_problems
+from gigamind.interop.source import Fields, json_lines, placed_lines, table_rows
+from gigamind.interop.trec import Judgements, grade, imported_queries
+from gigamind.loading import read_text, refuse_problems
 from gigamind.text import sentences, written_id
+
+_IDS, _TEXTS = ("_id", "doc_id", "id"), ("text", "contents")  # of BEIR, AutoRAG, MTEB
+_SHARD = re.compile(r"-\d{5}-of-\d{5}.*")  # of Hugging Face: test-00000-of-00001.parquet
+
+_Documents = dict[str, tuple[str, str]]
+"""Title and text by id."""
+
+
+def read_beir(folder: Path, split: str | None) -> Imported:
+    """Import the judged queries of a split, and the corpus as notes. The default split is the only file, or "test".
+
+    Raises:
+        InputError: a file is missing or cannot be used; names the lines.
+    """
+    name, qrels = _qrels(folder, split)
+    judged = Judgements(qrels[0])
+    queries, corpus = (_files(folder, part, name) for part in ("queries", "corpus"))
+    texts = _read_documents(queries, _("the queries"), judged.problems)
+    documents = _read_documents(corpus, _("the corpus"), judged.problems)
+    for place, cells in (line for path in qrels for line in _judgements(path)):
+        try:
+            query, document, score = cells
+            judged.add(place, query, document, grade=grade(score))
+        except ValueError:
+            problem = _(
+                '{place}: expected "query-id corpus-id score", separated by tabs; the score must be a whole number',
+                place=place,
+            )
+            judged.problems.append(problem)
+    if not judged.grades and not judged.problems:
+        judged.problems.append(
+            _("{file}: the file contains no relevance judgements. Export it again.", file=qrels[0])
+        )
+    if not documents and not judged.problems:
+        judged.problems.append(_("{file}: no documents. Export it again.", file=corpus[0]))
+    refuse_problems(judged.problems)
+    warnings = _without_lost(judged, documents, corpus[0])
+    asked: dict[str, Fields] = {name: {"query": text} for name, (_title, text) in texts.items()}
+    return imported_queries(judged, asked, queries[0], notes_of(documents), warnings)
+
+
+def _files(folder: Path, part: str, split: str) -> list[Path]:
+    files = sorted(folder.glob(f"{part}.parquet")) or sorted((folder / part).glob("*.parquet"))
+    of_split = [path for path in files if _SHARD.sub("", path.stem) == split]
+    return of_split or files or [folder / f"{part}.jsonl"]
+
+
+def _qrels(folder: Path, split: str | None) -> tuple[str, list[Path]]:
+    found = (sorted((folder / place).glob("*.*")) for place in ("qrels", "data", "default"))
+    files = [
+        p
+        for p in next(filter(None, found), list[Path]())
+        if p.suffix in {".tsv", ".jsonl", ".parquet"}
+    ]
+    splits = list(dict.fromkeys(_SHARD.sub("", path.stem) for path in files))
+    name = split or (splits[0] if len(splits) == 1 else "test")
+    if name in splits:
+        return name, [path for path in files if _SHARD.sub("", path.stem) == name]
+    file = folder / "qrels" / f"{name}.tsv"
+    if splits:
+        raise InputError(
+            "{file}: no such file. Select a split of the dataset with --split: {splits}.",
+            file=file,
+            splits=splits,
+        )
+    raise InputError(
+        "{file}: no such file. Give a folder with corpus.jsonl, queries.jsonl and qrels/.",
+        file=file,
+    )
+
+
+def _read_documents(paths: Sequence[Path], what: Message, problems: list[Message]) -> _Documents:
+    """Return the documents of tables; rows without an id, or with one again, are problems."""
+    texts: _Documents = {}
+    places: dict[str, str] = {}
+    reads = ((json_lines if path.suffix == ".jsonl" else table_rows)(path, what) for path in paths)
+    for place, fields in (row for rows in reads for row in rows):
+        given = (written_id(fields.get(name)) for name in _IDS)
+        name = next((name for name in given if isinstance(name, str) and name.strip()), None)
+        if name is None:
+            problems.append(_('{place}: no "_id". Give every line a unique one.', place=place))
+        elif name in texts:
+            problem = _(
+                '{place}: the "_id" {id} is already used in {other}. Keep only one of the two lines.',
+                place=place,
+                id=name,
+                other=places[name],
+            )
+            problems.append(problem)
+        else:
+            title, *own = (fields.get(field) for field in ("title", *_TEXTS))
+            text = next((text for text in own if isinstance(text, str)), "")
+            texts[name] = title if isinstance(title, str) else "", text
+            places[name] = place
+    return texts
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, list[str]]]:
+    what = _("the relevance judgements (qrels)")
+    if path.suffix != ".tsv":
+        for place, fields in table_rows(path, what):
+            yield place, [str(fields.get(name)) for name in ("query-id", "corpus-id", "score")]
+        return
+    for at, (place, line) in enumerate(placed_lines(path, read_text(path, what))):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if at or cells[-1] != "score":
+            yield place, cells
+
+
+def _without_lost(judged: Judgements, documents: _Documents, corpus: Path) -> list[Message]:
+    """Drop judgements of documents missing from the corpus, which no search can find; return a warning."""
+    own = judged.grades.items()
+    lost = [(query, name) for query, grades in own for name in grades if name not in documents]
+    for query, document in lost:
+        del judged.grades[query][document]
+    return [
+        n_(
+            "{n} relevance judgement was not imported because {corpus} does not contain its document:"
+            " {document} for query {query} ({place})",
+            "{n:,} relevance judgements were not imported because {corpus} does not contain their documents,"
+            " such as {document} for query {query} ({place})",
+            n=len(lost),
+            corpus=corpus.name,
+            document=document,
+            query=query,
+            place=judged.places[query],
+        )
+        for query, document in lost[:1]
+    ]
+
 
 _Table = Sequence[tuple[str, Fields]]
 _KNOWN: dict[str, tuple[str, ...]] = {  # columns by value; the first one with a value counts
@@ -81,7 +213,7 @@ def read_columns(path: Path, chosen: Mapping[str, str], *, corpus: Path | None =
             command=f"gigamind import table {options}",
         )
     judged = Judgements(path)
-    documents = read_documents([corpus] if corpus else [], _("the corpus"), judged.problems)
+    documents = _read_documents([corpus] if corpus else [], _("the corpus"), judged.problems)
     reader = _Reader(names, documents, judged)
     has = {v: any(_cell(row.get(n)) for _place, row in table for n in names[v]) for v in names}
     if "expected" in columns or (not has["answer"] and (has["expected"] or has["positive"])):
@@ -92,7 +224,7 @@ def read_columns(path: Path, chosen: Mapping[str, str], *, corpus: Path | None =
 def answers_of(path: Path, table: _Table) -> Imported:
     """Return the answers of rows with known columns; InputError if one cannot be used."""
     judged = Judgements(path)
-    reader = _Reader(_KNOWN, read_documents([], _("the corpus"), judged.problems), judged)
+    reader = _Reader(_KNOWN, _read_documents([], _("the corpus"), judged.problems), judged)
     return reader.answers(table, *_JUDGED)
 
 
@@ -101,7 +233,7 @@ class _Reader:
     """Reads rows by the columns of each value."""
 
     names: Mapping[str, Sequence[str]]
-    documents: Documents
+    documents: _Documents
     judged: Judgements
 
     def _questions(self, table: _Table) -> Iterator[tuple[str, str, str, Fields]]:
@@ -130,12 +262,12 @@ class _Reader:
         passages: dict[str, str] = {}
         for place, number, question, fields in self._questions(table):
             name = number
-            for grade, value in enumerate(("negative", "positive")):
+            for gain, value in enumerate(("negative", "positive")):
                 for text in _texts(fields, self.names[value]):
                     name = by_question.setdefault(question, number)  # triples repeat their query
                     passage = passages.setdefault(text, f"passage {len(passages) + 1:04d}")
                     self.documents[passage] = "", text
-                    self.judged.add(place, name, passage, grade=grade)
+                    self.judged.add(place, name, passage, grade=gain)
             documents, groups = _expected(fields, self.names["expected"])
             self.judged.add(place, name, *documents)
             graded: Fields = {} if by_question else {"gains": None, "expected_all_of": groups}
@@ -145,7 +277,7 @@ class _Reader:
                 found = found if len(found) == len(ids) else [""] * len(ids)
                 run[name] = [{"note": i, "text": t} for i, t in zip(ids, found, strict=True)]
         refuse_problems(self.judged.problems)
-        warnings = without_lost(self.judged, self.documents, corpus) if corpus else []
+        warnings = _without_lost(self.judged, self.documents, corpus) if corpus else []
         notes = notes_of(self.documents)
         return imported_queries(self.judged, texts, self.judged.path, notes, warnings, run=run)
 

@@ -1,4 +1,7 @@
-"""Parse rankings, best first, from JSON or Python values, uncorrected: repeated notes stay, scores may become NaN."""
+"""Parse responses of systems, from JSON or Python values: rankings, and answers with their contexts.
+
+Rankings are best first and uncorrected: repeated notes stay, scores may become NaN.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -83,14 +86,14 @@ def note_of(fields: Mapping[object, object]) -> RankedNote:
     """Return the note of an object; a name or text that is not a string becomes ""."""
     note, text = written_id(fields.get("note")), fields.get("text")
     return RankedNote(
-        whole_text(note) if isinstance(note, str) else "",
+        _whole_text(note) if isinstance(note, str) else "",
         score_of(fields.get("score")),
-        whole_text(text) if isinstance(text, str) else "",
+        _whole_text(text) if isinstance(text, str) else "",
         _place_of(fields.get("start"), fields.get("end")),
     )
 
 
-def whole_text(text: str) -> str:
+def _whole_text(text: str) -> str:
     """Return the text without lone surrogates, which JSON can express but files cannot hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -110,3 +113,63 @@ def score_of(value: object) -> float | None:
         return float(value)
     except (ValueError, OverflowError):
         return math.nan
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer of a system to one question."""
+
+    answer: str
+    contexts: tuple[RankedNote, ...] = ()  # in the system's order
+    oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
+
+
+def parse_reply(payload: object) -> Reply:
+    """Parse a text, a pair [answer, contexts], or an object with `answer` and `contexts`; ValueError if malformed."""
+    reply = recorded_reply(payload)
+    if not reply.answer.strip():
+        raise ValueError(_("the answer is empty"))
+    return reply
+
+
+def recorded_reply(payload: object) -> Reply:
+    """Parse an answer of a run file, which may be empty: that is the system's fault, not the file's; or ValueError."""
+    if isinstance(payload, Reply):
+        return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
+    if isinstance(payload, Mapping):
+        fields = cast("Mapping[object, object]", payload)
+        return Reply(_answer(fields.get("answer")), _parse_contexts(fields.get("contexts")))
+    if isinstance(payload, list | tuple) and len(pair := cast("list[object]", payload)) == _PAIR:
+        return Reply(_answer(pair[0]), _parse_contexts(pair[1]))
+    return Reply(_answer(cast("object", payload)))
+
+
+def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:
+    if payload is None:
+        return ()
+    if isinstance(payload, str | Mapping) or not isinstance(payload, Iterable):
+        raise ValueError(_("the contexts are not a list"))  # noqa: TRY004  the text is at fault
+    contexts = cast("Iterable[object]", payload)
+    return tuple(_parse_context(context, place) for place, context in enumerate(contexts, start=1))
+
+
+def _parse_context(context: object, place: int) -> RankedNote:
+    if isinstance(context, Mapping):
+        context = note_of(cast("Mapping[object, object]", context))
+    elif isinstance(context, str):
+        context = RankedNote("", text=_whole_text(context))
+    if not isinstance(context, RankedNote) or not (context.note.strip() or context.text.strip()):
+        raise ValueError(
+            _('context {number} must be a text, or an object with "note" or "text"', number=place)
+        )
+    return context
+
+
+def _answer(answer: object) -> str:
+    if not isinstance(answer, str):
+        raise ValueError(  # noqa: TRY004  the text is at fault
+            _("the answer is missing")
+            if answer is None
+            else _("the answer is not a text but a {type}", type=type(answer).__name__)
+        )
+    return _whole_text(answer)

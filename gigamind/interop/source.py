@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
-from gigamind.loading import read_bytes, read_text, refuse_problems
+from gigamind.loading import numbered_lines, read_bytes, read_text, refuse_problems
 
 Fields = dict[str, object]
 _OF_SAMPLES = {"input", "turns", "metric_input"}  # of runs of deepeval, and annotations of ragas
@@ -18,8 +18,7 @@ _OF_SAMPLES = {"input", "turns", "metric_input"}  # of runs of deepeval, and ann
 
 def placed_lines(path: Path, text: str) -> list[tuple[str, str]]:
     """Return the non-blank lines, stripped, each with its place as `file:line`."""
-    numbered = enumerate(text.split("\n"), start=1)
-    return [(f"{path}:{number}", line.strip()) for number, line in numbered if line.strip()]
+    return [(f"{path}:{number}", line.strip()) for number, line in numbered_lines(text)]
 
 
 def json_lines(path: Path, what: Message) -> list[tuple[str, Fields]]:

@@ -22,8 +22,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError, SystemFailedError, text_of
 from gigamind.i18n import Message, _
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, parse_hits
-from gigamind.interop.reply import Reply, parse_reply, recorded_reply
+from gigamind.interop.ranking import (
+    Oddity,
+    RankedNote,
+    Ranking,
+    Reply,
+    parse_hits,
+    parse_reply,
+    recorded_reply,
+)
 from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
 from gigamind.loading import file_named, read_fields
 from gigamind.records.judged import Count, Report, Share

@@ -10,8 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from gigamind.errors import OWN_FAULTS, GigamindError, SystemFailedError, fault_of
 from gigamind.i18n import Message
-from gigamind.interop.ranking import Hit_co, Oddity, RankedNote, Ranking
-from gigamind.interop.reply import Reply
+from gigamind.interop.ranking import Hit_co, Oddity, RankedNote, Ranking, Reply
 from gigamind.vault.identity import Found
 
 

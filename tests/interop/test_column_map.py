@@ -6,8 +6,7 @@ import shlex
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.interop.beir import read_beir
-from gigamind.interop.column_map import read_columns
+from gigamind.interop.column_map import read_beir, read_columns
 
 # As deepeval 4.3 writes them: a conversation of `save_as`, in CSV with its turns as JSON; a test run.
 TURNS = [

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.interop.beir import read_beir
 from gigamind.interop.collection import note_path, note_text
-from gigamind.interop.column_map import read_columns
+from gigamind.interop.column_map import read_beir, read_columns
 from gigamind.interop.squad import read_squad
 from gigamind.interop.trec import read_trec
 from gigamind.vault.identity import Identities

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from gigamind.interop.ranking import RankedNote
-from gigamind.interop.reply import Reply, parse_reply
+from gigamind.interop.ranking import RankedNote, Reply, parse_reply
 
 CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
 

@@ -1,6 +1,7 @@
 """A search as a process: real ones, that answer, die, hang, and say nonsense."""
 
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
-from gigamind.systems.command import Command, split_command
 from gigamind.systems.dialect import rankings
+from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Query
+from gigamind.systems.settings import SystemOptions
 
 ANSWERS = """\
 import json, os, sys
@@ -34,14 +36,20 @@ for line in sys.stdin:
 """
 
 
+def opened(command, topk=1, timeout_s=10.0):
+    options = SystemOptions(f"command:{command}", None, int(1000 * timeout_s))
+    return open_system(options, rankings(topk))
+
+
 @pytest.fixture
 def command(tmp_path: Path):
-    script = tmp_path / "search.py"
+    script = tmp_path / "my search.py"
     script.write_text(ANSWERS, encoding="utf-8")
     started = []
 
     def start(timeout_s=10.0, *more):
-        started.append(Command([sys.executable, str(script), *more], rankings(3), timeout_s))
+        words = shlex.join([sys.executable, str(script), *more])
+        started.append(opened(words, 3, timeout_s))
         return started[-1]
 
     yield start
@@ -101,7 +109,7 @@ def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message)
 def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for(tmp_path):
     script = tmp_path / "talks.sh"
     script.write_text('while read line; do echo "[]"; echo "[\\"late.md\\"]"; done\n', "utf-8")
-    retriever = Command(["sh", str(script)], rankings(1), 10.0)
+    retriever = opened(f"sh {script}")
     try:
         assert ask(retriever, "first") == ()
         time.sleep(0.5)
@@ -114,7 +122,7 @@ def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for
 def test_its_whole_group_is_killed_at_the_end(tmp_path):
     script = tmp_path / "parent.sh"
     script.write_text('sleep 300 &\nread line\necho "[\\"$!\\"]"\nwait\n', encoding="utf-8")
-    retriever = Command(["sh", str(script)], rankings(1), 10.0)
+    retriever = opened(f"sh {script}")
     [hit] = ask(retriever, "x")
     child = int(hit.note)
     os.kill(child, 0)
@@ -135,13 +143,8 @@ def _state(process: int) -> str:
         return ""
 
 
-def test_a_program_that_is_not_there_is_refused():
+def test_a_program_that_is_not_there_and_a_line_without_its_quote_are_refused():
     with pytest.raises(InputError, match=r"--system command: /no/such"):
-        Command(["/no/such"], rankings(1), 1.0)
-
-
-def test_a_command_line_is_split_as_a_shell_does():
-    words = split_command("python 'my search.py' --top 3")
-    assert words == ["python", "my search.py", "--top", "3"]
-    with pytest.raises(InputError, match="--system"):
-        split_command("python 'my")
+        opened("/no/such")
+    with pytest.raises(InputError, match="--system command: python 'my"):
+        opened("python 'my")

@@ -12,8 +12,7 @@ from qdrant_server import qdrant
 from search_servers import meilisearch, opensearch, plain, search_server, typesense
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.interop.ranking import RankedNote
-from gigamind.interop.reply import Reply
+from gigamind.interop.ranking import RankedNote, Reply
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, at, rankings, read_preset
 from gigamind.systems.http import HttpSystem

@@ -25,8 +25,7 @@ from gigamind.evaluation.shards import ModelRun, Shard, folders_of, results_in, 
 from gigamind.evaluation.task import Estimate
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
-from gigamind.interop.ranking import Oddity
-from gigamind.interop.reply import Reply, parse_reply
+from gigamind.interop.ranking import Oddity, Reply, parse_reply
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.limiter import Limiters
