@@ -9,8 +9,7 @@ from gigamind.assurance.certify import write_card
 from gigamind.assurance.options import CertifyOptions
 from gigamind.errors import GigamindError
 from gigamind.i18n import language_of, translator
-from gigamind.publish.artifacts import publish_card
-from gigamind.publish.ends import failed, set_run_language
+from gigamind.publish.ends import failed, publish_card, set_run_language
 from gigamind.publish.pool import step
 from gigamind.publish.server import flow_timeout_s
 from gigamind.reports.card import card_document

@@ -23,7 +23,7 @@ from gigamind.i18n import Message, _, joined, n_
 
 if TYPE_CHECKING:
     from gigamind.interop.collection import Imported
-    from gigamind.interop.scores import Scores
+    from gigamind.interop.traces import Scores
     from gigamind.records.schema import Record
     from gigamind.tasks.answers.schema import AnswerItemReport
     from gigamind.tasks.search.schema import ItemReport
@@ -263,7 +263,7 @@ def _export_ragas(run: Path, out: Path) -> None:
 @prints_json
 def _export_mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None:
     """Write a run of MLflow with metrics, intervals, verdict, judge and files (needs pip install mlflow)."""
-    from gigamind.interop.scores import log_to_mlflow
+    from gigamind.interop.traces import log_to_mlflow
 
     scores = _scores(run)
     name = log_to_mlflow(scores, experiment, tracking_uri)
@@ -285,7 +285,7 @@ def _export_mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None
 def _export_otel(run: Path, out: Path, endpoint: str | None) -> None:
     """Write each score as an event gen_ai.evaluation.result of OpenTelemetry, with its interval, verdict and judge."""
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.interop.scores import otel_logs, send_otel
+    from gigamind.interop.traces import otel_logs, send_otel
 
     scores = _scores(run)
     logs = otel_logs(scores)
@@ -303,7 +303,7 @@ def _span_export(tool: str, text: Message) -> None:
     @click.option("--out", type=_path, required=True, help="file to create")
     @prints_json
     def write(run: Path, out: Path) -> None:  # pyright: ignore[reportUnusedFunction]  a command
-        from gigamind.interop.scores import SPAN_FORMATS
+        from gigamind.interop.traces import SPAN_FORMATS
 
         body = SPAN_FORMATS[tool](_scores(run))
         [rows] = body.values()
@@ -326,7 +326,7 @@ _span_export(
 
 def _scores(run: Path) -> "Scores":
     from gigamind.evaluation.release import read_verdict
-    from gigamind.interop.scores import scores_of
+    from gigamind.interop.traces import scores_of
 
     verdict = read_verdict(run)
     return scores_of(_read(run), verdict.gate.verdict if verdict else "", run)

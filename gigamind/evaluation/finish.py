@@ -9,7 +9,6 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.choices import TaskName
 from gigamind.errors import (
     BrokenBoundError,
     BudgetError,
@@ -101,9 +100,7 @@ class FlowResult(TypedDict):
         headline, page: the verdict in one sentence, and the page as Markdown.
     """
 
-    task: TaskName
     summary: dict[str, Any]
-    run_id: str
     verdict: str
     headline: str
     page: str
@@ -237,9 +234,7 @@ def finish_flow(
     finished, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     return {
-        "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
-        "run_id": record.run.run_id,
         "verdict": say(STATES[page.verdict.state]) if isinstance(page.verdict, Verdict) else "",
         "headline": say(page.headline),
         "page": render_markdown(page.only(*_PUBLISHED), say, plots=True),

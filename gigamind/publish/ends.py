@@ -1,5 +1,9 @@
-"""End states of flow runs, named like the exit codes, with one sentence and at most one of our errors."""
+"""How a flow run ends: its state, named like the exit codes, its artifacts and its event, in the run's language.
 
+A state has one sentence and at most one of our errors. A failure to publish is only logged.
+"""
+
+import hashlib
 import logging
 import re
 import signal
@@ -7,8 +11,10 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import (
     BrokenBoundError,
@@ -18,7 +24,21 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
+from gigamind.evaluation.finish import FlowResult
+from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.task import Task
+from gigamind.formats import between, share
 from gigamind.i18n import Language, Message, Text, _, language_of, translator
+from gigamind.metrics.table import label_text
+from gigamind.records.folder import served_at
+from gigamind.records.judged import Report
+from gigamind.release.policy import N_, Release
+from gigamind.reports.markdown import render_markdown
+from gigamind.reports.run import failed_document
+from gigamind.reports.verdict import release_verdict, state_of
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
 
 _language = ContextVar[Language | None]("language", default=None)
 
@@ -40,7 +60,7 @@ class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
     result: Mapping[str, Any] = MappingProxyType({})
 
 
-class NoVerdict(ReleaseStopped):
+class _NoVerdict(ReleaseStopped):
     """The runs are not comparable; the exit code is that of invalid input."""
 
     exit_code: ClassVar[int] = InputError.exit_code
@@ -152,3 +172,199 @@ def with_own_sigterm() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, theirs)
+
+
+CARD_KEY = "judge-card"
+_MAX_REASONS = 20
+
+
+def artifact_key(options: EvalOptions) -> str:
+    """Return the key of the page of a deployment, or of a task and vault for runs without one.
+
+    Other artifacts have the same key with `-figures`, `-progress` or `-report`. A name with other characters than a-z
+    and digits gets a hash.
+    """
+    history = deployment_name() or "-".join(tags_of(options))
+    plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
+    if not history.isascii():
+        plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
+    return plain
+
+
+def tags_of(options: EvalOptions) -> tuple[str, ...]:
+    """Return the tags of a run: the names of its task and vault."""
+    return (options.task, options.notes.resolve().name) if options.notes else (options.task,)
+
+
+def tag_run(options: EvalOptions) -> None:
+    """Tag the flow run; a failure is logged as a warning."""
+
+    def tag(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        tags = [*run.tags, *tags_of(options)]
+        client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
+
+    _mark(tag)
+
+
+_LAST_RUN = "\n\n---\n\n"
+
+
+def show_end(state: Any, verdict: Text) -> None:  # noqa: ANN401  Prefect's State
+    """Name the flow run after its deployment and verdict, and add both to the deployment's description.
+
+    A run without a verdict changes the description only if a schedule started it: a failed trial is no news. Without a
+    deployment, the run keeps its name. A failure is logged as a warning.
+    """
+    name, word = deployment_name(), in_run_language(verdict or state.name)
+
+    def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        from prefect.client.schemas.actions import DeploymentUpdate
+        from prefect.runtime import deployment
+
+        client.update_flow_run(run.id, name=f"{name} · {word}")
+        if not verdict and not client.read_flow_run(run.id).auto_scheduled:
+            return
+        found = client.read_deployment(cast("str", deployment.id))
+        about = (found.description or "").partition(_LAST_RUN)[0]
+        text = in_run_language(
+            _(
+                "Last run, {time} UTC: **{verdict}**. {sentence}",
+                time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+                verdict=word,
+                sentence=state.message or "",
+            )
+        )
+        update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
+        client.update_deployment(found.id, update)
+
+    if name:
+        _mark(show)
+
+
+def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
+    from prefect import get_client
+    from prefect.runtime import flow_run
+
+    def apply() -> None:
+        with get_client(sync_client=True) as client:
+            change(client, flow_run)
+
+    with only_logged(N_("The run was not labelled in Prefect: {reason}")):
+        through_restart(apply)
+
+
+def publish_run(finished: FlowResult, key: str, task: Task[Any, Any, Any]) -> None:
+    """Publish the page and the metrics table of a finished run, from within its flow run."""
+    from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+    table = metric_table(task, task.compared.summary.model_validate(finished["summary"]))
+    page = in_form_words(finished["page"])
+    _publish(create_markdown_artifact, key, finished["headline"], markdown=page)
+    _publish(create_table_artifact, f"{key}-figures", finished["headline"], table=table)
+
+
+def publish_link(out: Path, about: Text, key: str) -> None:
+    """Publish the address of report.html, if the folder of runs is served."""
+    from prefect.artifacts import create_link_artifact
+
+    if address := served_at(out):
+        _publish(create_link_artifact, f"{key}-report", about, link=f"{address}report.html")
+
+
+def publish_error(error: GigamindError, options: EvalOptions, subject: str, key: str) -> None:
+    """Publish the page of a run that failed before it had a result."""
+    from prefect.artifacts import create_markdown_artifact
+
+    say = translator(options.language)
+    page = failed_document(options.task, error.message, error.exit_code, subject)
+    text = in_form_words(render_markdown(page, say))
+    _publish(create_markdown_artifact, key, say(page.headline), markdown=text)
+
+
+def end_of_gate(verdict: Release, result: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State
+    """Emit the verdict of the gates as an event and return the end state of the flow, whose message is the verdict.
+
+    A regression or incomparable runs are Failed; other states are Completed and have the name of the verdict.
+    """
+    from prefect.states import Completed
+
+    _emit_verdict(verdict, Path(result["out"]))
+    sentence, status = release_verdict(verdict).sentence, verdict.gate.verdict
+    if verdict.waiver or status not in {"failed", "not-comparable"}:
+        name = completed_name(verdict) or "Completed"
+        return Completed(name=name, message=in_run_language(sentence), data=dict(result))
+    stopped = ReleaseStopped(sentence) if status == "failed" else _NoVerdict(sentence)
+    stopped.result = result
+    return failed(stopped, "Regressed" if status == "failed" else "NotComparable")
+
+
+def completed_name(verdict: Release) -> str:
+    """Return the name of the Completed state of a comparison that stops no release; "" for the default.
+
+    "RegressedSoft" if a metric got significantly worse or a gate failed that only warns, "Warned" for other warnings.
+    """
+    if verdict.waiver:
+        return "Waived"
+    gate = verdict.gate
+    worse = [entry for entry in verdict.comparison.metrics if entry.is_better is False]
+    soft = [rule for rule in gate.rules if "soft" in rule.remarks]
+    if worse or soft or gate.failed:
+        return "RegressedSoft"
+    return {"warned": "Warned", "inconclusive": "Inconclusive"}.get(state_of(verdict), "")
+
+
+def publish_card(written: Mapping[str, Any]) -> None:
+    """Publish the judge report that the flow `certify-judge` wrote."""
+    from prefect.artifacts import create_markdown_artifact
+
+    folder = Path(written["out"]).absolute()
+    about = _("{subject}, written to {folder}", subject=written["subject"], folder=folder)
+    _publish(create_markdown_artifact, CARD_KEY, about, markdown=written["markdown"])
+
+
+def _emit_verdict(verdict: Release, out: Path) -> None:
+    from prefect.events import emit_event
+
+    gate, comparison = verdict.gate, verdict.comparison
+    with only_logged(N_("The Prefect event with the gate's verdict was not sent: {reason}")):
+        emit_event(
+            event=f"gigamind.gate.{'waived' if verdict.waiver else gate.verdict}",
+            resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
+            payload={
+                "task": comparison.task,
+                "phase": gate.phase,
+                "out": str(out.absolute()),
+                "baseline": comparison.baseline.run_id,
+                "reasons": list(gate.reasons[:_MAX_REASONS]),
+                "worse": len(comparison.changed("worse")),
+                "lost": len(comparison.lost),
+            },
+        )
+
+
+def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) -> None:  # noqa: ANN401  text or rows
+    from prefect.logging import get_run_logger
+    from prefect.settings import get_current_settings
+
+    with only_logged(N_("The Prefect artifact {key} was not published: {reason}"), key=key):
+        description = in_form_words(in_run_language(about))
+        artifact = through_restart(lambda: create(key=key, description=description, **content))
+        # The UI has no menu entry for artifacts.  A short-lived server ends with the run and has no UI.
+        if ui := get_current_settings().ui_url:
+            url = f"{ui}/v2/artifacts/artifact/{artifact}"
+            get_run_logger().info(in_run_language(_("Artifact {key}: {url}", key=key, url=url)))
+
+
+def metric_table(task: Task[Any, Any, Any], summary: Report) -> list[dict[str, str | int]]:
+    """Return one row per metric; cells are scalars, as the UI requires, and a missing value is a dash."""
+    known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
+    return [
+        {
+            "block": figure.block,
+            "metric": str(label_text(figure.key)),
+            "value": share(figure.value),
+            "interval": between(figure.interval),
+            "n": figure.interval.n,
+        }
+        for figure in task.view.figures(known)
+    ]

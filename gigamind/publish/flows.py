@@ -57,27 +57,25 @@ from gigamind.evaluation.shards import (
 )
 from gigamind.i18n import Text, _, joined, translator
 from gigamind.publish.allowed import check_allowed, load_secrets
-from gigamind.publish.artifacts import (
+from gigamind.publish.ends import (
+    ENDS,
+    ReleaseStopped,
     artifact_key,
     completed_name,
     deployment_name,
     end_of_gate,
-    publish_error,
-    publish_link,
-    publish_run,
-    show_end,
-    tag_run,
-    tags_of,
-    through_restart,
-)
-from gigamind.publish.ends import (
-    ENDS,
-    ReleaseStopped,
     failed,
     in_form_words,
     in_run_language,
     only_logged,
+    publish_error,
+    publish_link,
+    publish_run,
     set_run_language,
+    show_end,
+    tag_run,
+    tags_of,
+    through_restart,
     with_own_sigterm,
 )
 from gigamind.publish.home import shared_state
@@ -155,7 +153,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
     except GigamindError as error:
         publish_error(error, options, run_name(), key)
         return failed(error), ""
-    publish_run(finished, key)
+    publish_run(finished, key, TASKS[options.task])
     publish_link(out, finished["headline"], key)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     refused, ended, verdict = finished["refused"], None, finished["verdict"]

@@ -41,7 +41,7 @@ MOMENTS = {
     "at the middle verdict": f"{APPEND} {ITEMS // 2}",
     "at the last verdict": f"{APPEND} {ITEMS}",
     "while writing the folder": "gigamind.records.folder write_page 2",
-    "while publishing": "gigamind.publish.artifacts publish_link 1",
+    "while publishing": "gigamind.publish.ends publish_link 1",
 }
 STUCK_S = 10
 HELD_S = 240  # on two cores that are busy with other tests

@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs, read_verdict
 from gigamind.i18n import translator
-from gigamind.publish.artifacts import end_of_gate
+from gigamind.publish.ends import end_of_gate
 from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run

@@ -7,7 +7,7 @@ from judged_folders import write_judged_run
 from row_files import write_rows
 
 from gigamind.assurance.options import CertifyOptions
-from gigamind.publish.artifacts import CARD_KEY
+from gigamind.publish.ends import CARD_KEY
 from gigamind.records.card import read_card
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]

@@ -9,7 +9,7 @@ from flow_files import load_flow
 
 from gigamind.evaluation.options import validated
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.publish.artifacts import artifact_key
+from gigamind.publish.ends import artifact_key
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import AnswerEvalOptions
 

@@ -10,7 +10,7 @@ from flow_files import load_flow
 from gate_policy import shipped
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.publish.artifacts import artifact_key
+from gigamind.publish.ends import artifact_key
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import LinkEvalOptions

@@ -14,9 +14,9 @@ from prefect.client.orchestration import get_client
 from timeless import without_times
 
 from gigamind.errors import InputError
-from gigamind.publish.artifacts import artifact_key, publish_run
+from gigamind.publish.ends import artifact_key, publish_run
 from gigamind.publish.here import run_flow
-from gigamind.tasks import evaluate
+from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
@@ -109,7 +109,6 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
     chosen = options(sample="20")
     summary = evaluate(chosen).summary
     finished = {
-        "task": "search",
         "summary": summary.model_dump(mode="json"),
         # Half a surrogate pair has no JSON form, so no request with it can be sent.
         "headline": "\ud800",
@@ -118,7 +117,7 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 
     @prefect.flow
     def publishes() -> str:
-        publish_run(finished, artifact_key(chosen))
+        publish_run(finished, artifact_key(chosen), TASKS[chosen.task])
         return "went on"
 
     assert publishes() == "went on"

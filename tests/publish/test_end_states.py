@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gigamind.publish.artifacts import completed_name
+from gigamind.publish.ends import completed_name
 
 
 @pytest.mark.parametrize(
