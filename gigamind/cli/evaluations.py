@@ -195,7 +195,7 @@ def tune() -> None:
 @options_of(SearchEvalOptions)
 @click.option("--flow", is_flag=True, help="run each evaluation as a Prefect flow")
 @prints_json
-def tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
+def _tune_search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
     """Compare a grid of search settings with the current one, and recommend a setting and a judge.
 
     The options of eval search set the current setting. The options that end in s, such as --modes, set the values to

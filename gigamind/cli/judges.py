@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
+from operator import ge, le
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -139,14 +140,19 @@ def _show_blocks(*blocks: "Block") -> None:
     show_document(Document("", "", blocks), call_translator())
 
 
-def _check_rate(option: str, share: "Share", limit: float, *, is_met: bool) -> None:
+def _check_rate(
+    option: str, share: "Share", limit: float | None, meets: Callable[[float, float], bool]
+) -> None:
+    """Exit with the code of a regression if the rate does not meet the limit; without a limit, do nothing."""
+    if limit is None:
+        return
     if share.rate is None:
         raise EvaluationError(
             "{option} {limit:g} cannot be checked, because no case has a usable verdict",
             option=option,
             limit=limit,
         )
-    if not is_met:
+    if not meets(share.rate, limit):
         reason = _(
             "the measured rate ({rate:.3f}) does not meet {option} {limit:g}",
             rate=share.rate,
@@ -204,9 +210,7 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
             n=report.overall.attacks,
         )
         print_line(caution, err=True)
-    if options.max_success_rate is not None:
-        fooled, limit = report.overall.fooled, options.max_success_rate
-        _check_rate("--max-success-rate", fooled, limit, is_met=(fooled.rate or 0.0) <= limit)
+    _check_rate("--max-success-rate", report.overall.fooled, options.max_success_rate, le)
 
 
 def _rate_cells(share: "Share", of: int) -> tuple["Cell", ...]:
@@ -286,9 +290,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
             n=report.overall.tests,
         )
         print_line(caution, err=True)
-    if options.min_passed is not None:
-        passed, limit = report.overall.passed, options.min_passed
-        _check_rate("--min-passed", passed, limit, is_met=(passed.rate or 0.0) >= limit)
+    _check_rate("--min-passed", report.overall.passed, options.min_passed, ge)
 
 
 def _show_tests(report: "UnitTestReport") -> None:

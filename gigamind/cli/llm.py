@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from pydantic import Field
 
-from gigamind.cli.command import Group, command
+from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
 from gigamind.cli.output import print_line
 from gigamind.errors import InputError, LlmError
@@ -43,7 +43,12 @@ class _CheckOptions(ModelOptions):
     )
 
 
-@command(
+@click.group("llm", cls=Group)
+def llm() -> None:
+    """Test a language model, or show the batches of a run."""
+
+
+@llm.command(
     "check",
     examples=(
         "gigamind llm check --model openai/gpt-4o-mini",
@@ -52,7 +57,7 @@ class _CheckOptions(ModelOptions):
     epilog="Exit codes: 0 the model can judge; 1 invalid input; 3 the request failed or its reply cannot be read.",
 )
 @options_of(_CheckOptions, only=_OPTIONS)
-def check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+def _check(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Test a model with one request: mode of structured output, price, latency, and how to fix a failure."""
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.faults import advice_for
@@ -122,14 +127,6 @@ def _show_checkup(model: "LanguageModel", attempt: "Attempt | None", *, is_valid
             print_line(_("cost      {usd:.6f} USD ({source})", usd=cost, source=source))
 
 
-@click.group("llm", cls=Group)
-def llm() -> None:
-    """Test a language model, or show the batches of a run."""
-
-
-llm.add_command(check)
-
-
 @llm.command(
     "batches",
     examples=("gigamind llm batches eval/out/20261123-101500",),
@@ -141,7 +138,7 @@ llm.add_command(check)
     is_flag=True,
     help="cancel unfinished batches; the provider still charges for finished requests",
 )
-def batches(*, out: Path, cancel: bool) -> None:
+def _batches(*, out: Path, cancel: bool) -> None:
     """Show the progress of the request batches of an interrupted run.
 
     OUT is the output folder of the run.

@@ -83,7 +83,7 @@ def memory() -> None:
 @_log_option
 @options_of(_ExtractionOptions)
 @prints_json
-def graduate(
+def _graduate(
     *,
     session_name: str,
     extracted_name: str | None,
@@ -100,8 +100,7 @@ def graduate(
     from gigamind.loading import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
-    from gigamind.memory.sessions import graduate as graduate_session
-    from gigamind.memory.sessions import parse_extraction, parse_session
+    from gigamind.memory.sessions import graduate, parse_extraction, parse_session
 
     options = validated(_ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
@@ -126,7 +125,7 @@ def graduate(
             read_text(Path(extracted_name), sessions.MAX_BYTES), extracted_name
         )
     with EventLog(log_path) as log:
-        entries = graduate_session(session, extraction, log, options.alignment)
+        entries = graduate(session, extraction, log, options.alignment)
     show_result(entries, lambda: _print(entries))
 
 
@@ -140,7 +139,7 @@ def graduate(
 @_log_option
 @options_of(AlignOptions)
 @prints_json
-def graduate_all(
+def _graduate_all(
     *,
     folder: Path,
     log_path: Path,
@@ -177,7 +176,7 @@ def graduate_all(
     help="print only events after this sequence number",
 )
 @click.option("--follow", is_flag=True, help="keep printing new events until you press Ctrl-C")
-def events(log_path: Path, after: int, *, follow: bool) -> None:
+def _events(log_path: Path, after: int, *, follow: bool) -> None:
     """Print the event log, one JSON object per line."""
     last = after
     while True:

@@ -22,7 +22,7 @@ def baseline() -> None:
     """Choose the run that later runs are compared with (the baseline)."""
 
 
-@baseline.command(examples=("gigamind baseline promote eval/out/20261123-101500",))
+@baseline.command("promote", examples=("gigamind baseline promote eval/out/20261123-101500",))
 @click.argument("run", type=_path)
 @click.option(
     "--folder", type=_path, default=BASELINES, show_default=True, help="folder of baselines"
@@ -33,7 +33,7 @@ def baseline() -> None:
     help="make the run the baseline even if it failed gates or is not comparable",
 )
 @prints_json
-def promote(run: Path, folder: Path, *, force: bool) -> None:
+def _promote(run: Path, folder: Path, *, force: bool) -> None:
     """Make RUN (an output folder or a snapshot.json) the baseline in --folder.
 
     To promote a run that failed, was waived or is not comparable, add --force. If the command fails, the previous
@@ -125,9 +125,10 @@ def gate() -> None:
 
 
 @gate.command(
+    "waive",
     examples=(
         'gigamind gate waive eval/out/20261123-101500 --reason "new FAQ" --until 2026-12-05 --by kim',
-    )
+    ),
 )
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--reason", required=True, help="why the release is acceptable")
@@ -136,7 +137,7 @@ def gate() -> None:
 )
 @click.option("--by", required=True, help="name of the person who accepts it")
 @prints_json
-def waive(run: Path, reason: str, until: datetime, by: str) -> None:
+def _waive(run: Path, reason: str, until: datetime, by: str) -> None:
     """Accept the failed gates of RUN, an output folder, until a date.
 
     The gates stay failed and every page shows the waiver. Later runs with the same dataset, notes, judge and settings

@@ -17,8 +17,6 @@ from gigamind.cli.output import (
     print_line,
     prints_json,
     progress_bar,
-    show_result,
-    translated,
 )
 from gigamind.errors import InputError
 from gigamind.i18n import LanguageChoice, _, joined, language_of
@@ -26,7 +24,6 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
-    from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.ranking import Calibration
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
@@ -163,7 +160,7 @@ def suggest(
     _check_places(notes, out, copy)
     if applied and not yes:
         _check_confirmation()
-    from gigamind.cli.suggestions import Suggested, note_document, write_links
+    from gigamind.cli.suggestions import Suggested, show_suggestions, write_links
     from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
@@ -200,11 +197,7 @@ def suggest(
             all_suggested = _without_phrases(all_suggested)
         write_links(all_suggested, vault, writer, copy, yes=yes)
     else:
-        shown = [note_document(suggested) for suggested in all_suggested]
-        show_result(
-            shown if every else shown[0],
-            lambda: _show(all_suggested, writer, out, every=every, names_first=is_unknown),
-        )
+        show_suggestions(all_suggested, writer, out, every=every, names_first=is_unknown)
     _print_whose_confidence(all_suggested, suggester.habits.calibration)
 
 
@@ -288,33 +281,6 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
             raise InputError(
                 "--out {file} is in the vault. Use a file outside the vault.", file=out
             )
-
-
-def _show(
-    all_suggested: "Sequence[Suggested]",
-    writer: "LinkWriter",
-    out: Path | None,
-    *,
-    every: bool,
-    names_first: bool,
-) -> None:
-    from gigamind.cli import suggestions
-
-    if not every:
-        click.echo(suggestions.note_text(all_suggested[0], writer))
-        return
-    if out is not None:
-        from gigamind.datasets.write import write_lines
-
-        lines = suggestions.as_json(all_suggested)
-        if out.suffix == ".md":
-            lines = [suggestions.vault_text(all_suggested, writer)]
-        write_lines(out, lines)
-    click.echo(suggestions.summary(all_suggested, writer, names_first=names_first))
-    where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
-    if out:
-        where = _("All suggestions: {file}", file=out)
-    click.echo(f"\n{translated(where)}")
 
 
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":

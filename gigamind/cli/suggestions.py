@@ -9,7 +9,14 @@ from typing import NamedTuple
 import click
 from pydantic import Field
 
-from gigamind.cli.output import call_translator, print_line, show_error, translated
+from gigamind.cli.output import (
+    call_translator,
+    print_line,
+    show_error,
+    show_result,
+    translated,
+)
+from gigamind.datasets.write import write_lines
 from gigamind.errors import NotesError
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
@@ -61,7 +68,35 @@ class Suggested(NamedTuple):
     suggestions: list[LinkSuggestion]
 
 
-def note_text(suggested: Suggested, writer: LinkWriter) -> str:
+def show_suggestions(
+    all_suggested: Sequence[Suggested],
+    writer: LinkWriter,
+    out: Path | None,
+    *,
+    every: bool,
+    names_first: bool,
+) -> None:
+    """Print the suggestions of one note, or of `every` note their summary; with `out`, write them to this file."""
+    documents = [_note_document(suggested) for suggested in all_suggested]
+
+    def show() -> None:
+        if not every:
+            click.echo(_note_text(all_suggested[0], writer))
+            return
+        where = _("For all suggestions by note, add --out FILE.md (or .jsonl).")
+        if out:
+            lines = [text_of(document) for document in documents if document.suggestions]
+            if out.suffix == ".md":
+                lines = [_vault_text(all_suggested, writer)]
+            write_lines(out, lines)
+            where = _("All suggestions: {file}", file=out)
+        click.echo(summary(all_suggested, writer, names_first=names_first))
+        click.echo(f"\n{translated(where)}")
+
+    show_result(documents if every else documents[0], show)
+
+
+def _note_text(suggested: Suggested, writer: LinkWriter) -> str:
     """Return the suggestions of one note as in example 10.4 of the specification."""
     note, suggestions = suggested
     if not suggestions:
@@ -92,10 +127,10 @@ def _scores(suggestion: LinkSuggestion) -> str:
     return ", ".join(f"{translated(_SCORES[name])} {value:.2f}" for name, value in scores)
 
 
-def vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:
+def _vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:
     """Return all suggestions, note by note."""
     parts = (
-        f"# {printable(suggested.note.path)}\n{note_text(suggested, writer)}"
+        f"# {printable(suggested.note.path)}\n{_note_text(suggested, writer)}"
         for suggested in _with_suggestions(every)
     )
     return "\n\n".join((_headline(every), *parts))
@@ -121,12 +156,7 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, *, names_first: bool
     return "\n".join(lines)
 
 
-def as_json(every: Sequence[Suggested]) -> list[str]:
-    """Return one line of JSON for each note with suggestions."""
-    return [text_of(note_document(suggested)) for suggested in _with_suggestions(every)]
-
-
-def note_document(suggested: Suggested) -> NoteDocument:
+def _note_document(suggested: Suggested) -> NoteDocument:
     """Return the suggestions of a note; ranges count UTF-16 code units."""
     note, suggestions = suggested
     units = Utf16(note.text)
