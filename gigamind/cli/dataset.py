@@ -11,8 +11,8 @@ from click.core import ParameterSource
 from pydantic import Field
 
 from gigamind.choices import FORMS, Form
-from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group, command
+from gigamind.cli.llm import ask_model
 from gigamind.cli.options import options_of
 from gigamind.cli.output import (
     is_json,

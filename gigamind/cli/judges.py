@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from gigamind.assurance.options import CertifyOptions
 from gigamind.choices import PromptLanguage, StoreMode
-from gigamind.cli.asking import print_cost, printing_limiters
 from gigamind.cli.command import command
+from gigamind.cli.llm import print_cost, printing_limiters
 from gigamind.cli.options import options_of
 from gigamind.cli.output import (
     call_translator,

@@ -1,9 +1,10 @@
-"""`gigamind llm`: test a model before a run depends on it, and show the batches of a run."""
+"""`gigamind llm`, and how other commands ask a model: stored replies make repeating or resuming free."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 from pydantic import Field
@@ -13,14 +14,15 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import print_line
 from gigamind.errors import InputError, LlmError
 from gigamind.evaluation.options import validated
-from gigamind.i18n import _
+from gigamind.i18n import _, joined
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelOptions
 
 if TYPE_CHECKING:
     from gigamind.llm.ask import LanguageModel
-    from gigamind.llm.ledger import Attempt
+    from gigamind.llm.ledger import Attempt, Totals
+    from gigamind.llm.limiter import Limiters
 
-
+_Result = TypeVar("_Result")
 _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
 _PRICE_SOURCES = {
     "local": _("local model"),
@@ -159,3 +161,70 @@ def _batches(*, out: Path, cancel: bool) -> None:
             folder=out,
         )
         print_line(line)
+
+
+def ask_model(
+    options: ModelOptions,
+    work: "Callable[[LanguageModel, bytes], Awaitable[_Result]]",
+    *,
+    max_tokens: int,
+    store: Path,
+    ledger: Path,
+) -> _Result:
+    """Return the result of `work` with the model and the key of its fences; report the cost in any case.
+
+    Raises:
+        InputError: an option is invalid.
+        LlmError: the model cannot be called, or gave no usable reply.
+    """
+    from gigamind.llm.ask import open_model
+    from gigamind.llm.ledger import Ledger, totals
+    from gigamind.prompting.fences import fence_key
+
+    store = options.store or store
+    # Stored replies are found by their prompt, which contains a mark made with the key.
+    key = fence_key(store, options.store_mode)
+    model = open_model(
+        options,
+        Ledger(ledger),
+        store,
+        lambda settings: replace(settings, max_tokens=max_tokens),
+        limiters=printing_limiters(),
+    )
+    before = len(model.ledger.rows)
+
+    async def run() -> _Result:
+        try:
+            return await work(model, key)
+        finally:
+            await model.close()
+
+    try:
+        return asyncio.run(run())
+    finally:
+        print_cost(totals(model.ledger.rows[before:]), model.settings.model)
+
+
+def printing_limiters() -> "Limiters":
+    """Return limiters of servers that print to standard error what delays the requests."""
+    from gigamind.llm.limiter import Limiters
+
+    return Limiters(lambda line: print_line(line, err=True))
+
+
+def print_cost(spent: "Totals", model: str = "") -> None:
+    """Print requests and cost in one line to standard error."""
+    cost = _("unknown")
+    if spent.micro_usd is not None and spent.reserved_micro_usd is not None:
+        reserved = spent.reserved_micro_usd
+        cost = _("{usd:.6f} USD", usd=(spent.micro_usd - reserved) / 1e6)
+        if reserved:
+            cost = _("{cost}, and {usd:.6f} USD reserved", cost=cost, usd=reserved / 1e6)
+
+    line = _(
+        "requests sent: {n:,}, stored replies reused: {stored:,}, cost: {cost}",
+        n=spent.http_calls,
+        stored=spent.store_hits,
+        cost=cost,
+    )
+    print_line(joined((model, line), ": ") if model else line, err=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from pydantic import Field
 
-from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
+from gigamind.cli.llm import ask_model
 from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, print_line, prints_json, show_result, translated
 from gigamind.errors import InputError
