@@ -27,11 +27,13 @@ from gigamind.interop.ranking import (
     RankedNote,
     Ranking,
     Reply,
+    RunFile,
     parse_hits,
     parse_reply,
+    read_json_run,
+    read_run_file,
     recorded_reply,
 )
-from gigamind.interop.run_file import RunFile, read_json_run, read_run_file
 from gigamind.loading import file_named, read_fields
 from gigamind.records.judged import Count, Report, Share
 

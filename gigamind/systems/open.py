@@ -21,8 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from gigamind.errors import OWN_FAULTS, InputError, SystemFailedError, fault_of, reason_of, text_of
 from gigamind.i18n import Message, Text, _, n_
-from gigamind.interop.ranking import Ranking
-from gigamind.interop.run_file import RunFile
+from gigamind.interop.ranking import Ranking, RunFile
 from gigamind.interop.trec import column
 from gigamind.loading import imported
 from gigamind.records.schema import SystemReport

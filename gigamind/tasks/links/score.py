@@ -19,8 +19,7 @@ from gigamind.evaluation.inputs import PreparedInput, draw
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
 from gigamind.i18n import Text, _
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
-from gigamind.interop.run_file import RunFile, read_json_run
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, RunFile, note_of, read_json_run
 from gigamind.linking.anchors import fold
 from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions, load_suggester
 from gigamind.metrics import links

@@ -30,8 +30,7 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.interop.column_map import read_columns
-from gigamind.interop.ranking import Ranking
-from gigamind.interop.run_file import read_run_file
+from gigamind.interop.ranking import Ranking, read_run_file
 from gigamind.interop.squad import read_squad
 from gigamind.interop.trec import read_trec, trec_run
 from gigamind.judges.load import load_any_judge
