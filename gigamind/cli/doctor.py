@@ -26,7 +26,7 @@ from gigamind.i18n import Text, _, joined, n_
 from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
-LEAST_FREE = 500_000_000  # bytes for an index of a large vault and the files of a run
+_LEAST_FREE = 500_000_000  # bytes for an index of a large vault and the files of a run
 _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"),
     *("GIGAMIND_SERVICE_TOKEN", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"),
@@ -273,7 +273,7 @@ def _check_disk(checkup: _Checkup, cache: Path) -> int:
         existing = next(near for near in (place, *place.resolve().parents) if near.exists())
         free = shutil.disk_usage(existing).free
         least = min(least or free, free)
-        if free < LEAST_FREE:
+        if free < _LEAST_FREE:
             problem = _(
                 "only {size} of free disk space at {path}", size=_megabytes(free), path=existing
             )

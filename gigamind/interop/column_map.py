@@ -223,9 +223,7 @@ def read_columns(path: Path, chosen: Mapping[str, str], *, corpus: Path | None =
 
 def answers_of(path: Path, table: _Table) -> Imported:
     """Return the answers of rows with known columns; InputError if one cannot be used."""
-    judged = Judgements(path)
-    reader = _Reader(_KNOWN, _read_documents([], _("the corpus"), judged.problems), judged)
-    return reader.answers(table, *_JUDGED)
+    return _Reader(_KNOWN, {}, Judgements(path)).answers(table, *_JUDGED)
 
 
 @dataclass(frozen=True)

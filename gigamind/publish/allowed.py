@@ -10,8 +10,8 @@ from gigamind.errors import InputError
 from gigamind.publish.ends import deployment_name
 from gigamind.systems.settings import BUILTIN, shown_system
 
-ALLOWS = "GIGAMIND_WORKER_ALLOWS"
-SECRETS = "GIGAMIND_WORKER_SECRETS"
+_ALLOWS = "GIGAMIND_WORKER_ALLOWS"
+_SECRETS = "GIGAMIND_WORKER_SECRETS"
 _SENT_TO = ("api_base", "answer_api_base", "embedding_api_base", "qdrant_url", "key_variable")
 
 
@@ -23,7 +23,7 @@ def load_secrets() -> None:
     Raises:
         InputError: the server has no such block.
     """
-    entries = list(filter(None, os.environ.get(SECRETS, "").split(";")))
+    entries = list(filter(None, os.environ.get(_SECRETS, "").split(";")))
     if not entries or deployment_name() is None:
         return
     from prefect.blocks.system import Secret
@@ -35,7 +35,7 @@ def load_secrets() -> None:
         except ValueError as error:
             raise InputError(
                 "{setting}: the Prefect server has no secret block {block}. Create it on the page Blocks.",
-                setting=f"{SECRETS}={entry}",
+                setting=f"{_SECRETS}={entry}",
                 block=block,
             ) from error
         os.environ[name] = secret.get()
@@ -54,7 +54,7 @@ def check_allowed(options: BaseModel) -> None:
     if deployment_name() is None:
         return
     given: dict[str, object] = dict(options)
-    allows = os.environ.get(ALLOWS, "")
+    allows = os.environ.get(_ALLOWS, "")
     patterns = [entry.strip() for entry in allows.split(";")]
     for name, value in given.items():
         if not _is_guarded(name, str(value)) or value is None:
@@ -66,7 +66,7 @@ def check_allowed(options: BaseModel) -> None:
                 " starts: {setting}",
                 option=name,
                 value=shown_system(str(value)),
-                setting=f"{ALLOWS}='{shown_system(allows)};{name}=PATTERN'",
+                setting=f"{_ALLOWS}='{shown_system(allows)};{name}=PATTERN'",
             )
 
 

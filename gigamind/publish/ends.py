@@ -174,7 +174,7 @@ def with_own_sigterm() -> Generator[None]:
         signal.signal(signal.SIGTERM, theirs)
 
 
-CARD_KEY = "judge-card"
+_CARD_KEY = "judge-card"
 _MAX_REASONS = 20
 
 
@@ -319,7 +319,7 @@ def publish_card(written: Mapping[str, Any]) -> None:
 
     folder = Path(written["out"]).absolute()
     about = _("{subject}, written to {folder}", subject=written["subject"], folder=folder)
-    _publish(create_markdown_artifact, CARD_KEY, about, markdown=written["markdown"])
+    _publish(create_markdown_artifact, _CARD_KEY, about, markdown=written["markdown"])
 
 
 def _emit_verdict(verdict: Release, out: Path) -> None:

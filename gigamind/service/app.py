@@ -98,7 +98,7 @@ class Feedback:
             file.write(line.encode("utf-8", "replace"))
 
 
-HEARTBEAT_S = 15.0
+_HEARTBEAT_S = 15.0
 _PASSAGE_CHARS = 300
 
 
@@ -120,7 +120,7 @@ class SavedQuestion(BaseModel, extra="forbid", frozen=True):
 def create_app(
     options: ServiceOptions,
     *,
-    heartbeat_s: float = HEARTBEAT_S,
+    heartbeat_s: float = _HEARTBEAT_S,
     ready: Callable[[], None] = lambda: None,
 ) -> FastAPI:
     """Return the service.  If it cannot start, `state.refused` is the error.

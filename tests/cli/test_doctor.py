@@ -18,7 +18,7 @@ def healthy(case, monkeypatch):
     for name in ("PREFECT_API_URL", "GIGAMIND_CONFIG", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
-    monkeypatch.setattr("gigamind.cli.doctor.LEAST_FREE", 0)
+    monkeypatch.setattr("gigamind.cli.doctor._LEAST_FREE", 0)
     return case
 
 
@@ -93,7 +93,7 @@ def test_a_cache_in_which_a_search_kept_its_vectors_is_sound(doctor, healthy):
 def test_caches_disk_prefect_and_keys_that_cannot_be_used_are_told(doctor, healthy, monkeypatch):
     (healthy / "cache").mkdir(exist_ok=True)
     (healthy / "cache" / "embeddings.sqlite").write_text("no database" * 100)
-    monkeypatch.setattr("gigamind.cli.doctor.LEAST_FREE", 1e18)
+    monkeypatch.setattr("gigamind.cli.doctor._LEAST_FREE", 1e18)
     monkeypatch.setenv("PREFECT_API_URL", "http://me:secret@127.0.0.1:4200")
     monkeypatch.setenv("OPENAI_API_KEY", f"{SECRET}\n")
     told, problems = doctor()

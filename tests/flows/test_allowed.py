@@ -32,10 +32,10 @@ def in_a_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_dangerous_options_need_the_worker_to_allow_them(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], allows: str, *, refused: bool
 ):
-    monkeypatch.setenv(allowed.ALLOWS, allows)
+    monkeypatch.setenv("GIGAMIND_WORKER_ALLOWS", allows)
     options = SearchEvalOptions.model_validate(GIVEN | given)
     if refused:
-        with pytest.raises(InputError, match=allowed.ALLOWS):
+        with pytest.raises(InputError, match="GIGAMIND_WORKER_ALLOWS"):
             allowed.check_allowed(options)
     else:
         allowed.check_allowed(options)
@@ -48,9 +48,9 @@ def test_a_key_is_read_from_a_secret_block(monkeypatch: pytest.MonkeyPatch):
 
     Secret(value="sk-1").save("my-key", overwrite=True)
     monkeypatch.setenv("MY_KEY", "")
-    monkeypatch.setenv(allowed.SECRETS, "MY_KEY=my-key")
+    monkeypatch.setenv("GIGAMIND_WORKER_SECRETS", "MY_KEY=my-key")
     allowed.load_secrets()
     assert os.environ["MY_KEY"] == "sk-1"
-    monkeypatch.setenv(allowed.SECRETS, "MY_KEY=missing")
+    monkeypatch.setenv("GIGAMIND_WORKER_SECRETS", "MY_KEY=missing")
     with pytest.raises(InputError, match="missing"):
         allowed.load_secrets()

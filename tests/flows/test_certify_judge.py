@@ -7,7 +7,6 @@ from judged_folders import write_judged_run
 from row_files import write_rows
 
 from gigamind.assurance.options import CertifyOptions
-from gigamind.publish.ends import CARD_KEY
 from gigamind.records.card import read_card
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
@@ -38,7 +37,7 @@ def test_the_card_is_written_and_published(judged, tmp_path):
     # q0 is missed and q1 is a false alarm: two of four are right.
     assert card.scales[0].overall.figures["accuracy"].value == 0.5
     assert state.result()["card"] == card.model_dump(mode="json")
-    artifact = newest_artifact(CARD_KEY)
+    artifact = newest_artifact("judge-card")
     assert artifact.key == "judge-card"
     assert artifact.data == (out / "judge_card.md").read_text("utf-8")
     assert artifact.data.startswith("# ")

@@ -12,7 +12,7 @@ import uvicorn.server
 from fastapi import FastAPI
 
 from gigamind.cli.serve import _listening  # pyright: ignore[reportPrivateUsage]
-from gigamind.service.app import HEARTBEAT_S, create_app
+from gigamind.service.app import create_app
 from gigamind.service.options import ServiceOptions
 
 
@@ -26,7 +26,7 @@ uvicorn.server.__dict__["asyncio"] = SimpleNamespace(**vars(asyncio) | {"sleep":
 
 @contextlib.contextmanager
 def serving(
-    options: ServiceOptions, heartbeat_s: float = HEARTBEAT_S
+    options: ServiceOptions, heartbeat_s: float = 15.0
 ) -> Generator[tuple[str, uvicorn.Server]]:
     """Its address and its server, which has started."""
     with serving_app(create_app(options, heartbeat_s=heartbeat_s)) as served:
