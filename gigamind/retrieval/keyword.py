@@ -136,16 +136,11 @@ def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:
     idf = np.concatenate([list(fitted.idf.values()), of_short])
     lengths = np.array(fitted.doc_len, np.int32)
     saturation = fitted.k1 * (1 - fitted.b + fitted.b * lengths / fitted.avgdl)
-    return KeywordIndex(
-        rows=rows,
-        starts=starts,
-        chunks=chunks,
-        shares=np.repeat(idf, np.diff(starts))
-        * (occurrences * (fitted.k1 + 1) / (occurrences + saturation[chunks])),
-        occurrences=occurrences,
-        idf=idf,
-        lengths=lengths,
-    )
+    shares = np.repeat(idf, np.diff(starts))
+    frequencies = occurrences * (fitted.k1 + 1)
+    frequencies /= occurrences + saturation[chunks]
+    shares *= frequencies
+    return KeywordIndex(rows, starts, chunks, shares, occurrences, idf, lengths)
 
 
 def _tokenized(texts: Sequence[str], short: dict[int, Counter[str]]) -> Iterator[list[str]]:
