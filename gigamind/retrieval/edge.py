@@ -99,16 +99,14 @@ def _row_slices(count: int) -> list[slice]:
     return [slice(first, min(first + _PROCESSED, count)) for first in range(0, count, _PROCESSED)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _EdgeIndex:
     """A shard open for reading; several threads can query it."""
 
-    def __init__(
-        self, shard: qdrant.EdgeShard, units: npt.NDArray[np.float32], release: Callable[[], None]
-    ) -> None:
-        self._shard = shard
-        self._units = np.asarray(units)  # np.memmap would look up rows in Python
-        self._quantizer = _Quantizer.of(self._units)
-        self._release = weakref.finalize(self, release)  # also runs at exit if nobody called close
+    _shard: qdrant.EdgeShard
+    _units: npt.NDArray[np.float32]  # no np.memmap, which would look up rows in Python
+    _quantizer: _Quantizer
+    _release: Callable[[], object]
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
         direction, wanted = unit(query), 2 * limit + _SPARE
@@ -193,11 +191,11 @@ def open_edge(content: IndexContent, folder: Path | None) -> _EdgeIndex:
     if folder is None:
         place = Path(tempfile.mkdtemp(prefix="gigamind-index-"))
         try:
-            _build(place, content)
+            quantizer = _build(place, content)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
-        return _open(place, lambda: shutil.rmtree(place, ignore_errors=True))
+        return _open(place, lambda: shutil.rmtree(place, ignore_errors=True), quantizer)
     place = folder / content.name
     if place.is_dir():
         if index := _whole(place, len(content.chunks)):
@@ -235,10 +233,14 @@ def _checksum(path: Path) -> bytes:
         return hashlib.file_digest(file, hashlib.blake2b).digest()
 
 
-def _open(place: Path, release: Callable[[], None]) -> _EdgeIndex:
+def _open(
+    place: Path, release: Callable[[], None], quantizer: _Quantizer | None = None
+) -> _EdgeIndex:
     try:
-        units = np.load(place / _UNITS, mmap_mode="r", allow_pickle=False)
-        return _EdgeIndex(qdrant.EdgeShard.load(str(place)), units, release)
+        units = np.asarray(np.load(place / _UNITS, mmap_mode="r", allow_pickle=False))
+        shard = qdrant.EdgeShard.load(str(place))
+        gone = weakref.finalize(units, release)  # also runs at exit if nobody called close
+        return _EdgeIndex(shard, units, quantizer or _Quantizer.of(units), gone)
     except Exception as error:
         release()
         raise IndexingError(
@@ -266,7 +268,7 @@ def _build_aside(place: Path, content: IndexContent) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _build(place: Path, content: IndexContent) -> None:
+def _build(place: Path, content: IndexContent) -> _Quantizer:
     units = content.vectors()
     for rows in _row_slices(len(units)):  # `unit` needs three times the memory of its rows
         units[rows] = unit(units[rows])
@@ -285,9 +287,10 @@ def _build(place: Path, content: IndexContent) -> None:
     shard = _guarded(qdrant.EdgeShard.create, str(place), config)
     try:
         for rows in _row_slices(len(units)):
+            # Row by row: Python numbers of many rows would take new memory each time.
             points = [
-                qdrant.Point(i, vector, payload(content.chunks[i]))
-                for i, vector in enumerate(quantizer.points(units[rows]).tolist(), start=rows.start)
+                qdrant.Point(i, row.tolist(), payload(content.chunks[i]))
+                for i, row in enumerate(quantizer.points(units[rows]), start=rows.start)
             ]
             _guarded(shard.update, qdrant.UpdateOperation.upsert_points(points))
         shard.flush()
@@ -295,6 +298,7 @@ def _build(place: Path, content: IndexContent) -> None:
         shard.close()
     np.save(place / _UNITS, units)
     (place / _CHECKSUM).write_bytes(_checksum(place / _UNITS))
+    return quantizer
 
 
 def _ids(points: Sequence[qdrant.ScoredPoint]) -> Ids:
