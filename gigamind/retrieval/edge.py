@@ -38,17 +38,14 @@ from gigamind.retrieval.index import (
 )
 from gigamind.runs.folders import private_folder
 
-_ROWS = 128  # rows copied at once: they fit into the processor's cache and reuse the same memory
+_ROWS = 128  # rows processed at once: they fit into the processor's cache and reuse the same memory
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
 _SPARE = 32  # extra chunks requested, besides twice as many as needed: the order of the engine is not exact
 _LISTED = 100  # one chunk of this many is shortlisted: a longer list lowers the loose bound, so fewer are looked up
 _WIDER = 8  # factor for the next attempt if those do not settle which chunks are nearest
 _NOISE = 1e-6  # relative difference of two float32 distances summed in different order
 _EXACT = qdrant.SearchParams(exact=True)
-
-
 _STEPS = 255
-_PROCESSED = 1_000  # rows processed at once, to avoid a second copy of many vectors in memory
 _FLOAT_NOISE = 1e-5  # of distances summed as float32
 
 
@@ -96,7 +93,7 @@ class _Quantizer:
 
 def _row_slices(count: int) -> list[slice]:
     """Return slices of consecutive rows."""
-    return [slice(first, min(first + _PROCESSED, count)) for first in range(0, count, _PROCESSED)]
+    return [slice(first, min(first + _ROWS, count)) for first in range(0, count, _ROWS)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
