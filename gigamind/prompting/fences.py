@@ -16,7 +16,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -176,6 +176,7 @@ def has_invisible_characters(text: str) -> bool:
     return bool(_INVISIBLE.search(text.removeprefix("\ufeff")))
 
 
+@lru_cache(maxsize=256)  # notes; each is given to several judges of several answers
 def looks_like_instructions(text: str) -> bool:
     """Return whether a text addresses a judge, openly or hidden."""
     return any(pattern.search(reading) for reading in readings(text) for pattern in _instructions())
@@ -280,10 +281,9 @@ def _make_key(path: Path) -> None:
 
 def _nonce(sources: Sequence[Source], key: bytes) -> str:
     content = json.dumps([[source.title, source.text] for source in sources]).encode()
-    nonce = ""
-    for turn in count():  # repeated only if a note contains its own nonce: once in 2**64
-        digest = hmac.new(key, f"{turn}".encode() + content, hashlib.sha256).hexdigest()
-        nonce = digest[:_NONCE_DIGITS]
-        if not any(nonce in source.text or nonce in source.title for source in sources):
-            break
-    return nonce
+    turns = (f"{turn}".encode() + content for turn in count())
+    digests = (hmac.new(key, turn, hashlib.sha256).hexdigest() for turn in turns)
+    texts = [text for source in sources for text in (source.text, source.title)]
+    nonces = (digest[:_NONCE_DIGITS] for digest in digests)
+    # The first one, unless a note contains its own nonce: once in 2**64.
+    return next(nonce for nonce in nonces if not any(nonce in text for text in texts))
