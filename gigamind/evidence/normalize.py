@@ -280,10 +280,10 @@ def visible(text: str) -> Folding:
     return _fold(text, ())
 
 
-def unmarked(text: str, n1: Folding, *, is_quote: bool) -> Folding:
+def unmarked(text: str, n1: Folding | None = None, *, is_quote: bool) -> Folding:
     """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
     replaced = list(markers(text, ordered_lists=not is_quote))
-    return _fold(text, replaced) if replaced else n1
+    return _fold(text, replaced) if replaced or n1 is None else n1
 
 
 def foldings(text: str) -> tuple[Folding, Folding, Folding]:

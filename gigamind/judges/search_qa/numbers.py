@@ -1,7 +1,7 @@
 """Finds numbers that an answer has and its notes do not; all notations of Korean, English and ISO are one value."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -138,6 +138,7 @@ _ENGLISH_AMOUNT = re.compile(
 )
 
 
+@lru_cache(maxsize=1_024)
 def unit_of(text: str) -> str:
     """Return the name of a unit in lower case; "" if it is none."""
     bare = text.strip()
@@ -260,13 +261,20 @@ def _same(number: Number, other: Number) -> bool:
     return number.value == other.value and same_half
 
 
+@lru_cache(maxsize=16_384)
+def _plain(char: str) -> str:
+    folded = fold_unit(char)
+    return folded if len(folded) == 1 else char
+
+
+@lru_cache(maxsize=64)
 def _folded(text: str) -> str:
     """Return a text as numbers are read: lower case, plain digits and dashes; one character for each."""
-    plain = zip(text, map(fold_unit, text), strict=True)
-    return "".join(folded if len(folded) == 1 else char for char, folded in plain)
+    return "".join(map(_plain, text))
 
 
-def _numbers(text: str) -> list[tuple[Span, Number]]:
+@lru_cache(maxsize=64)
+def _numbers(text: str) -> Sequence[tuple[Span, Number]]:
     folded = _folded(text)
     numbers: list[tuple[Span, Number]] = []
     for read, unit in ((dates, "date"), (times, "time")):

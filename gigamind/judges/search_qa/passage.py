@@ -180,25 +180,24 @@ class NoteSentence:
 def sentences_of(note: str) -> tuple[NoteSentence, ...]:
     """Return the sentences of a note across line wraps, with headings, and at the end the parts that are not stated."""
     text, written = unwrapped(stated(note)), unwrapped(note)
-    heading, found = "", list[NoteSentence]()
+    heading, found = Reading(""), list[NoteSentence]()
     for span in sentences(text):
         sentence = span.slice(text)
         if is_heading := bool(HEADING.fullmatch(sentence)):
-            heading = sentence
+            heading = Reading(sentence)
         states = not (is_heading or is_question(sentence))
-        found.append(_sentence(span, sentence, span.slice(written), heading, states=states))
+        found.append(_sentence(span, written, Reading(sentence), heading, states=states))
     for part, _why in unstated(note):
         for span in sentences(part.slice(note)):
             moved = Span(part.start + span.start, part.start + span.end)
-            sentence = moved.slice(written)
-            found.append(_sentence(moved, sentence, sentence, "", states=False))
+            one = Reading(moved.slice(written))
+            found.append(_sentence(moved, written, one, Reading(""), states=False))
     return tuple(found)
 
 
-def _sentence(span: Span, said: str, written: str, heading: str, *, states: bool) -> NoteSentence:
-    reading = Reading(said)
-    keys = {*reading.keys, *(Reading(heading).keys if heading else ())}
-    return NoteSentence(span, written, heading, keys, reading.content, reading.is_korean, states)
+def _sentence(span: Span, note: str, one: Reading, above: Reading, *, states: bool) -> NoteSentence:
+    text, keys = span.slice(note), {*one.keys, *above.keys}
+    return NoteSentence(span, text, above.raw, keys, one.content, one.is_korean, states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +232,8 @@ class Asked:
 def asked(question: str, notes: Sequence[Source]) -> Asked:
     """Return a question with the weights of its words in these notes."""
     reading = Reading(question)
-    rows = [
-        row.keys | frozenset(Reading(note.title).keys)
-        for note in notes
-        for row in sentences_of(note.text)
-        if row.states
-    ]
+    titled = [(frozenset(Reading(note.title).keys), note.text) for note in notes]
+    rows = [row.keys | title for title, text in titled for row in sentences_of(text) if row.states]
     counts = Counter(key for row in rows for key in row & reading.content)
     weights = {
         key: math.log((len(rows) + 1) / (counts[key] + 0.5)) for key in sorted(reading.content)

@@ -74,9 +74,7 @@ class Roles:
         titles = " ".join(note.title for note in notes)
         self._titles, self._numbers_of_titles = stems(titles), known_numbers(titles)
         self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
-        known = OF_ITSELF | self._question | self._titles
-        sentences_of = ((note.text, span) for note in notes for span in sentences(note.text))
-        self._said = [stems(span.slice(text)) - known for text, span in sentences_of]
+        self._sources = notes
 
     def by_form(self, claim: Piece) -> ReportedRole:
         """Return the role of a sentence by its form and words alone: a claim, unless all of it fits another role."""
@@ -126,7 +124,10 @@ class Roles:
                 return "states"
         if not lacks:
             return "no_words"
-        retold = (len(one & said) >= max(_FEWEST_RETOLD, _RETOLD * len(one)) for one in self._said)
+        known = OF_ITSELF | self._question | self._titles
+        spans = ((note.text, span) for note in self._sources for span in sentences(note.text))
+        in_notes = (stems(span.slice(note)) - known for note, span in spans)
+        retold = (len(one & said) >= max(_FEWEST_RETOLD, _RETOLD * len(one)) for one in in_notes)
         return "word_of_a_note" if len(said & self._notes) > _MOST_NAMED or any(retold) else None
 
     def _veto_of_words(self, claim: Piece, role: Role, text: str) -> Veto | None:

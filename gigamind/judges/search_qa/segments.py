@@ -25,13 +25,6 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 
-
-def names_only_notes(text: str) -> bool:
-    """Return whether a sentence without its citations has only numbers of notes and a label such as "출처:"."""
-    left = _NAME.sub("", text.replace("*", "")).strip(_AROUND + ",;&:：.")
-    return not left or bool(_LABEL_ALONE.fullmatch(left))
-
-
 _S = r"\s{0,3}"
 _OPENING, _CLOSING = r"[\[【［]", r"[\]】］]"
 _NOTE = r"(?:노트|[Nn]otes?|NOTES?)"
@@ -114,8 +107,7 @@ def citations(text: str) -> tuple[int, ...]:
 
 def names_of_notes(text: str) -> tuple[int, ...]:
     """Return the numbers of the notes that a line of sources names, with or without brackets, in order, each once."""
-    groups = (_numbers(match[0]) for match in _NUMBERS.finditer(unicodedata.normalize("NFC", text)))
-    return tuple(dict.fromkeys(number for numbers in groups for number in numbers))
+    return _numbers(unicodedata.normalize("NFC", text))
 
 
 def end_of_citations(text: str, at: int) -> int:
@@ -180,7 +172,9 @@ def _piece(answer: str, span: Span, shape: Shape, text: str | None) -> Piece:
     """Return the piece of a span; `text` if it differs from the answer."""
     raw = span.slice(answer)
     shown = without_citations(raw) if text is None else text
-    if not _WORD.search(shown) or names_only_notes(shown):
+    left = _NAME.sub("", shown.replace("*", "")).strip(_AROUND + ",;&:：.")
+    # Without its citations, it may have only numbers of notes and a label such as "출처:".
+    if not _WORD.search(shown) or not left or _LABEL_ALONE.fullmatch(left):
         return Piece(span, shown, "other", names_of_notes(raw), shape)
     return Piece(span, shown, "claim", citations(raw), shape)
 

@@ -96,9 +96,7 @@ class Verifier:
 
     def __init__(self, case: AnswerCase, rules: ProofRules) -> None:
         self.case = case
-        self._notes = case.notes
         self._texts = [note.text for note in case.notes]
-        self._question = case.question
         self.asked = asked(case.question, case.notes)
         self._rules = rules
 
@@ -128,7 +126,7 @@ class Verifier:
         self, place: Alignment, *, statement: str | None = None
     ) -> tuple[Alignment, Doubt | None]:
         """Return the place where the quote proves most of `statement`, and why it proves nothing; None if it does."""
-        if not 0 <= place.quote.source_index < len(self._notes):
+        if not 0 <= place.quote.source_index < len(self.case.notes):
             return place, "no_such_note"
         if not isinstance(place, Aligned):
             return place, self._reason_not_located(place)
@@ -155,13 +153,14 @@ class Verifier:
     def _compared_with_source(
         self, judged: JudgedClaim, place: Alignment, alone: Asked | None
     ) -> JudgedClaim:
-        note, stated = self._notes[place.quote.source_index], judged.stated
+        case, stated = self.case, judged.stated
+        note = case.notes[place.quote.source_index]
         if not isinstance(place, Aligned):
             return judged
         note_text = stated_text(note.text)
         passage = passage_of(place.span, note_text)
         backing = support(
-            stated, passage, title=note.title, question=self._question, note=note_text, asked=alone
+            stated, passage, title=note.title, question=case.question, note=note_text, asked=alone
         )
         doubt: Doubt | None = "contradiction" if backing.contradictions else None
         if doubt is None and not backing.foreign and self._is_denied_elsewhere(stated, passage):
@@ -170,7 +169,7 @@ class Verifier:
             judged,
             new_numbers=new_numbers(
                 without_note_names(stated),
-                known_numbers(f"{note.title}\n{note_text}\n{self._question}"),
+                known_numbers(f"{note.title}\n{note_text}\n{case.question}"),
             ),
             passage=passage,
             title=note.title,
@@ -194,7 +193,7 @@ class Verifier:
             if not shared or len(missing) > 1 or row.span.slice(text) in passage.text:
                 continue
             place = passage_of(row.span, text)
-            found = support(claim.raw, place, title=note.title, question=self._question)
+            found = support(claim.raw, place, title=note.title, question=self.case.question)
             denied = not _DENYING.isdisjoint(found.contradictions)
             around = len(said - claim.content - row.content) >= _FEWEST_AROUND
             other = substitution(claim, Reading(place.text)) if around and not denied else None
@@ -205,7 +204,7 @@ class Verifier:
     @cached_property
     def _prose(self) -> Sequence[tuple[Source, NoteSentence]]:
         """The prose sentences of the notes; rows and items are parts of one whole."""
-        rows = ((note, row) for note in self._notes for row in sentences_of(note.text))
+        rows = ((note, row) for note in self.case.notes for row in sentences_of(note.text))
         return [(note, row) for note, row in rows if row.is_prose]
 
     def for_second_look(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.normalize import unmarked, visible
+from gigamind.evidence.normalize import unmarked
 from gigamind.evidence.words import Word, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -182,7 +182,7 @@ class Reading:
     @cached_property
     def text(self) -> str:
         """The text without Markdown, in lower case, with single spaces and uniform bounds of numbers."""
-        text = unmarked(self.raw, visible(self.raw), is_quote=False).text
+        text = unmarked(self.raw, is_quote=False).text
         for pattern, same in _ALIKE:
             text = pattern.sub(same, text)
         return text
