@@ -1,6 +1,7 @@
 """Builds the lines of per_item.jsonl: evaluation, checks and human labels of an answer."""
 
 from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
 from math import fsum
 from typing import Any, Literal, TypeVar
 
@@ -48,26 +49,25 @@ def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
     return [claim.text for claim in labels.claims if comparable(claim.text) not in known]
 
 
-def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[str]:
+def unbacked_facts(labels: AnswerLabels | None, notes: tuple[str, ...]) -> list[str]:
     """Return the labelled facts that no note contains."""
-    if labels is None:
-        return []
-    return [fact.text for fact in labels.facts if not _backing(fact.text, notes)]
+    facts = labels.facts if labels else ()
+    return [fact.text for fact in facts if not _backing(fact.text, notes)]
 
 
-def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
+@lru_cache(maxsize=4_096)  # each fact is looked for before the run, and again for its report
+def _backing(fact: str, notes: tuple[str, ...]) -> Sequence[Aligned]:
     quotes = [Quote(fact, source_index=index) for index in range(len(notes))]
-    places = (
-        best_proof(alignment, notes, _MIN_CHARS) for alignment in align_all(quotes, notes).outcomes
-    )
+    outcomes = align_all(quotes, notes).outcomes
+    places = (best_proof(outcome, notes, _MIN_CHARS) for outcome in outcomes)
     return [place for place, proves in places if proves and isinstance(place, Aligned)]
 
 
 def _fact(
     fact: LabelledFact,
     evaluation: SearchQAEvaluation | None,
-    notes: Sequence[str],
-    references: Sequence[str] | None,
+    notes: tuple[str, ...],
+    references: tuple[str, ...] | None,
 ) -> schema.LabelledFactReport:
     places = _backing(fact.text, notes)
     stating = (
@@ -100,8 +100,8 @@ def _states(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
 def _labels_report(
     labels: AnswerLabels | None,
     evaluation: SearchQAEvaluation | None,
-    notes: Sequence[str] = (),
-    references: Sequence[str] | None = None,
+    notes: tuple[str, ...] = (),
+    references: tuple[str, ...] | None = None,
 ) -> schema.LabelsReport | None:
     """Return the labels with the ids of matching claims: the same text for claims, stating the fact for facts.
 
@@ -253,7 +253,7 @@ def answer_item(
     if evaluation and look and (look.model, look.language) in unbelieved:
         evaluation = without_second_look(evaluation, case.language)
     own = _read(VerdictReport, value.get("verdict"))
-    texts, more = [note.text for note in case.notes], dict[str, Any]()
+    texts, more = tuple(note.text for note in case.notes), dict[str, Any]()
     if details := case.response:
         contexts = (
             schema.ContextReport(note=given.note, score=given.base_score, known=bool(text))

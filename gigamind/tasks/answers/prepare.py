@@ -233,7 +233,7 @@ def _label_warnings(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer]) ->
     facts = [
         (row.line, text)
         for row in chosen
-        for text in unbacked_facts(row.item.labels, [note.text for note in row.notes])
+        for text in unbacked_facts(row.item.labels, tuple(note.text for note in row.notes))
     ]
     for line, text in facts[:1]:
         yield n_(
