@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -282,8 +281,7 @@ def _instructed(mode: Mode) -> Any:  # noqa: ANN401
 def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
     """Return the class, with its schema, that instructor would otherwise make for each call."""
     model = load_instructor().openai_schema(reply)
-    schema = model.model_json_schema()
-    model.model_json_schema = partial(deepcopy, schema)
+    model.model_json_schema = partial(json.loads, json.dumps(model.model_json_schema()))
     return model
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
@@ -146,7 +146,7 @@ class ItemKey(NamedTuple):
     part: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ItemResult:
     """The result of an item."""
 
@@ -170,7 +170,7 @@ class ItemResult:
 
     def dump(self) -> dict[str, Any]:
         """Return JSON values; `message_parts` keeps a message translatable."""
-        row = asdict(self)
+        row = dict(vars(self))
         if isinstance(self.message, Message):
             row |= {"message": str(self.message), "message_parts": self.message.as_json()}
         return row
