@@ -19,7 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import from_json
 
 from gigamind.errors import GigamindError, InputError, LlmError
@@ -279,9 +279,10 @@ def _instructed(mode: Mode) -> Any:  # noqa: ANN401
 
 @cache
 def _response_model(reply: type[BaseModel]) -> Any:  # noqa: ANN401
-    """Return the class, with its schema, that instructor would otherwise make for each call."""
-    model = load_instructor().openai_schema(reply)
-    model.model_json_schema = partial(json.loads, json.dumps(model.model_json_schema()))
+    """Return a class that only asks for a reply and reads it: instructor inspects all fields four times a call."""
+    model = load_instructor().openai_schema(create_model(reply.__name__, __doc__=reply.__doc__))
+    model.model_json_schema = partial(json.loads, json.dumps(_schema(reply)))
+    model.model_validate_json = reply.model_validate_json
     return model
 
 
