@@ -2,10 +2,10 @@
 
     python benchmarks/answers.py              # ragas and inspect_ai of benchmarks/requirements.txt
 
-One scripted server on loopback replies at once.  gigamind judges claim by claim with quotes; ragas measures
-faithfulness and factual correctness; inspect_ai grades with `model_graded_qa`.  They ask different questions, so this
-compares costs, not quality.  CPU per answer is the slope between few and all answers, which excludes the start.  The
-server counts tokens.
+One scripted server on loopback replies at once.  No side gets the human labels.  gigamind judges claim by claim with
+quotes; ragas measures faithfulness and factual correctness; inspect_ai grades with `model_graded_qa`.  They ask
+different questions, so this compares costs, not quality.  CPU per answer is the slope between few and all answers,
+which excludes the start.  The server counts tokens.
 """
 
 import argparse
@@ -63,14 +63,16 @@ def main() -> None:
 
 
 def measured() -> dict[str, dict[str, float] | str]:
-    rows = (EXAMPLES / "answers.jsonl").read_text("utf-8").splitlines()
+    lines = (EXAMPLES / "answers.jsonl").read_text("utf-8").splitlines()
+    rows = [{**json.loads(line), "labels": None} for line in lines]
     figures: dict[str, dict[str, float] | str] = {}
     with TemporaryDirectory() as place, scripted() as url:
         folder = Path(place)
         notes = {note.path: note.text for note in read_vault(EXAMPLES / "vault").notes}
         for name, count in (("few", FEW), ("all", len(rows))):
-            (folder / f"{name}.jsonl").write_text("\n".join(rows[:count]) + "\n", "utf-8")
-            given_rows = [with_notes(json.loads(row), notes) for row in rows[:count]]
+            ours = "".join(json.dumps(row) + "\n" for row in rows[:count])
+            (folder / f"{name}.jsonl").write_text(ours, "utf-8")
+            given_rows = [with_notes(row, notes) for row in rows[:count]]
             (folder / f"{name}.json").write_text(json.dumps(given_rows), "utf-8")
         for side in ("gigamind", "ragas", "inspect_ai"):
             try:
