@@ -23,7 +23,7 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import Shipped, Weights, term_names, terms
+from gigamind.linking.habits import _Shipped, _term_names, _terms, _Weights
 from gigamind.linking.suggest import SuggestOptions
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
@@ -92,7 +92,7 @@ def removed_link_examples(
     return examples
 
 
-def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Shipped:
+def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> _Shipped:
     """Return the non-negative weights with the highest likelihood of the examples of one kind, with a small ridge.
 
     Raises:
@@ -102,8 +102,8 @@ def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Sh
     hits = {one.is_link for vault in own for one in vault}
     if hits != {True, False}:
         raise InputError("the removed links give no hits or no misses, so no weights can be fitted")
-    names = term_names(kind)
-    fitted: Shipped | None = None
+    names = _term_names(kind)
+    fitted: _Shipped | None = None
     for _ in range(_ROUNDS):
         chosen = [_likeliest(vault, fitted) for vault in own if vault]
         fitted = _fitted(chosen, names)
@@ -111,7 +111,7 @@ def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Sh
     return fitted
 
 
-def _likeliest(vault: Sequence[Example], weights: Weights | None) -> list[Example]:
+def _likeliest(vault: Sequence[Example], weights: _Weights | None) -> list[Example]:
     """Choose one example per pair; at first, use all of them."""
     if weights is None:
         return list(vault)
@@ -123,15 +123,15 @@ def _likeliest(vault: Sequence[Example], weights: Weights | None) -> list[Exampl
     return [one for _, one in best.values()]
 
 
-def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> Shipped:
+def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> _Shipped:
     examples = [one for vault in vaults for one in vault]
-    rows = [terms(one.features) for one in examples]
+    rows = [_terms(one.features) for one in examples]
     table = np.array([[row[name] for name in names] for row in rows])
     hits = np.array([one.is_link for one in examples], dtype=np.float64)
     shares = np.concatenate([np.full(len(v), len(examples) / len(vaults) / len(v)) for v in vaults])
     bias, *found = (round(float(weight), 3) for weight in _maximised(table, hits, shares))
     spreads = (round(float(spread), 3) for spread in table.std(axis=0))
-    return Shipped(
+    return _Shipped(
         bias=bias,
         weights=dict(zip(names, found, strict=True)),
         spreads=dict(zip(names, spreads, strict=True)),

@@ -24,7 +24,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
-    from gigamind.linking.ranking import Calibration
+    from gigamind.linking.habits import Calibration
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
 
@@ -161,7 +161,6 @@ def suggest(
     if applied and not yes:
         _check_confirmation()
     from gigamind.cli.suggestions import Suggested, show_suggestions, write_links
-    from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault

@@ -20,10 +20,19 @@ from gigamind.checksum import seal, text_hash, unsealed
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.i18n import Message, _, joined, n_, translator
 from gigamind.linking.anchors import fold
-from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.candidates import CandidateFinder, names_of
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
-from gigamind.linking.ranking import Calibration, Habits, Scored, Scores, clearness, logistic
+from gigamind.linking.habits import (
+    Calibration,
+    Habits,
+    Scored,
+    Scores,
+    calibrate,
+    clearness,
+    fit_models,
+    hidden_links,
+    logistic,
+)
 from gigamind.retrieval.cache import Cache, Progress, quiet, touch
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder

@@ -7,9 +7,15 @@ from random import Random
 import pytest
 from link_features import MEANT, PLAIN
 
-from gigamind.linking.calibration import calibrate, fit_models, hidden_links
 from gigamind.linking.features import Candidate
-from gigamind.linking.ranking import Calibration, Curve, Scored, load_weights, logistic
+from gigamind.linking.habits import (
+    Scored,
+    calibrate,
+    fit_models,
+    hidden_links,
+    load_weights,
+    logistic,
+)
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
@@ -17,7 +23,7 @@ from gigamind.vault.identity import Identities
 TARGETS = [f"t{number:02}" for number in range(20)]
 
 
-def numbers_of(vault, suggest) -> Calibration:
+def numbers_of(vault, suggest):
     return calibrate(hidden(vault), suggest)
 
 
@@ -37,7 +43,7 @@ def all_linked(vault_of, count=20):
     return linking(vault_of, {f"n{number:02}": TARGETS[:6] for number in range(count)})
 
 
-def steepness(curve: Curve) -> float:
+def steepness(curve):
     """Where a link is as likely as not."""
     return curve(0.5) - curve(-0.5)
 
@@ -50,14 +56,26 @@ def lacking(note):
 
 def suggesting(score):
     """Suggests whatever is not linked; `score` gives the log odds by note and target."""
-    return lambda note: [
-        Scored(score(note.path, target), f"{target}.md") for target in lacking(note)
-    ]
+    return lambda note: [Scored(score(note.path, of), f"{of}.md") for of in lacking(note)]
+
+
+def is_linked(target):
+    return target < "t06"
+
+
+def hits(note):
+    """Suggests nothing but links that were hidden from `all_linked`."""
+    return [one for one in suggesting(lambda *_: 0.0)(note) if is_linked(one.target)]
+
+
+def misses(note):
+    """Suggests none of them."""
+    return [one for one in suggesting(lambda *_: 0.0)(note) if not is_linked(one.target)]
 
 
 def test_without_links_the_shipped_numbers_hold_and_people_would_accept_more(vault_of):
     found = numbers_of(vault_of({"a.md": "b", "b.md": "a"}), suggesting(lambda *_: 0.0))
-    assert found.names == Curve(offset=found.names.offset)
+    assert (found.names.low, found.names.high) == (1.0, 1.0)
     assert found.suggestions == 0 < found.names.offset
 
 
@@ -78,10 +96,10 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
 
 def test_a_high_score_of_a_phrase_says_little_where_no_link_is_known(vault_of):
     found = calibrate(hidden(vault_of({"a.md": "x"})), lambda _: [], lambda *_: [], notes=1)
-    unlikely, likely = ((found.odds(at, is_phrase=True) - 2) / at for at in (-5.0, 5.0))
+    unlikely, likely = ((found.phrases(at) - 2) / at for at in (-5.0, 5.0))
     assert unlikely == pytest.approx(1.0, abs=0.01)
     assert likely == pytest.approx(0.25, abs=0.01)
-    assert found.odds(5.0, is_phrase=False) == pytest.approx(7.0)
+    assert found.names(5.0) == pytest.approx(7.0)
 
 
 def test_one_link_changes_little_of_what_holds_without_any(vaults_of):
@@ -96,11 +114,8 @@ def test_one_link_changes_little_of_what_holds_without_any(vaults_of):
 
 def test_equal_vaults_give_equal_numbers(vault_of):
     vault = all_linked(vault_of)
-
-    def score(_, target):
-        return float(target < "t04")
-
-    assert numbers_of(vault, suggesting(score)) == numbers_of(vault, suggesting(score))
+    score = suggesting(lambda _, target: float(target < "t04"))
+    assert numbers_of(vault, score) == numbers_of(vault, score)
 
 
 def test_links_are_hidden_but_nothing_else(vault_of):
@@ -121,38 +136,28 @@ def test_scores_that_are_wrong_way_round_do_not_turn_the_order(vault_of):
     # What was hidden gets the lowest score, everything else the highest.
     found = numbers_of(all_linked(vault_of), suggesting(lambda _, t: -3.0 if t < "t06" else 3.0))
     assert min(found.names.low, found.names.high) > 0
-    assert found.odds(1.0, is_phrase=False) > found.odds(-1.0, is_phrase=False)
+    assert found.names(1.0) > found.names(-1.0)
 
 
 def test_a_vault_that_links_what_is_suggested_makes_it_surer_than_one_that_does_not(vault_of):
     vault = all_linked(vault_of)
-
-    def hits(note):  # nothing but links that were hidden
-        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target < "t06"]
-
-    def misses(note):
-        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target >= "t06"]
-
-    right, wrong = (numbers_of(vault, suggest).odds(0.0, is_phrase=False) for suggest in (hits, misses))  # fmt: skip
+    right, wrong = (numbers_of(vault, suggest).names(0.0) for suggest in (hits, misses))
     assert logistic(right) > 0.4
     assert logistic(wrong) < 0.05
 
 
 def test_names_and_phrases_have_numbers_of_their_own(vault_of):
-    def names(note):  # each is a link
-        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target < "t06"]
-
     told = []
 
-    def phrases(note, calibration):  # none is
+    def phrases(note, calibration):
         told.append(calibration)
-        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target >= "t06"]
+        return misses(note)
 
     vault = all_linked(vault_of)
-    alone = numbers_of(vault, names)
-    both = calibrate(hidden(vault), names, phrases, notes=40)
+    alone = numbers_of(vault, hits)
+    both = calibrate(hidden(vault), hits, phrases, notes=40)
     assert (both.names, both.suggestions) == (alone.names, alone.suggestions)
-    assert both.odds(0.0, is_phrase=False) > 0.0 > both.odds(0.0, is_phrase=True) + 1
+    assert both.names(0.0) > 0.0 > both.phrases(0.0) + 1
     assert set(told) == {alone}  # which tell what phrases give way to
 
 
@@ -176,10 +181,6 @@ def reading(of):
     ]
 
 
-def is_linked(target):
-    return target < "t06"
-
-
 @pytest.mark.parametrize("plain", [PLAIN, MEANT], ids=["names", "phrases"])
 def test_a_vault_weighs_more_what_tells_its_links_from_the_rest(vault_of, plain):
     def told_by(target):
@@ -200,9 +201,8 @@ def test_a_vault_weighs_more_what_tells_its_links_from_the_rest(vault_of, plain)
 
 def test_no_weight_of_a_vault_is_negative(vault_of):
     def against(target):  # the shipped weights take this for a sign of a link
-        return replace(
-            PLAIN, linked_back=not is_linked(target), spelled_as_name=not is_linked(target)
-        )
+        sign = not is_linked(target)
+        return replace(PLAIN, linked_back=sign, spelled_as_name=sign)
 
     found = fit_models(hidden(all_linked(vault_of, 40)), reading(against))
     assert min(found.names.weights.values()) == found.names.weights["linked_back"] == 0.0
@@ -255,7 +255,7 @@ def sure_of_a_name(vault_of, *, every: bool) -> tuple[float, float]:
     suggester = LinkSuggester(vault, Identities(vault.notes))
     (one,) = suggester.suggest(vault.note("t.md"), SuggestOptions(min_confidence=0, unlikely=True))
     assert one.target == "Gate.md"
-    return logistic(suggester.habits.calibration.odds(0.0, is_phrase=False)), one.confidence
+    return logistic(suggester.habits.calibration.names(0.0)), one.confidence
 
 
 @pytest.fixture
@@ -298,16 +298,16 @@ def test_where_the_truth_is_known_the_confidence_is_near_to_it(vault_of):
         if note.path.startswith("n")
         for target in lacking(note)
     ]
-    assert calibration_error(found, left) <= 0.05
-    assert calibration_error(Calibration(), left) > 0.25
+    assert calibration_error(found.names, left) <= 0.05
+    assert calibration_error(lambda odds: odds, left) > 0.25
     assert steepness(found.names) < 0.8
 
 
-def calibration_error(numbers, suggestions):
+def calibration_error(curve, suggestions):
     """Mean distance of confidence and share that is right, in ten bins of confidence."""
     bins = {}
     for score, is_missing in suggestions:
-        confidence = logistic(numbers.odds(score, is_phrase=False))
+        confidence = logistic(curve(score))
         bins.setdefault(int(10 * confidence), []).append((confidence, is_missing))
     apart = (
         abs(sum(confidence for confidence, _ in one) - sum(hit for _, hit in one))

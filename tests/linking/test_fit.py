@@ -7,7 +7,7 @@ from link_features import MEANT, PLAIN
 
 from gigamind.errors import InputError
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import logistic
+from gigamind.linking.habits import logistic
 
 FIT_LINKS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "fit_links.py"))
 Example, fit_weights = FIT_LINKS["Example"], FIT_LINKS["fit_weights"]

@@ -8,7 +8,7 @@ from link_features import MEANT, PLAIN
 from pydantic import ValidationError
 
 from gigamind.linking.features import NAME_KINDS, MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import Weights, load_weights, logistic, term_names, terms
+from gigamind.linking.habits import _term_names, _terms, _Weights, load_weights, logistic
 
 SHARES, COSINES, LOG_ODDS = st.floats(0.001, 0.999), st.floats(-1, 1), st.floats(-5, 5)
 COUNTS, FLAGS = st.integers(1, 50), st.booleans()
@@ -30,8 +30,8 @@ AGAINST_NAMES = {"saying_notes": COUNTS}
 
 def only(features, name, weight=1.0):
     """The score where nothing else is weighed."""
-    names = term_names(type(features))
-    return Weights(bias=0.0, weights=dict.fromkeys(names, 0.0) | {name: weight}).score(features)
+    names = _term_names(type(features))
+    return _Weights(bias=0.0, weights=dict.fromkeys(names, 0.0) | {name: weight}).score(features)
 
 
 @pytest.mark.each(
@@ -84,21 +84,21 @@ def test_each_feature_of_one_kind_counts_for_itself(features, name, changed, sco
     ],
 )  # fmt: skip
 def test_one_common_word_tells_little(kind, words, spelled, named, distinct):
-    found = terms(replace(PLAIN, kind=kind, words=words, spelled_as_name=spelled))
+    found = _terms(replace(PLAIN, kind=kind, words=words, spelled_as_name=spelled))
     assert (found["named"], found["distinct"]) == (named, distinct)
 
 
 @pytest.mark.parametrize("features", [PLAIN, MEANT])
 def test_without_evidence_the_bias_decides(features):
-    nothing = dict.fromkeys(term_names(type(features)), 0.0)
-    assert Weights(bias=-1.25, weights=nothing).score(features) == -1.25
+    nothing = dict.fromkeys(_term_names(type(features)), 0.0)
+    assert _Weights(bias=-1.25, weights=nothing).score(features) == -1.25
 
 
 def test_names_and_phrases_have_a_model_each_with_a_weight_for_every_term():
     file = load_weights()
     assert (file.of(PLAIN), file.of(MEANT)) == (file.names, file.phrases)
-    assert list(file.names.weights) == list(terms(PLAIN)) == term_names(NamedFeatures)
-    assert list(file.phrases.weights) == list(terms(MEANT)) == term_names(MeantFeatures)
+    assert list(file.names.weights) == list(_terms(PLAIN)) == _term_names(NamedFeatures)
+    assert list(file.phrases.weights) == list(_terms(MEANT)) == _term_names(MeantFeatures)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_names_and_phrases_have_a_model_each_with_a_weight_for_every_term():
 )  # fmt: skip
 def test_weights_that_cannot_be_are_refused(changed):
     with pytest.raises(ValidationError):
-        Weights.model_validate({"bias": 0.0, "weights": {}} | changed)
+        _Weights.model_validate({"bias": 0.0, "weights": {}} | changed)
 
 
 @pytest.mark.parametrize(

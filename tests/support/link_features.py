@@ -3,7 +3,7 @@
 import re
 
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import load_weights
+from gigamind.linking.habits import load_weights
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
