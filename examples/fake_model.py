@@ -29,9 +29,9 @@ from aiohttp import web
 
 from gigamind.evidence.clause import is_question
 from gigamind.judges.search_qa.passage import HEADING, is_row
-from gigamind.judges.search_qa.roles import denies_knowledge
+from gigamind.judges.search_qa.roles import ASKED_FOR, denies_knowledge
 from gigamind.judges.search_qa.segments import without_note_names
-from gigamind.judges.search_qa.words import ASKED_FOR, Reading
+from gigamind.judges.search_qa.words import Reading
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.text import sentences, unwrapped

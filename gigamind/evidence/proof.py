@@ -1,33 +1,27 @@
 """Decides whether a located quote proves what it says. Memory and all judges share this rule.
 
-The passage is widened to whole words. All words of the two must be equal, except for what `words` forgives, and the
-rest of the sentence must not negate or limit the quote. Any other difference is refused.
+The passage is widened to whole words. All words of the two must be equal, except for the few differences that are
+forgiven here, and the rest of the sentence must not negate or limit the quote. Any other difference changes the
+statement, so no list of significant words is needed.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
 
-from rapidfuzz.distance import Levenshtein, Opcodes
+from rapidfuzz.distance import OSA, Levenshtein, Opcodes
 
-from gigamind.evidence import critical
 from gigamind.evidence.clause import context_loss
+from gigamind.evidence.critical import LIMIT, NEGATION, differences
 from gigamind.evidence.normalize import Folding, foldings, foldings_of_quote
 from gigamind.evidence.result import Doubt, Unproven
 from gigamind.evidence.stated import stated, why_unstated
-from gigamind.evidence.words import (
-    ELLIPSIS,
-    Word,
-    is_keystroke,
-    is_rest,
-    is_typo,
-    may_be_left_out,
-    same_particles,
-    words,
-)
+from gigamind.evidence.words import ELLIPSIS, Word, is_rest, words
 from gigamind.spans import Span
 
 _AROUND = 80  # characters on either side by which a window may be extended
@@ -210,7 +204,7 @@ def _difference(
         return _changed(first.quoted, first.original, names, alone=len(changes) == 1 and not typos)
     if typos > 1:
         return Unproven("wording")
-    for quoted_word, other in [] if same_particles(pairs) else pairs:
+    for quoted_word, other in [] if _same_particles(pairs) else pairs:
         if quoted_word.particle != other.particle:
             return Unproven("wording", quoted_word.whole, other.whole)
     return None
@@ -236,7 +230,7 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
             return True
         numbers = {word.bracket for word in given}
         whole = 0 not in numbers and len(given) == sum(w.bracket in numbers for w in original)
-        return whole and may_be_left_out(given)
+        return whole and _may_be_left_out(given)
     if not given:
         return all(word.text == ELLIPSIS for word in quoted)
     if len(quoted) == 1 and quoted[0].text == ELLIPSIS:
@@ -244,7 +238,7 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
         before = next((left for left, right in pairwise(original) if right is given[0]), None)
         begins = before is None or before.ends
         inside = not begins and not any(word.ends for word in given)
-        return (inside or (begins and given[-1].ends)) and may_be_left_out(given)
+        return (inside or (begins and given[-1].ends)) and _may_be_left_out(given)
     if run.last and len(quoted) == len(given) == 1 and is_rest(quoted[0].whole, given[0].whole):
         return True
     return _joined(quoted) == _joined(given) is not None
@@ -254,7 +248,7 @@ def _is_typo(run: _Run, original: Sequence[Word], names: _Names) -> bool:
     if len(run.quoted) != 1 or len(run.original) != 1:
         return False
     quoted_word, other = run.quoted[0], run.original[0]
-    if not is_keystroke(quoted_word.text, other.text):  # saves collecting the names
+    if not _is_keystroke(quoted_word.text, other.text):  # saves collecting the names
         return False
     return is_typo(
         quoted_word, other, names() | {word.text for word in original if word is not other}
@@ -270,7 +264,7 @@ def _changed(
     quoted: Sequence[Word], original: Sequence[Word], names: _Names, *, alone: bool = False
 ) -> Unproven:
     quoted_text, other = (" ".join(word.whole for word in group) for group in (quoted, original))
-    differing = critical.differences(quoted_text, other)
+    differing = differences(quoted_text, other)
     reason: Doubt = "wording"
     if differing:
         reason = differing[0]
@@ -278,4 +272,59 @@ def _changed(
         reason = "name"
     numbers = any(word.is_number for word in (*quoted, *original))
     single = alone and not numbers and len(quoted) == len(original) == 1
-    return Unproven(reason, quoted_text, other, single and is_keystroke(quoted_text, other))
+    return Unproven(reason, quoted_text, other, single and _is_keystroke(quoted_text, other))
+
+
+_EXCHANGED = frozenset("은는이가")
+_ADDED = frozenset("은는이가을를의")
+_DOUBLED = re.compile(r"(.)\1")
+
+
+def _same_particles(pairs: Sequence[tuple[Word, Word]]) -> bool:
+    """Return whether the particles of words that are otherwise equal, in quote and source, mean the same.
+
+    Any may be omitted. Only one may be added or change between topic and subject: two might swap subject and object.
+    """
+    changed = [(q.particle, s.particle) for q, s in pairs if q.particle != s.particle]
+    if all(original.startswith(quoted) for quoted, original in changed):
+        return True
+    if len(changed) > 1:
+        return False
+    quoted, original = changed[0]
+    return quoted in _ADDED if not original else {quoted, original} <= _EXCHANGED
+
+
+# Minimum lengths in letters and in syllables of a stem, and the letters and syllables at both ends (prefixes, endings)
+# that must be equal. With these values, no two of 4 201 words in the vault and half of XQuAD are confused.
+_SLIP, _LONG, _LONG_HANGUL = 6, 11, 5
+_HEAD, _TAIL, _TAIL_HANGUL = 2, 3, 2
+
+
+def is_typo(quoted: Word, original: Word, known: AbstractSet[str]) -> bool:
+    """Return whether two long words differ by one keystroke inside them, and neither is a known name or other word."""
+    word, other = quoted.text, original.text
+    is_known = quoted.is_number or original.is_number or {word, other} & known
+    if is_known or not _is_keystroke(word, other):
+        return False
+    if not word.isascii():
+        ends = (word[0], word[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])
+        return ends and len(word) == len(other) >= _LONG_HANGUL
+    # A doubled letter, or two swapped ones, seldom produce another word.
+    is_doubled = _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other)
+    least = _SLIP if is_doubled or sorted(word) == sorted(other) else _LONG
+    ends = (word[:_HEAD], word[-_TAIL:]) == (other[:_HEAD], other[-_TAIL:])
+    return ends and min(len(word), len(other)) >= least
+
+
+def _is_keystroke(word: str, other: str) -> bool:
+    """Return whether two words differ by one letter or jamo, or by two swapped neighbours."""
+    if word.isascii() != other.isascii():
+        return False
+    left, right = (unicodedata.normalize("NFD", text) for text in (word, other))
+    return OSA.distance(left, right, score_cutoff=1) == 1
+
+
+def _may_be_left_out(omitted: Sequence[Word]) -> bool:
+    """Return whether words neither negate nor limit anything."""
+    text = " ".join(word.whole for word in omitted)
+    return not (NEGATION.search(text) or LIMIT.search(text))

@@ -1,19 +1,13 @@
-"""The words of a quote and of its source, and the few differences between them that are forgiven.
+"""The words of a quote and of its source, for comparison.
 
-White space, case, punctuation, quotation marks and Markdown are ignored; meaningful signs are kept. Every difference
-that is not forgiven here changes the statement, so no list of significant words is needed.
+White space, case, punctuation, quotation marks and Markdown are ignored; meaningful signs are kept.
 """
 
 import re
-import unicodedata
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from rapidfuzz.distance import OSA
-
-from gigamind.evidence.critical import LIMIT, NEGATION
 from gigamind.i18n import ends_in_consonant
 
 ELLIPSIS = "..."
@@ -38,7 +32,6 @@ _WORD = re.compile(
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Characters between two parts of one word or number: non-refundable, can't, 10~20, 1/2.
 _LETTERS_JOINED, _DIGITS_JOINED = frozenset("-'"), frozenset("-~/:.,")
-_OPEN, _CLOSE = "([{", ")]}"
 
 # A particle that may be omitted after a stem of two syllables, or of any length after a digit or another script.
 _PARTICLE = re.compile(r"(?:(?:에서|에|으로|로)(?:는|의)?|은|는|이|가|을|를|의)$")
@@ -50,9 +43,6 @@ _REST = re.compile(
     r"|(?:입|합|됩)니다|[한된]다?|(?:이에|예|해|돼)요|해서|[인한]데|[임함됨]"
 )
 _REPORTED = re.compile(r"(?:다|[이하으]라|냐|하자)$")  # a denial may follow "확인되었다고"
-_EXCHANGED = frozenset("은는이가")
-_ADDED = frozenset("은는이가을를의")
-_DOUBLED = re.compile(r"(.)\1")
 
 
 class Word(NamedTuple):  # a dataclass takes three times as long to create
@@ -146,56 +136,6 @@ def _stem(word: str, least: int) -> tuple[str, str]:
     if (particle[0] in _AFTER_CONSONANT and not closed) or (particle in _AFTER_VOWEL and closed):
         return word, ""
     return stem, particle
-
-
-def same_particles(pairs: Sequence[tuple[Word, Word]]) -> bool:
-    """Return whether the particles of words that are otherwise equal, in quote and source, mean the same.
-
-    Any may be omitted. Only one may be added or change between topic and subject: two might swap subject and object.
-    """
-    changed = [(q.particle, s.particle) for q, s in pairs if q.particle != s.particle]
-    if all(original.startswith(quoted) for quoted, original in changed):
-        return True
-    if len(changed) > 1:
-        return False
-    quoted, original = changed[0]
-    return quoted in _ADDED if not original else {quoted, original} <= _EXCHANGED
-
-
-# Minimum lengths in letters and in syllables of a stem, and the letters and syllables at both ends (prefixes, endings)
-# that must be equal. With these values, no two of 4 201 words in the vault and half of XQuAD are confused.
-_SLIP, _LONG, _LONG_HANGUL = 6, 11, 5
-_HEAD, _TAIL, _TAIL_HANGUL = 2, 3, 2
-
-
-def is_typo(quoted: Word, original: Word, known: AbstractSet[str]) -> bool:
-    """Return whether two long words differ by one keystroke inside them, and neither is a known name or other word."""
-    word, other = quoted.text, original.text
-    is_known = quoted.is_number or original.is_number or {word, other} & known
-    if is_known or not is_keystroke(word, other):
-        return False
-    if not word.isascii():
-        ends = (word[0], word[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])
-        return ends and len(word) == len(other) >= _LONG_HANGUL
-    # A doubled letter, or two swapped ones, seldom produce another word.
-    is_doubled = _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other)
-    least = _SLIP if is_doubled or sorted(word) == sorted(other) else _LONG
-    ends = (word[:_HEAD], word[-_TAIL:]) == (other[:_HEAD], other[-_TAIL:])
-    return ends and min(len(word), len(other)) >= least
-
-
-def is_keystroke(word: str, other: str) -> bool:
-    """Return whether two words differ by one letter or jamo, or by two swapped neighbours."""
-    if word.isascii() != other.isascii():
-        return False
-    left, right = (unicodedata.normalize("NFD", text) for text in (word, other))
-    return OSA.distance(left, right, score_cutoff=1) == 1
-
-
-def may_be_left_out(omitted: Sequence[Word]) -> bool:
-    """Return whether words neither negate nor limit anything."""
-    text = " ".join(word.whole for word in omitted)
-    return not (NEGATION.search(text) or LIMIT.search(text))
 
 
 def is_rest(begun: str, word: str) -> bool:

@@ -9,10 +9,10 @@ from gigamind.i18n import Message, _, translator
 from gigamind.judges.protocol import Proof, Verdict
 from gigamind.judges.search_qa.passage import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
-from gigamind.judges.search_qa.roles import Roles, is_abstention
+from gigamind.judges.search_qa.roles import OF_ITSELF, Roles, is_abstention
 from gigamind.judges.search_qa.segments import Piece, claims_of
 from gigamind.judges.search_qa.verify import JudgedClaim, Verifier, coverage, judged_omissions
-from gigamind.judges.search_qa.words import OF_ITSELF, is_of_another_language, stems
+from gigamind.judges.search_qa.words import is_of_another_language, stems
 from gigamind.metrics.grounding import share_given
 from gigamind.prompting.replies import Confidence
 from gigamind.records.judged import (

@@ -14,26 +14,58 @@ from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ReportedRole
 from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
-from gigamind.judges.search_qa.words import (
-    ASKED_FOR,
-    COURTEOUS,
-    GRAMMAR,
-    HANGUL,
-    OF_ITSELF,
-    OF_SOURCES,
-    POINTING,
-    POLITE,
-    TELLING,
-    Reading,
-    stem,
-    stems,
-)
+from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, Reading, stem, stems
 from gigamind.prompting.fences import Source
 from gigamind.text import sentences
 
 Veto = Literal[
     "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
 ]
+
+# Words by which answers refer to themselves, to notes and to the question (measured: benchmarks/MEASUREMENTS.md).
+_OF_NOTES = stems(
+    """note passage document documentation text context source material excerpt article content vault result
+    search 노트 문서 자료 내용 본문 텍스트 출처 근거 검색 결과 문맥 컨텍 지문"""
+)
+_OF_TELLING = stems(
+    """information info detail mention say state specify specific tell find found know determine answer clear
+    unclear explicit describe discuss address conclude conclusion confirm infer indicate suggest provide give
+    contain include cover reference explain definitive certain sure accurate verify identify locate evidence
+    deny clarify reveal support contradict unknown understand 정보 언급 명시 기재 적혀 나와 나오 담겨 포함 찾을
+    찾지 찾아 확인 알 알려 답 답변 답을 답할 판단 설명 제공 파악 다루 모르 모릅 불분명 확실 명확 구체"""
+)
+_BESIDE = stems(
+    """provided given available based base question query ask asked asking however unfortunately directly direct
+    exact exactly possible impossible able unable difficult enough sufficient insufficient further additional
+    relevant related necessary need needed regarding concerning according above currently current solely alone
+    help lack make full fully actual actually particular only anything something nothing either neither several
+    various 주어진 제시 질문 물음 문의 관련 직접 직접적 해당 현재 죄송 죄송하지만 아쉽 아쉽게도 안타깝
+    안타깝게도 어렵 불가 부족 충분 정확 추가 별도 다른 어떤 어느 무엇 모두 아직 따로 필요 가능"""
+)
+# The answers that questions expect: "how long" a duration, "how much" an amount.
+ASKED_FOR = stems(
+    """number amount time date day hour period duration long age size cost price value rate name person people
+    place location address way method process reason cause purpose meaning mean refer definition define term
+    type kind list difference status frame effect affect impact relation relationship connection require
+    required total overall whole average option case 숫자 개수 수량 금액 비용 가격 얼마 시간 시각 날짜 기간
+    기한 언제 나이 크기 이름 누구 사람 인원 장소 위치 어디 주소 방법 어떻 절차 이유 왜 원인 목적 의미 뜻 정의
+    종류 유형 차이 상태 조건 여부 전체 평균 며칠 몇"""
+)
+_TELLING = _OF_NOTES | _OF_TELLING
+OF_ITSELF = GRAMMAR | _TELLING | _BESIDE
+_POLITE = stems(
+    """hello hi hey dear welcome thank thanks please sorry apologies apologize great good nice best excellent
+    interesting day time luck sure course certainly absolutely happy glad gladly hope helpful useful let feel
+    reach hesitate want like would'd follow-up following follows below list step steps summary overview details
+    key point points main look looking try clarification suggest some potential common assist assistance
+    support everything review 안녕 안녕하 반갑 감사 고맙 천만 별말 물론 좋은 훌륭 궁금 언제 언제든 편하 편히
+    부담 말씀 말해 물어 알고 싶은 싶으 바랍 바라 도움 되셨 되었 되길 되시 드리 드릴 드립 주세 주십 주시 주셔
+    보세 네 예 그럼 먼저 바로 다음 아래 같습 같은 같다 정리 안내 요약 간단 개요 목록 순서 방법 단계 절차 즐거
+    하루 보내 점이 있으시면 생기 필요하 요청 추가로 살펴 검토"""
+)
+_COURTEOUS = _POLITE - stems("네 예")
+_OF_SOURCES = _OF_NOTES | stems("the and of see reference cited 및 와 과 참고 참조 관련")
+_POINTING = stems("here below following follows these step list 다음 아래 이렇")
 
 _CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
@@ -104,7 +136,7 @@ class Roles:
         """
         if not self._is_open and _ANSWERS.match(text):
             return "states"
-        own = OF_ITSELF | POLITE | ASKED_FOR
+        own = OF_ITSELF | _POLITE | ASKED_FOR
         said, lacks = stems(text) - own - self._question - self._titles, False
         for clause, loose in _clauses(text):
             words = stems(clause) - own
@@ -136,7 +168,7 @@ class Roles:
         left = self._beyond(text, role, claim)
         if left:
             return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
-        alone = role == "courtesy" and COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
+        alone = role == "courtesy" and _COURTEOUS.isdisjoint(stems(text))  # "네." may be the answer
         return "form" if alone else None
 
     def _has_form(self, claim: Piece, role: Role) -> bool:
@@ -151,15 +183,15 @@ class Roles:
                 # It introduces what follows: by a word for it, or by a colon after "include" and the like.
                 words, last = stems(claim.text), _LAST_WORD.search(claim.text.rstrip("*_ ")[-_END:])
                 is_grammar = last is not None and stem(last[1].casefold()) in GRAMMAR
-                by_word = not words.isdisjoint(POINTING | TELLING if last else POINTING)
+                by_word = not words.isdisjoint(_POINTING | _TELLING if last else _POINTING)
                 return (is_grammar or by_word) and claim.id < self._claims[-1].id
             case _:
                 return True
 
     def _beyond(self, text: str, role: Role, claim: Piece) -> frozenset[str]:
         if role == "source":
-            return stems(text) - OF_SOURCES - self._titles
-        allowed = OF_ITSELF | POLITE
+            return stems(text) - _OF_SOURCES - self._titles
+        allowed = OF_ITSELF | _POLITE
         if role != "courtesy":
             allowed |= self._question | ASKED_FOR
         if role in _OVER_OTHERS:
@@ -201,7 +233,7 @@ def is_abstention(words: str, sentence: str) -> bool:
 def _lacks_something(text: str, asked: AbstractSet[str]) -> bool:
     """Return whether words deny something that is asked for, or say that the notes have only something else."""
     folded = text.casefold().replace("’", "'")
-    if _ONLY.search(folded) and not TELLING.isdisjoint(stems(folded)):
+    if _ONLY.search(folded) and not _TELLING.isdisjoint(stems(folded)):
         return True
     denials = (match.end() for match in _DENIAL.finditer(folded))
     reading = Reading(text)
@@ -210,7 +242,7 @@ def _lacks_something(text: str, asked: AbstractSet[str]) -> bool:
     return (
         is_denied
         and bool(denied)
-        and denied <= asked | TELLING
+        and denied <= asked | _TELLING
         and not (OF_ITSELF - GRAMMAR).isdisjoint(stems(folded))
     )
 
@@ -223,7 +255,7 @@ def denies_knowledge(text: str) -> bool:
         near = folded[start : start + _REACH].split()[: _NEAR + 1]
         if HANGUL.search(denial[0]):
             near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
-        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
+        if not _SAYS_NO.match(folded, denial.end()) and not _TELLING.isdisjoint(
             stems(" ".join(near))
         ):
             return True

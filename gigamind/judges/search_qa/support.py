@@ -17,7 +17,8 @@ from rapidfuzz.distance import Levenshtein
 
 from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
-from gigamind.evidence.words import ELLIPSIS, Word, is_typo
+from gigamind.evidence.proof import is_typo
+from gigamind.evidence.words import ELLIPSIS, Word
 from gigamind.judges.search_qa.numbers import (
     is_known,
     is_number_word,
