@@ -8,8 +8,8 @@ from pydantic import Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.judges.quality_gate import ChecklistReply
+from gigamind.judges.search_qa.judge import LooksReply
 from gigamind.judges.search_qa.reply import ClaimsReply, SearchQAReply
-from gigamind.judges.search_qa.second_look import LooksReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.llm.client import sent_schema
 from gigamind.memory.extract import Statements

@@ -15,9 +15,9 @@ from gigamind.evidence.result import Aligned, Quote
 from gigamind.i18n import Text, _
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.quotes import best_proof
+from gigamind.judges.search_qa.judge import second_looks
 from gigamind.judges.search_qa.judgement import without_second_look
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.second_look import second_looks
 from gigamind.judges.search_qa.segments import claims_of, comparable, pieces_of
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, measure_claims

@@ -14,7 +14,7 @@ from gigamind.evaluation.workers import latency
 from gigamind.evidence.record import quality
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
-from gigamind.judges.search_qa.second_look import second_looks
+from gigamind.judges.search_qa.judge import second_looks
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record, intervals

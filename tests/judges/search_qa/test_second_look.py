@@ -5,9 +5,8 @@ from answer_reply import finding
 from scripted_model import Scripted, judge_by, reply_of
 from second_looks import is_second_look, looks
 
-from gigamind.judges.search_qa.judge import load_search_qa_judge
+from gigamind.judges.search_qa.judge import _rows_of, _Statement, load_search_qa_judge
 from gigamind.judges.search_qa.passage import Passage
-from gigamind.judges.search_qa.second_look import Statement, rows_of
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
 CLAIM = "New hires get fifteen days."
@@ -68,7 +67,7 @@ def test_who_also_confirms_what_code_made_up_confirms_nothing(says, passage, acc
 
 
 def statement(text, said, **fields):
-    return Statement(text, Passage("휴가", said), topic="휴가", **fields)
+    return _Statement(text, Passage("휴가", said), topic="휴가", **fields)
 
 
 @pytest.mark.each(
@@ -82,7 +81,7 @@ def statement(text, said, **fields):
 def test_the_counterfactual_changes_what_claim_and_sentence_share_or_removes_it(
     text, said, changed
 ):
-    rows = list(rows_of([statement(text, said, rest="반차는 반일이다.")], "ko"))
+    rows = list(_rows_of([statement(text, said, rest="반차는 반일이다.")], "ko"))
     (counterfactual,) = [row for row, control in rows if control == "counterfactual"]
     assert (counterfactual.text, counterfactual.passage.said) == (text, changed)
 
@@ -93,7 +92,7 @@ def test_canaries_are_specific_but_wrong_and_vague_but_on_topic():
         statement("Half days exist.", "반차가 있다.", other="The garden has roses."),
         statement("Half days exist.", "반차가 있다."),
     ]
-    canaries = [row.text for row, control in rows_of(several, "en") if control == "canary"]
+    canaries = [row.text for row, control in _rows_of(several, "en") if control == "canary"]
     assert canaries[0] == "Leave is 22 days."
     assert "휴가" in canaries[1]
     assert canaries[2] == "The garden has roses."
