@@ -21,14 +21,14 @@ from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.judges.spec import JudgeFile
 from gigamind.judges.unanswerable import (
-    RULES,
+    _RULES,
     CalibratedJudgeFile,
-    Coefficient,
-    KeywordCalibration,
-    KeywordSignalName,
-    SignalName,
-    VectorCalibration,
-    size_of,
+    _Coefficient,
+    _KeywordCalibration,
+    _KeywordSignalName,
+    _SignalName,
+    _size_of,
+    _VectorCalibration,
 )
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.cache import Progress
@@ -38,8 +38,8 @@ from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
+from gigamind.stats.logistic import _sigmoid
 from gigamind.stats.logistic import fit_logistic as fit_weights
-from gigamind.stats.logistic import sigmoid
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 from gigamind.vault.walk import notes_hash
@@ -216,15 +216,15 @@ VECTOR_KAPPA = 0.2
 
 # Chosen by performance on collections outside the fit. The raw BM25 of the top result, which a judge file may use,
 # grows with the vault.
-KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = ("word_coverage", "note_coverage", "peak")
-VECTOR_SIGNALS: tuple[SignalName, ...] = (
+KEYWORD_SIGNALS: tuple[_KeywordSignalName, ...] = ("word_coverage", "note_coverage", "peak")
+VECTOR_SIGNALS: tuple[_SignalName, ...] = (
     *KEYWORD_SIGNALS,
     "nearest_coverage",
     "cosine_top",
     "cosine_lead",
     "agreement",
 )
-CROSS_SIGNALS: tuple[SignalName, ...] = (
+CROSS_SIGNALS: tuple[_SignalName, ...] = (
     "word_coverage",
     "nearest_coverage",
     "cosine_top",
@@ -233,21 +233,21 @@ CROSS_SIGNALS: tuple[SignalName, ...] = (
 )
 
 
-def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
+def fit_keyword(rows: Sequence[Labelled]) -> _KeywordCalibration:
     """Fit coefficients for the signals of the keyword index; raise DatasetError with too few queries of a kind."""
-    return KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS, vectors=False))
+    return _KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS, vectors=False))
 
 
-def fit_cosine(rows: Sequence[Labelled]) -> VectorCalibration:
+def fit_cosine(rows: Sequence[Labelled]) -> _VectorCalibration:
     """Fit coefficients for all signals; raises DatasetError as `fit_keyword` does."""
-    return VectorCalibration.model_validate(_fitted(rows, VECTOR_SIGNALS, vectors=True))
+    return _VectorCalibration.model_validate(_fitted(rows, VECTOR_SIGNALS, vectors=True))
 
 
-def fit_cross(rows: Sequence[Labelled]) -> VectorCalibration | None:
+def fit_cross(rows: Sequence[Labelled]) -> _VectorCalibration | None:
     """Fit coefficients for queries in another language than their nearest note; None if there are too few."""
     across = [row for row in rows if row.signals.cross_lingual]
     try:
-        return VectorCalibration.model_validate(_fitted(across, CROSS_SIGNALS, vectors=True))
+        return _VectorCalibration.model_validate(_fitted(across, CROSS_SIGNALS, vectors=True))
     except DatasetError:
         return None
 
@@ -272,7 +272,7 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
     _refuse_too_few(judged)
     kappa = VECTOR_KAPPA if vectors else KEYWORD_KAPPA
     features = np.array([[getattr(row.signals, name) for name in names] for row in judged])
-    offset = -kappa * np.array([size_of(row.signals, vectors=vectors) for row in judged])
+    offset = -kappa * np.array([_size_of(row.signals, vectors=vectors) for row in judged])
     truth = np.array([row.answerable for row in judged], dtype=np.float64)
     # The weights of one kind in a vault add up to their number, at most `FULL`.
     cells = [(row.vault, row.answerable) for row in judged]
@@ -295,10 +295,10 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
         "intercept": round(logistic.intercept - threshold, _DIGITS),
         "kappa": kappa,
         "signals": {
-            name: Coefficient(mean=mean, scale=scale, weight=weight)
+            name: _Coefficient(mean=mean, scale=scale, weight=weight)
             for name, mean, scale, weight in zip(names, *columns, strict=True)
         },
-        "reliability": _reliability(sigmoid(unseen - threshold).tolist(), judged),
+        "reliability": _reliability(_sigmoid(unseen - threshold).tolist(), judged),
     }
 
 
@@ -408,7 +408,7 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
         rows = [row for row in rows if not row.signals.cross_lingual]
     return CalibratedJudgeFile(
         kind="calibrated",
-        rules=RULES,
+        rules=_RULES,
         min_probability=THRESHOLD,
         embedder=embedder,
         keyword=fit_keyword(rows),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.changes import LEVEL, level_changes
+from gigamind.stats.changes import _LEVEL, level_changes
 from gigamind.stats.intervals import wilson
 
 Rows = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
     print(
-        f"level {LEVEL}\n\n| history without a change | alarms | share | 95 % interval |\n|---|---|---|---|"
+        f"level {_LEVEL}\n\n| history without a change | alarms | share | 95 % interval |\n|---|---|---|---|"
     )
     for metrics in (1, 6):
         found = false_alarms(NULLS, given.histories, metrics, given.seed)

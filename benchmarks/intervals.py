@@ -18,7 +18,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from gigamind.stats.agreement import CorrectedMean, corrected_mean
-from gigamind.stats.intervals import Interval, Matrix, bounded_means, mean_intervals, wilson_of_mean
+from gigamind.stats.intervals import (
+    Interval,
+    Matrix,
+    _mean_intervals,
+    bounded_means,
+    wilson_of_mean,
+)
 from gigamind.stats.special import beta_quantile
 
 SEED = 42
@@ -145,7 +151,7 @@ def means(simulations: int) -> None:
         print(f"\n{name}")
         for n in SIZES:
             values = draw(generator, (n, simulations))
-            drawn = [one for one in mean_intervals(values, seed=SEED, label="benchmark") if one]
+            drawn = [one for one in _mean_intervals(values, seed=SEED, label="benchmark") if one]
             cells: list[str] = []
             for rule, make in RULES.items():
                 found = make(values, drawn)

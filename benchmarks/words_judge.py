@@ -31,7 +31,7 @@ from gigamind.assets import asset
 from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa import support as judge_module
-from gigamind.judges.search_qa.by_words import WordsJudge, judged_by_words
+from gigamind.judges.search_qa.by_words import WordsJudge, _judged_by_words
 from gigamind.judges.search_qa.segments import comparable
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import SearchQAEvaluation
@@ -45,7 +45,7 @@ Found = Sequence[tuple[bool, bool]]  # by people, by the judge
 
 
 def judged(question: str, answer: str, *notes: Source) -> SearchQAEvaluation:
-    return judged_by_words(AnswerCase(question, answer, notes), FILE)
+    return _judged_by_words(AnswerCase(question, answer, notes), FILE)
 
 
 def is_supported(text: str, claim: str, question: str = "") -> bool:
@@ -86,13 +86,16 @@ def of_teams() -> Iterator[tuple[str, bool, bool]]:
 # The functions of `support` that a part of the guard is, and what each returns where the part is off.
 PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "nothing": (),
-    "numbers": (("refusal_by_number", lambda *_: None), ("changes_number_word", lambda *_: False)),
-    "negation": (("negates_otherwise", lambda *_: None),),
-    "limits": (("limits_differ", lambda *_: False),),
-    "names": (("has_new_name", lambda *_: False),),
-    "roles": (("swaps_roles", lambda *_: False),),
-    "question, reported": (("contradiction_of_form", lambda *_: None),),
-    "substitution": (("substitution", lambda *_: None), ("is_of_another_row", lambda *_: False)),
+    "numbers": (
+        ("_refusal_by_number", lambda *_: None),
+        ("_changes_number_word", lambda *_: False),
+    ),
+    "negation": (("_negates_otherwise", lambda *_: None),),
+    "limits": (("_limits_differ", lambda *_: False),),
+    "names": (("_has_new_name", lambda *_: False),),
+    "roles": (("_swaps_roles", lambda *_: False),),
+    "question, reported": (("_contradiction_of_form", lambda *_: None),),
+    "substitution": (("substitution", lambda *_: None), ("_is_of_another_row", lambda *_: False)),
 }
 PARTS = {**PARTS, "the whole guard": [row for rows in PARTS.values() for row in rows]}
 

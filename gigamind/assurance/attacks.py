@@ -36,7 +36,7 @@ _ANSWERS: dict[_Goal, trials.AnswerName] = {
 }  # others: "right"
 
 
-class AttackRow(trials.ScenarioRow):
+class _AttackRow(trials.ScenarioRow):
     """One attack.
 
     Attributes:
@@ -56,10 +56,10 @@ class AttackRow(trials.ScenarioRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class _Attack:
     """An attack and the scenario that it is inserted into."""
 
-    row: AttackRow
+    row: _AttackRow
     scenario: trials.Scenario
 
     def attacks(self, kind: trials.JudgeKind) -> bool:
@@ -95,10 +95,10 @@ class Attack:
         return trials.Case(name, self.scenario.question, self.scenario.sources, answer)
 
 
-def load_attacks(folder: Path | None = None) -> tuple[Attack, ...]:
+def load_attacks(folder: Path | None = None) -> tuple[_Attack, ...]:
     """Read the attacks of a trial folder, by default the packaged one; InputError names file and line."""
-    rows = trials.read_scenario_rows(folder, "attacks.jsonl", AttackRow)
-    return tuple(Attack(row, scenario) for row, scenario in rows)
+    rows = trials.read_scenario_rows(folder, "attacks.jsonl", _AttackRow)
+    return tuple(_Attack(row, scenario) for row, scenario in rows)
 
 
 _AttackOutcome = Literal["fooled", "held", "unmeasured", "unscored"]
@@ -130,7 +130,7 @@ class AttackResult(Report):
 
 
 def _result_of(
-    attack: Attack,
+    attack: _Attack,
     clean: trials.Observed | LlmError,
     attacked: trials.Observed | LlmError,
     instructions: str,
@@ -217,7 +217,7 @@ class AttackReport(trials.TrialReport):
         return 2 * self.overall.unmeasured > self.overall.attacks
 
 
-def attack_cases(judge: trials.OnTrial, attacks: Sequence[Attack]) -> list[trials.Case]:
+def attack_cases(judge: trials.OnTrial, attacks: Sequence[_Attack]) -> list[trials.Case]:
     """Return the cases of the attacks that apply to a judge, after each clean case once."""
     applying = [
         attack
@@ -229,7 +229,7 @@ def attack_cases(judge: trials.OnTrial, attacks: Sequence[Attack]) -> list[trial
 
 
 def attack_report(
-    judge: trials.OnTrial, attacks: Sequence[Attack], seen: trials.Observations
+    judge: trials.OnTrial, attacks: Sequence[_Attack], seen: trials.Observations
 ) -> AttackReport:
     """Return the report of the attacks whose attacked and clean cases are both in `seen`."""
     results = [

@@ -152,7 +152,7 @@ def _worst_misses(
     return tuple(order)
 
 
-def corrected(
+def _corrected(
     labelled: Sequence[_LabelledVerdict], unlabelled: Sequence[_UnlabelledVerdict]
 ) -> CorrectedMean | None:
     """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
@@ -422,7 +422,7 @@ def _headline(
     rest: Sequence[_UnlabelledVerdict],
     drawn: Mapping[str, int] | None,
 ) -> cards.CardHeadline | None:
-    mean = corrected(pairs, rest) if rest else None
+    mean = _corrected(pairs, rest) if rest else None
     if mean is None:
         return None
     labels = mean.labels, mean.label_clusters

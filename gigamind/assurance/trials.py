@@ -228,26 +228,26 @@ TrialText = Annotated[Encodable, Field(min_length=1)]
 _MAX_BYTES = 10_000_000
 
 
-class TrialRow(Strict):
+class _TrialRow(Strict):
     """A row of a file in `judges/trials/`."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
 
 
-class ScenarioRow(TrialRow):
+class ScenarioRow(_TrialRow):
     """A row that refers to a scenario."""
 
     scenario: str
 
 
-class TrialNote(Strict):
+class _TrialNote(Strict):
     """A note of a scenario."""
 
     title: TrialText
     text: TrialText
 
 
-class Answers(Strict):
+class _Answers(Strict):
     """Answers to a scenario's question: right (grounded and useful), wrong (not grounded), useless (off topic)."""
 
     right: TrialText
@@ -255,7 +255,7 @@ class Answers(Strict):
     useless: TrialText
 
 
-class Scenario(TrialRow):
+class Scenario(_TrialRow):
     """A question about notes, without any attack.
 
     Attributes:
@@ -265,8 +265,8 @@ class Scenario(TrialRow):
     language: Language
     question: TrialText
     answerable: bool
-    notes: tuple[TrialNote, ...] = Field(min_length=1, strict=False)
-    answers: Answers
+    notes: tuple[_TrialNote, ...] = Field(min_length=1, strict=False)
+    answers: _Answers
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -274,7 +274,7 @@ class Scenario(TrialRow):
         return tuple(Source(note.title, note.text) for note in self.notes)
 
 
-_Row = TypeVar("_Row", bound=TrialRow)
+_Row = TypeVar("_Row", bound=_TrialRow)
 _OfScenario = TypeVar("_OfScenario", bound=ScenarioRow)
 
 
@@ -297,7 +297,7 @@ def read_scenario_rows(
 _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Expectation(Strict):
+class _Expectation(Strict):
     """The verdict of a correct judge; an omitted field accepts any value.
 
     Attributes:
@@ -330,7 +330,7 @@ class Expectation(Strict):
             yield _("{what}: {actual}, expected {expected}", what=what, **values)
 
 
-class UnitTestRow(ScenarioRow):
+class _UnitTestRow(ScenarioRow):
     """One unit test: an answer or question with one known defect, and the verdict of a correct judge.
 
     The idea is from GroUSE (Muller et al., 2024): a judge can agree with human labels on average and still miss a whole
@@ -347,14 +347,14 @@ class UnitTestRow(ScenarioRow):
     kind: JudgeKind
     question: TrialText | None = None
     answer: TrialText | None = None
-    expected: Expectation
+    expected: _Expectation
 
 
 @dataclass(frozen=True, slots=True)
 class _UnitTest:
     """A unit test and its scenario."""
 
-    row: UnitTestRow
+    row: _UnitTestRow
     scenario: Scenario
 
     def case(self) -> Case:
@@ -403,7 +403,7 @@ class UnitTestReport(TrialReport):
 
 def load_unit_tests(folder: Path | None = None) -> tuple[_UnitTest, ...]:
     """Read the unit tests of a trial folder, by default the packaged one; InputError names file and line."""
-    rows = read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow)
+    rows = read_scenario_rows(folder, "unit_tests.jsonl", _UnitTestRow)
     return tuple(_UnitTest(row, scenario) for row, scenario in rows)
 
 
@@ -415,7 +415,7 @@ def unit_test_report(
     return UnitTestReport.on(judge, results, _group, tests=tuple(results))
 
 
-def _result(row: UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:
+def _result(row: _UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:
     if isinstance(seen, LlmError):
         passed, misses = None, (seen.code,)
     else:

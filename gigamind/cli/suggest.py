@@ -161,6 +161,7 @@ def suggest(
     if applied and not yes:
         _check_confirmation()
     from gigamind.cli.suggestions import Suggested, show_suggestions, write_links
+    from gigamind.linking.insertion import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault

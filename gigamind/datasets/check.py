@@ -90,7 +90,7 @@ class CheckedRows(Generic[Item]):
         return _("The unusable rows have invalid labels.")
 
 
-Checked = TypeVar("Checked", bound=CheckedRows[Any])
+_Checked = TypeVar("_Checked", bound=CheckedRows[Any])
 NO_VAULT = Vault(Path(), (), ())
 
 
@@ -132,8 +132,8 @@ class RowChecker(Generic[Item]):
         return resolution.note
 
     def outcome(
-        self, kind: Callable[..., Checked], *usable: object, odd: Sequence[Message] = ()
-    ) -> Checked:
+        self, kind: Callable[..., _Checked], *usable: object, odd: Sequence[Message] = ()
+    ) -> _Checked:
         """Return the `usable` rows as `kind`, a subclass of `CheckedRows`, with `odd` among the warnings."""
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())

@@ -320,7 +320,7 @@ def generate_queries(
         refuse_query_place(notes, out)
     else:
         refuse_places(notes, out_notes, out, option="--out")
-    generated = queries(read_vault(notes), wanted)
+    generated = _queries(read_vault(notes), wanted)
     if not generated.rows:
         head = _("{vault}: no question could be generated", vault=notes)
         raise InputError(joined([head, *generated.warnings], separator="\n"))
@@ -352,7 +352,7 @@ def _has_text(note: Note) -> bool:
     return _says_something(note, note.document.body_start, len(note.text))
 
 
-def queries(vault: Vault, wanted: QueryForms) -> _GeneratedQueries:
+def _queries(vault: Vault, wanted: QueryForms) -> _GeneratedQueries:
     """Return the generated rows of a vault, in its order; InputError if no note has text or a number is invalid."""
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:

@@ -65,7 +65,7 @@ class ScoreLabel(Label):
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class _Labels:
     """A file of labels."""
 
     path: Path
@@ -74,7 +74,7 @@ class Labels:
     sha256: str  # of the file's bytes, in hexadecimal
 
 
-def read_labels(path: Path, model: type[Label]) -> Labels:
+def read_labels(path: Path, model: type[Label]) -> _Labels:
     """Read all labels of a file; one invalid row rejects the file, because a doubtful label is no label.
 
     Raises:
@@ -111,7 +111,7 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
             file=path,
             fields=fields,
         )
-    return Labels(path, values, lines, hashlib.sha256(content).hexdigest())
+    return _Labels(path, values, lines, hashlib.sha256(content).hexdigest())
 
 
 def labelled(

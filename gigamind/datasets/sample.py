@@ -7,7 +7,7 @@ from typing import TypeVar
 from gigamind.errors import InputError
 from gigamind.i18n import _
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 def sample_size(text: str) -> int | float:
@@ -26,7 +26,7 @@ def sample_size(text: str) -> int | float:
     )
 
 
-def sample(items: Sequence[Item], size: float, seed: int) -> tuple[Item, ...]:
+def sample(items: Sequence[_Item], size: float, seed: int) -> tuple[_Item, ...]:
     """Draw `size` items (a ratio: at least 1) without replacement, in their original order; all if there are fewer."""
     count = size if isinstance(size, int) else max(1, round(size * len(items)))
     if count >= len(items):

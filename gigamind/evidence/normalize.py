@@ -235,7 +235,7 @@ _MARKERS = _compiled(_BULLET)
 _MARKERS_AND_NUMBERS = _compiled(f"{_BULLET}|{_ORDERED}")
 
 
-def markers(text: str, *, ordered_lists: bool) -> Iterator[tuple[Span, str]]:
+def _markers(text: str, *, ordered_lists: bool) -> Iterator[tuple[Span, str]]:
     """Yield the spans of Markdown and HTML markers in order, each with the text that a reader sees instead.
 
     Numbers of lists count only with `ordered_lists`.
@@ -282,7 +282,7 @@ def visible(text: str) -> Folding:
 
 def unmarked(text: str, n1: Folding | None = None, *, is_quote: bool) -> Folding:
     """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
-    replaced = list(markers(text, ordered_lists=not is_quote))
+    replaced = list(_markers(text, ordered_lists=not is_quote))
     return _fold(text, replaced) if replaced or n1 is None else n1
 
 

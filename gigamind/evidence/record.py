@@ -23,7 +23,7 @@ from gigamind.records.judged import Count, Report, Share
 from gigamind.spans import Span, Utf16
 
 
-class Offsets(TypedDict):
+class _Offsets(TypedDict):
     """The place of a passage in its source."""
 
     offset_unit: Literal["code_point"]
@@ -33,7 +33,7 @@ class Offsets(TypedDict):
     utf16_end: int
 
 
-class NearMissRecord(Offsets):
+class NearMissRecord(_Offsets):
     """The most similar passage for a refused quote."""
 
     similarity: float
@@ -47,7 +47,7 @@ class SelectorRecord(TypedDict):
     suffix: str
 
 
-class QuoteRecord(TypedDict):
+class _QuoteRecord(TypedDict):
     """A quote as given."""
 
     entry_id: str
@@ -65,7 +65,7 @@ class UnprovenRecord(TypedDict):
     near: bool
 
 
-class AlignedRecord(QuoteRecord, Offsets):
+class AlignedRecord(_QuoteRecord, _Offsets):
     """A quote that was found."""
 
     status: Literal["aligned"]
@@ -81,7 +81,7 @@ class AlignedRecord(QuoteRecord, Offsets):
     selector: SelectorRecord
 
 
-class FailedRecord(QuoteRecord):
+class FailedRecord(_QuoteRecord):
     """A quote that was not found."""
 
     status: Literal["failed"]
@@ -127,7 +127,7 @@ def record(outcome: Alignment, units: Sequence[Utf16]) -> AlignedRecord | Failed
     }
 
 
-def _quote(quote: Quote) -> QuoteRecord:
+def _quote(quote: Quote) -> _QuoteRecord:
     return {
         "entry_id": quote.entry_id,
         "quote": quote.text,
@@ -136,7 +136,7 @@ def _quote(quote: Quote) -> QuoteRecord:
     }
 
 
-def _offsets(span: Span, utf16: Utf16) -> Offsets:
+def _offsets(span: Span, utf16: Utf16) -> _Offsets:
     start, end = utf16.span_from_code_points(span)
     return {
         "offset_unit": "code_point",

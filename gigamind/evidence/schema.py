@@ -94,10 +94,10 @@ def read_text(path: Path, max_bytes: int) -> str:
         raise InputError(
             "{file} cannot be read: {reason}. Check the path.", file=path, reason=reason
         ) from error
-    return decoded(data, str(path), max_bytes)
+    return _decoded(data, str(path), max_bytes)
 
 
-def decoded(data: bytes, name: str, max_bytes: int) -> str:
+def _decoded(data: bytes, name: str, max_bytes: int) -> str:
     """Return the text of `data`, of which up to `max_bytes` + 1 bytes were read; raises as `read_text`."""
     if len(data) > max_bytes:
         raise InputError(

@@ -19,21 +19,21 @@ from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
 
-ENTRY_POINTS = "gigamind.judges"
+_ENTRY_POINTS = "gigamind.judges"
 NLI = "nli:"
 """Prefix of a model of entailment, a folder or an id, for the included judge of kind `nli`."""
-Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
-OF_ANSWERS: Mapping[str, Load] = {
+_Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
+OF_ANSWERS: Mapping[str, _Load] = {
     "search_qa": load_search_qa,
     "words": lambda path, _language: WordsJudge(read_judge_file(path, WordsJudgeFile)),
     "nli": lambda path, _language: load_nli(path),
 }
 """Judges of answers that come with gigamind, by the kind of their file."""
-_ALL: Mapping[str, Load] = {"llm": load_model_judge, **OF_ANSWERS}
+_ALL: Mapping[str, _Load] = {"llm": load_model_judge, **OF_ANSWERS}
 
 
 def load_judge(
-    name: str | Path, language: PromptLanguage = "auto", kinds: Mapping[str, Load] = _ALL
+    name: str | Path, language: PromptLanguage = "auto", kinds: Mapping[str, _Load] = _ALL
 ) -> Judge[Any, Any]:
     """Return a judge of one of these kinds, or of a custom class.
 
@@ -76,7 +76,7 @@ def _own_class(name: str) -> type[OwnJudge] | None:
     """Return the custom judge class with this name; None for the name of a file."""
     if name.startswith(NLI) or Path(name).is_file():
         return None
-    installed = entry_points(group=ENTRY_POINTS, name=name)
+    installed = entry_points(group=_ENTRY_POINTS, name=name)
     if not installed and ":" not in name:
         module = f"{__package__}.{name}"
         if name.isidentifier() and find_spec(module):

@@ -36,11 +36,11 @@ OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 """Codes of replies that are the model's own doing; the others are of network, budget or user."""
 
 _ANSWERS = 100  # apart are the numbers of repeated requests, part of the keys of stored replies
-Key = TypeVar("Key")
-Row = TypeVar("Row")
+_Key = TypeVar("_Key")
+_Row = TypeVar("_Row")
 
 
-def once(rows: Sequence[Row], key: Callable[[Row], Key]) -> dict[Key, Row]:
+def once(rows: Sequence[_Row], key: Callable[[_Row], _Key]) -> dict[_Key, _Row]:
     """Return the rows by their keys, without those that share their key with another row."""
     times = Counter(map(key, rows))
     return {key(row): row for row in rows if times[key(row)] == 1}

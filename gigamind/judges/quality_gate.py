@@ -31,10 +31,10 @@ from gigamind.records.judged import QualityItemReport, QualityReport
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
 
-RULES = 5
+_RULES = 5
 
-Phrase = Annotated[str, Field(min_length=1, pattern=r"\S")]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+_Phrase = Annotated[str, Field(min_length=1, pattern=r"\S")]
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ChecklistItem(BaseModel, extra="forbid", frozen=True):
@@ -43,17 +43,17 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     If it `cites` sources, a citation of a non-existing note proves nothing.
     """
 
-    id: Name
+    id: _Name
     quote: Literal["answer", "notes", "either"] = "answer"
     cites: bool = False
-    ko: Phrase
-    en: Phrase
+    ko: _Phrase
+    en: _Phrase
 
     def question(self, language: Language) -> str:
         return self.ko if language == "ko" else self.en
 
 
-class Checklist(BaseModel, extra="forbid", frozen=True):
+class _Checklist(BaseModel, extra="forbid", frozen=True):
     """The questions for the responses of one feature; passed if the share of yes is at least `min_pass_ratio`."""
 
     items: Annotated[tuple[ChecklistItem, ...], Field(min_length=1)]
@@ -75,13 +75,13 @@ class Checklist(BaseModel, extra="forbid", frozen=True):
         return items
 
 
-class ChecklistJudgeFile(LlmJudgeFile):
+class _ChecklistJudgeFile(LlmJudgeFile):
     """A judge file of kind `checklist`; its fields are described in judges/README.md."""
 
     kind: Literal["checklist"]
     unverified: Literal["no", "as_told"] = "no"
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
-    features: Annotated[dict[Name, Checklist], Field(min_length=1)]
+    features: Annotated[dict[_Name, _Checklist], Field(min_length=1)]
 
 
 _GIVEN = ("nonce", "notes", "request", "answer", "items")  # variables of the prompts
@@ -106,7 +106,7 @@ class ChecklistReply(ModelReply, frozen=True):
     )
 
 
-def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
+def _passes(yes: int, items: int, min_pass_ratio: float) -> bool:
     """Return whether `yes` of `items` (1 or more) reach the ratio."""
     return yes / items >= min_pass_ratio - _TIE
 
@@ -128,7 +128,7 @@ _LEAST_ITEM = 25  # tokens per item of a reply
 
 
 @dataclass(frozen=True)
-class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[ChecklistJudgeFile]]):
+class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[_ChecklistJudgeFile]]):
     """The judge of kind `checklist`: which items of a feature's checklist an answer fulfils."""
 
     feature: str
@@ -136,11 +136,11 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[ChecklistJu
     scales: ClassVar = {"pass_rate": "binary"}
 
     @property
-    def file(self) -> ChecklistJudgeFile:
+    def file(self) -> _ChecklistJudgeFile:
         return self.judge_in("").file
 
     @property
-    def checklist(self) -> Checklist:
+    def checklist(self) -> _Checklist:
         return self.file.features[self.feature]
 
     def fingerprint(self, model: str) -> str:
@@ -162,7 +162,7 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[ChecklistJu
         entries = await self._entries(case, asking) if case.answer.strip() else {}
         items = tuple(self._item(item, entries.get(item.id), case) for item in self.checklist.items)
         yes = sum(item.yes for item in items)
-        passed = passes(yes, len(items), self.checklist.min_pass_ratio)
+        passed = _passes(yes, len(items), self.checklist.min_pass_ratio)
         report = QualityReport(passed=passed, ratio=yes / len(items), items=items)
         return Verdict({"pass_rate": float(passed)}, report, flags=case.flagged)
 
@@ -224,7 +224,7 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[ChecklistJu
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
     """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
-    kind, rules = (ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {RULES}"
+    kind, rules = (_ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {_RULES}"
     judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
     gate = QualityGate(judges, feature)
     if feature not in gate.file.features:

@@ -28,7 +28,7 @@ LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
 }
 
 
-PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
+_PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
 """A folder in `prompts/`."""
 
 
@@ -72,7 +72,7 @@ NO_PANEL: Mapping[str, Any] = {
 class LlmJudgeFile(JudgeFile):
     """Fields that the files of all judges with a model share."""
 
-    prompt: PromptName
+    prompt: _PromptName
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     max_tokens: Annotated[int, Field(ge=64, le=64_000)] = 768
 
@@ -89,7 +89,7 @@ class Chosen(Generic[_AnyJudge]):
     warnings: tuple[str, ...] = ()
 
 
-File = TypeVar("File", bound=JudgeFile)
+_File = TypeVar("_File", bound=JudgeFile)
 _LlmFile_co = TypeVar("_LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 
@@ -137,7 +137,7 @@ def short_name(path: Path) -> str:
     return f"judges/{path.name}" if path.parent == asset("judges") else str(path)
 
 
-def read_judge_file(path: Path, model: type[File]) -> File:
+def read_judge_file(path: Path, model: type[_File]) -> _File:
     """Return the fields of a judge file; raise InputError, which names an unknown or invalid field."""
     return read_fields(path, model, "judge file")
 

@@ -32,11 +32,11 @@ if TYPE_CHECKING:  # rule-based judges must not pay for importing the judges wit
 
 # Incremented when the same file would give other verdicts. 1 had no term for the size of the vault. 2 counted only
 # notes that share a word for vectors, too, which favoured queries of few and rare words that the vault does not cover.
-RULES: Literal[3] = 3
+_RULES: Literal[3] = 3
 
-KeywordSignalName = Literal["bm25_top", "peak", "note_coverage", "word_coverage"]
-SignalName = Literal[
-    KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
+_KeywordSignalName = Literal["bm25_top", "peak", "note_coverage", "word_coverage"]
+_SignalName = Literal[
+    _KeywordSignalName, "cosine_top", "cosine_lead", "agreement", "nearest_coverage"
 ]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -85,7 +85,7 @@ def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> FreeVerdi
     return FreeVerdict(unanswerable=top < min_score, score=top)
 
 
-class Coefficient(BaseModel, extra="forbid", frozen=True):
+class _Coefficient(BaseModel, extra="forbid", frozen=True):
     """One signal; adds weight * (value - mean) / scale to the log-odds of being answerable."""
 
     mean: Finite
@@ -104,19 +104,16 @@ class _Calibration(BaseModel, extra="forbid", frozen=True):
     reliability: dict[str, float | int]
 
 
-class KeywordCalibration(_Calibration, frozen=True):
+class _KeywordCalibration(_Calibration, frozen=True):
     """Coefficients without vectors."""
 
-    signals: Annotated[dict[KeywordSignalName, Coefficient], Field(min_length=1)]
+    signals: Annotated[dict[_KeywordSignalName, _Coefficient], Field(min_length=1)]
 
 
-class VectorCalibration(_Calibration, frozen=True):
+class _VectorCalibration(_Calibration, frozen=True):
     """Coefficients for one embedder; the cosines of other embedders have other ranges."""
 
-    signals: Annotated[dict[SignalName, Coefficient], Field(min_length=1)]
-
-
-Calibration = KeywordCalibration | VectorCalibration
+    signals: Annotated[dict[_SignalName, _Coefficient], Field(min_length=1)]
 
 
 class CalibratedJudgeFile(JudgeFile):
@@ -130,9 +127,9 @@ class CalibratedJudgeFile(JudgeFile):
     rules: Literal[3]
     min_probability: Share
     embedder: str | None = None
-    keyword: KeywordCalibration
-    cosine: VectorCalibration | None = None
-    cross: VectorCalibration | None = None
+    keyword: _KeywordCalibration
+    cosine: _VectorCalibration | None = None
+    cross: _VectorCalibration | None = None
     fitted_on: tuple[dict[str, Any], ...] = ()
 
     @model_validator(mode="after")
@@ -181,7 +178,7 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     return CalibratedJudge(
         file,
         with_vectors=fits,
-        fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
+        fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {_RULES}"),
         warnings=() if fits or embedder is None else (caution,),
     )
 
@@ -193,18 +190,18 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> FreeVerdic
     nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
     """
     found, rules = signals.matched, judge.file
-    score = probability_of(signals, rules, with_vectors=judge.with_vectors) if found else 0.0
+    score = _probability_of(signals, rules, with_vectors=judge.with_vectors) if found else 0.0
     refused = not found or score < rules.min_probability
     return FreeVerdict(unanswerable=refused, score=score, across_languages=signals.cross_lingual)
 
 
-def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
+def _probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
     """Return the probability of an answer in [0, 1]; raise ValueError if a signal is missing."""
     if not with_vectors or file.cosine is None:
-        calibration, size = file.keyword, size_of(signals, vectors=False)
+        calibration, size = file.keyword, _size_of(signals, vectors=False)
     else:
         calibration = (file.cross if signals.cross_lingual else None) or file.cosine
-        size = size_of(signals, vectors=True)
+        size = _size_of(signals, vectors=True)
     odds = calibration.intercept - calibration.kappa * size
     for name, coefficient in calibration.signals.items():
         value: float | None = getattr(signals, name)
@@ -214,7 +211,7 @@ def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors:
     return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
-def size_of(signals: Signals, *, vectors: bool) -> float:
+def _size_of(signals: Signals, *, vectors: bool) -> float:
     """Return ln(size / 100) of all notes; without vectors, of those that share a word with the query."""
     return math.log((signals.notes if vectors else 1 + signals.candidates) / 100)
 

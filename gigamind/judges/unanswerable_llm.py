@@ -38,11 +38,11 @@ from gigamind.prompting.replies import (
 from gigamind.records.judged import Conflict
 
 # Part of the fingerprint. Increment it whenever the code gives the same reply another verdict.
-RULES = 4
+_RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # variables of the prompts
 
 
-class UnanswerableJudgeFile(LlmJudgeFile):
+class _UnanswerableJudgeFile(LlmJudgeFile):
     """A judge file of kind `llm`."""
 
     also_hashed = NO_PANEL
@@ -102,8 +102,8 @@ class LlmVerdict:
         return "quoted" if any(map(self.proves, range(len(self.evidence)))) else None
 
 
-def verdict_of(
-    reply: UnanswerableReply, notes: Sequence[Source], file: UnanswerableJudgeFile
+def _verdict_of(
+    reply: UnanswerableReply, notes: Sequence[Source], file: _UnanswerableJudgeFile
 ) -> LlmVerdict:
     """Return the verdict for a reply."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
@@ -133,7 +133,7 @@ def verdict_of(
 _LEAST_REPLY = 60  # tokens of a verdict with one quote
 
 
-class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJudgeFile]]):
+class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[_UnanswerableJudgeFile]]):
     """The judge of kind `llm`."""
 
     kind = "llm"
@@ -150,7 +150,7 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
         if case.notes:
             messages, judge = self._messages(case, asking.fence_key), self.judge_in(case.language)
             reply = await asking.ask(messages, UnanswerableReply, fingerprint=judge.fingerprint)
-            verdict = verdict_of(reply, case.notes, judge.file)
+            verdict = _verdict_of(reply, case.notes, judge.file)
         reported = verdict.reported_unanswerable
         return Verdict(
             {"unanswerable": float(verdict.unanswerable)},
@@ -171,5 +171,5 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[UnanswerableJ
 
 def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
     """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
-    parts = UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {RULES}"
+    parts = _UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {_RULES}"
     return ModelJudge({name: load_llm_judge(path, name, *parts) for name in LANGUAGES[language]})

@@ -97,12 +97,12 @@ def _as_notes_error(what: Text) -> Generator[None]:
         ) from error
 
 
-FOLDER = (".gigamind", "links")
+_FOLDER = (".gigamind", "links")
 UNDO_FILE, BACKUP = "undo.jsonl", "notes"
-_UNDO_PLACE = f"{'/'.join(FOLDER)}/<time>/{UNDO_FILE}"
+_UNDO_PLACE = f"{'/'.join(_FOLDER)}/<time>/{UNDO_FILE}"
 
 
-class UndoRow(BaseModel):
+class _UndoRow(BaseModel):
     """A line of an undo file: a note that was about to be written; `before` and `after` are SHA-256 of its file."""
 
     model_config = ConfigDict(frozen=True)  # files of older versions also list the links
@@ -142,7 +142,7 @@ def undo(file: Path) -> _Undone:
     return _Undone(tuple(restored), tuple(untouched), tuple(problems))
 
 
-def _restore(row: UndoRow, files: _NoteFiles, backup: Path) -> bool:
+def _restore(row: _UndoRow, files: _NoteFiles, backup: Path) -> bool:
     now = files.read(row.note)
     if content_hash(now) == row.before:
         return False
@@ -174,7 +174,7 @@ def _vault_of(file: Path) -> Path:
             place=_UNDO_PLACE,
         )
     place = file.resolve()
-    if place.name != UNDO_FILE or place.parts[-4:-2] != FOLDER:
+    if place.name != UNDO_FILE or place.parts[-4:-2] != _FOLDER:
         raise InputError(
             "--undo {file}: the undo file must be in its original place VAULT/{place}, because its paths are"
             " relative to the vault. Move the file back.",
@@ -184,10 +184,10 @@ def _vault_of(file: Path) -> Path:
     return place.parents[3]
 
 
-def _rows(file: Path) -> Iterator[UndoRow]:
+def _rows(file: Path) -> Iterator[_UndoRow]:
     for number, fields in enumerate(read_journal(file), start=1):
         try:
-            row = UndoRow.model_validate(fields)
+            row = _UndoRow.model_validate(fields)
         except ValidationError as error:
             raise InputError(
                 "{file}:{line}: invalid line; the undo file was edited or damaged",
@@ -228,7 +228,7 @@ class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
 
     def __init__(self, vault: Vault) -> None:
         self.undo_file: Path | None = None
-        self._folder = vault.root.joinpath(*FOLDER)
+        self._folder = vault.root.joinpath(*_FOLDER)
         self._files = _NoteFiles(vault.root)
         self._journal: Journal | None = None
 
@@ -257,7 +257,7 @@ class InPlaceWriter(contextlib.AbstractContextManager["InPlaceWriter"]):
             backup.parent.mkdir(parents=True, exist_ok=True)
             backup.write_bytes(before)
         content = linked.text.encode()
-        row = UndoRow(note=path, before=linked.note.content_hash, after=content_hash(content))
+        row = _UndoRow(note=path, before=linked.note.content_hash, after=content_hash(content))
         self._journal.append(row.model_dump())
         self._files.replace(path, content)
 

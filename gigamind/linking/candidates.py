@@ -41,7 +41,7 @@ class _Vector(NamedTuple):
     parts: npt.NDArray[np.float64]
 
 
-class SharedWords:
+class _SharedWords:
     """Compares texts with the notes of one vault (Salton & Buckley 1988: 1 + ln tf, ln N/df, cosine)."""
 
     def __init__(self, notes: Iterable[Note]) -> None:
@@ -221,7 +221,7 @@ class CandidateFinder:
         self.identities = identities
         self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
         self.neighbours = Neighbours(link_graph(vault, identities))
-        self.words = SharedWords(vault.notes)
+        self.words = _SharedWords(vault.notes)
         self.names = {note.path: names_of(note) for note in vault.notes}
         self._phrases: dict[str, list[tuple[str, Span]]] = {}
         self.meanings: Meanings | None = None
@@ -451,7 +451,9 @@ def _is_word_of_option(note: Note, span: Span) -> bool:
     return bool(row) and " " not in name and name == name.lower() and bool(row[1] or name.isascii())
 
 
-def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
+def _phrases(
+    note: Note, mentions: Sequence[Mention], words: _SharedWords
+) -> list[tuple[str, Span]]:
     taken = {mention.span for mention in mentions}
     first: dict[str, Span] = {}
     running = running_text(note)

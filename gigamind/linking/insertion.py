@@ -98,7 +98,7 @@ class Insertion:
     suggestion: LinkSuggestion
 
 
-Reason = Literal["no_text", "address", "brackets", "no_target", "overlaps", "otherwise"]
+_Reason = Literal["no_text", "address", "brackets", "no_target", "overlaps", "otherwise"]
 """Why a link cannot be inserted."""
 
 
@@ -107,7 +107,7 @@ class _Refusal:
     """A suggestion that cannot be inserted."""
 
     suggestion: LinkSuggestion
-    why: Reason
+    why: _Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
 
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
-) -> Insertion | Reason:
+) -> Insertion | _Reason:
     """Return the insertion or the reason against it; `in_table` is None outside running text."""
     span = suggestion.span
     if in_table is None or span.slice(note.text) != suggestion.anchor:

@@ -191,7 +191,7 @@ class _Entries:
         entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
 
 
-def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
+def _refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
     """Return why an entry must stay a candidate, and for which quotes; "" if all are found and sufficient proof."""
     if not evidence.outcomes:
         return "the entry has no evidence", ()
@@ -202,7 +202,7 @@ def refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
     return "; ".join(sorted({_doubt(outcome) for outcome in doubtful})), doubtful
 
 
-def unsupported(text: str, evidence: AlignResult, sources: Sequence[str]) -> str:
+def _unsupported(text: str, evidence: AlignResult, sources: Sequence[str]) -> str:
     """Return why quotes that are sufficient proof do not state the text of their entry; "" if they do."""
     # Imported here because the rules of a judge are compiled when they are imported.
     from gigamind.judges.search_qa.by_words import why_unsupported
@@ -254,8 +254,8 @@ def graduate(
     decisions: list[Event] = []
     for entry in entries:
         evidence = result.of_entry(entry.entry_id)
-        reason, failed = refusal(evidence)
-        if not reason and (reason := unsupported(entry.text, evidence, sources)):
+        reason, failed = _refusal(evidence)
+        if not reason and (reason := _unsupported(entry.text, evidence, sources)):
             failed = evidence.outcomes
         decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
     return list(_Entries([extracted, aligned, *decisions]))

@@ -39,26 +39,26 @@ _TAG_BLOCK = 0xE0000
 _ROT13 = re.compile(r"\brot-?13\b", re.IGNORECASE)
 
 
-def readings(text: str) -> Iterator[str]:
+def _readings(text: str) -> Iterator[str]:
     """Yield the visible text, and each text hidden in it."""
-    plain = plainly(text)
+    plain = _plainly(text)
     yield plain
     yield from (match[1][::-1] for match in _TURNED.finditer(text))
     yield from (
         "".join(chr(ord(char) - _TAG_BLOCK) for char in match[0]) for match in _TAGS.finditer(text)
     )
     yield from (_unescaped(match[0]) for match in _ESCAPES.finditer(text))
-    yield from words_in_base64(text)
+    yield from _words_in_base64(text)
     if _ROT13.search(plain):
         yield codecs.encode(plain, "rot13")
 
 
-def plainly(text: str) -> str:
+def _plainly(text: str) -> str:
     """Return the text without invisible characters, with letters of normal width."""
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
 
 
-def words_in_base64(text: str) -> Iterator[str]:
+def _words_in_base64(text: str) -> Iterator[str]:
     """Yield decoded Base64 that consists of words, unlike pictures and hashes."""
     for run in _BASE64.finditer(text):
         digits = run[0].rstrip("=")
@@ -171,7 +171,7 @@ def _instructions() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, flags) for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS))
 
 
-def has_invisible_characters(text: str) -> bool:
+def _has_invisible_characters(text: str) -> bool:
     """Return whether a text has invisible or direction-changing characters, except a byte order mark at its start."""
     return bool(_INVISIBLE.search(text.removeprefix("\ufeff")))
 
@@ -179,12 +179,12 @@ def has_invisible_characters(text: str) -> bool:
 @lru_cache(maxsize=256)  # notes; each is given to several judges of several answers
 def looks_like_instructions(text: str) -> bool:
     """Return whether a text addresses a judge, openly or hidden."""
-    return any(pattern.search(reading) for reading in readings(text) for pattern in _instructions())
+    return any(sign.search(reading) for reading in _readings(text) for sign in _instructions())
 
 
-def has_encoded_text(text: str) -> bool:
+def _has_encoded_text(text: str) -> bool:
     """Return whether a text contains words in escapes or in Base64."""
-    return bool(_ESCAPES.search(text)) or any(True for _word in words_in_base64(text))
+    return bool(_ESCAPES.search(text)) or any(True for _word in _words_in_base64(text))
 
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
@@ -201,14 +201,14 @@ class Source:
     text: str
 
 
-class Fenced(NamedTuple):
+class _Fenced(NamedTuple):
     """Notes ready for a prompt."""
 
     nonce: str  # part of every tag; the system message names it
     text: str  # all notes, numbered, each in its tags
 
 
-def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:
+def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> _Fenced:
     """Return the notes, each in its own tags, numbered from `first`."""
     nonce = _nonce(sources, key)
     parts = [
@@ -216,15 +216,15 @@ def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: in
         f"{source.text}\n</{tag}-{nonce}>"
         for number, source in enumerate(sources, start=first)
     ]
-    return Fenced(nonce, "\n\n".join(parts))
+    return _Fenced(nonce, "\n\n".join(parts))
 
 
 def flags(text: str) -> tuple[Flag, ...]:
     """Return what a user should check in a text before trusting a verdict about it."""
     signs: dict[Flag, Callable[[str], bool]] = {
-        "invisible_characters": has_invisible_characters,
+        "invisible_characters": _has_invisible_characters,
         "looks_like_instructions": looks_like_instructions,
-        "encoded_text": has_encoded_text,
+        "encoded_text": _has_encoded_text,
     }
     return tuple(flag for flag, shows in signs.items() if shows(text))
 

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema
 
 from gigamind.i18n import _
 
-UNKNOWN = "unknown field"
+_UNKNOWN = "unknown field"
 """Counter name of unrequested fields, whose own names come from the model and can be anything."""
 _MOST_COUNTED = 1_000  # fields of one reply
 
@@ -125,7 +125,7 @@ class _Draft:
         before = values.pop("unread_fields", ())
         del fields["unread_fields"]
         names = {*reply.model_fields, *fields}
-        draft = cls(fields, values, [UNKNOWN for name in given if name not in names])
+        draft = cls(fields, values, [_UNKNOWN for name in given if name not in names])
         if isinstance(before, list | tuple):  # a reply from the store
             draft.lost += map(str, cast("Sequence[object]", before)[:_MOST_COUNTED])
         draft._fit()
@@ -183,10 +183,10 @@ class _Draft:
         self.lost.append(name)
 
 
-Mark = TypeVar("Mark", Auxiliary, Most)
+_Mark = TypeVar("_Mark", Auxiliary, Most)
 
 
-def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
+def _mark(field: FieldInfo, kind: type[_Mark]) -> _Mark | None:
     return next((mark for mark in field.metadata if isinstance(mark, kind)), None)
 
 
@@ -222,7 +222,7 @@ _MEDIUM, _HIGH = 0.5, 0.8  # lower bounds
 _LEAST_PERCENTAGE = 10  # a number between 1 and this can be on a scale up to 5 or 10
 
 
-def share_of(given: object) -> float:
+def _share_of(given: object) -> float:
     """Return a share in [0, 1]: a number up to 1 unchanged, a number above 10 or with a `%` as a percentage.
 
     Raises ValueError for anything else, such as a number between 1 and 10, whose scale is unknown.
@@ -242,17 +242,17 @@ def share_of(given: object) -> float:
     )
 
 
-def confidence_of(given: object) -> Confidence:
+def _confidence_of(given: object) -> Confidence:
     """Return the level of a confidence in words or numbers: below .5 low, below .8 medium; else ValueError."""
     if isinstance(given, str) and (word := given.strip(" .\"'\n").casefold()) in _WORDS:
         return _WORDS[word]
-    share = share_of(given)
+    share = _share_of(given)
     if share >= _HIGH:
         return "high"
     return "medium" if share >= _MEDIUM else "low"
 
 
-ReportedConfidence = Annotated[Confidence, BeforeValidator(confidence_of)]
+ReportedConfidence = Annotated[Confidence, BeforeValidator(_confidence_of)]
 """A confidence in the words of a model."""
-ReportedShare = Annotated[float, Field(ge=0, le=1), BeforeValidator(share_of)]
+ReportedShare = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share_of)]
 """A share in the notation of a model; grammars cannot enforce bounds of numbers."""

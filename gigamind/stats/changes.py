@@ -1,7 +1,7 @@
 """Change points in series, by Pettitt's statistic (Applied Statistics 28, 1979), tested by permutation of whole rows.
 
 Its maximum is over positions and series, so the test is exact with ties and for correlated series such as the metrics
-of a run.  Autocorrelated series give more false alarms than `LEVEL` (`benchmarks/change_points.py`).
+of a run.  Autocorrelated series give more false alarms than `_LEVEL` (`benchmarks/change_points.py`).
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gigamind.stats.intervals import Matrix
 
-LEVEL = 0.03
+_LEVEL = 0.03
 """Chance of a false alarm in a history without a change.  No data chose it: of 500 such histories more than 25 (5 %)
 then alarm with a chance of 1 in 100, and nine runs, the first four unlike the last five, are enough for a change."""
 _SHUFFLES = 1_999  # gives a p value of 0.03 a standard error of 0.004
@@ -33,7 +33,7 @@ def level_changes(
     series: Mapping[str, Sequence[float]],
     *,
     seed: int,
-    level: float = LEVEL,
+    level: float = _LEVEL,
     shuffles: int = _SHUFFLES,
 ) -> list[_LevelChange]:
     """Return the change points in series of equal length, ascending, found by binary segmentation.

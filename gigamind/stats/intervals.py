@@ -92,7 +92,7 @@ class Interval:
     confidence: float = CONFIDENCE
 
 
-def mean_intervals(
+def _mean_intervals(
     values: Matrix,
     *,
     seed: int,
@@ -265,7 +265,7 @@ _ROUNDING = 1e-9
 def bounded_means(
     values: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> list[Interval | None]:
-    """Return the 95 % interval of each column's mean; arguments and results as for `mean_intervals`.
+    """Return the 95 % interval of each column's mean; arguments and results as for `_mean_intervals`.
 
     Raises:
         ValueError: a value is not in [0, 1].
@@ -274,7 +274,7 @@ def bounded_means(
     if outside.any():
         raise ValueError(f"not in [0, 1]: {values[outside][0]}")
     values = np.clip(values, 0.0, 1.0)
-    intervals = mean_intervals(values, seed=seed, label=label, clusters=clusters)
+    intervals = _mean_intervals(values, seed=seed, label=label, clusters=clusters)
     for place, interval in enumerate(intervals):
         if interval is not None:
             measured = ~np.isnan(values[:, place])

@@ -9,7 +9,7 @@ _ROUNDS = 50  # about six are needed
 _SETTLED = 1e-9
 
 
-def sigmoid(odds: _Floats) -> _Floats:
+def _sigmoid(odds: _Floats) -> _Floats:
     """Return the probabilities of log odds."""
     return 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
 
@@ -35,13 +35,13 @@ def fit_logistic(
     weights: _Floats = prior_mean.copy()
 
     def loss(at: _Floats) -> float:
-        chance = label_frequency * sigmoid(features @ at + offset)
+        chance = label_frequency * _sigmoid(features @ at + offset)
         log_likelihood = labels * np.log(chance) + (1 - labels) * np.log1p(-chance)
         penalty = np.sum(prior_precision * (at - prior_mean) ** 2) / 2
         return float(-np.sum(sample_weight * log_likelihood) + penalty)
 
     for _ in range(_ROUNDS):
-        chance = sigmoid(features @ weights + offset)
+        chance = _sigmoid(features @ weights + offset)
         expected = label_frequency * chance
         slopes = expected * (1 - chance)
         spreads = expected * (1 - expected) / sample_weight

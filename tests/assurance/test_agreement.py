@@ -5,10 +5,10 @@ import pytest
 from gigamind.assurance.certify import (
     _agreement,
     _agreement_by_language,
+    _corrected,
     _LabelledVerdict,
     _UnlabelledVerdict,
     _worst_misses,
-    corrected,
     flips,
 )
 
@@ -88,10 +88,10 @@ def test_the_worst_misses_are_the_farthest_then_the_surest_then_by_id():
 def test_a_mean_is_corrected_by_two_labels_or_more():
     pairs = [one("a", 1, 1), one("b", 0, 0), one("c", 0, 1)]
     rest = [_UnlabelledVerdict(f"u{n}", v) for n, v in enumerate((1.0, 0.0, 1.0, 1.0))]
-    found = corrected(pairs, rest)
+    found = _corrected(pairs, rest)
     assert (found.labels, found.items, found.labelled) == (3, 7, pytest.approx(1 / 3))
     assert (found.label_clusters, found.item_clusters) == (3, 7)
-    assert corrected(pairs[:1], rest[:1]) is None
+    assert _corrected(pairs[:1], rest[:1]) is None
 
 
 def test_alike_claims_of_an_answer_have_the_figures_and_intervals_of_the_answer():
@@ -131,7 +131,7 @@ def test_a_cluster_of_its_own_is_as_none():
     of_rest = [replace(one, cluster=f"of {one.id}") for one in rest]
     options = {"seed": 42, "label": "t"}
     assert _agreement(named, "binary", **options) == _agreement(alone, "binary", **options)
-    assert corrected(named, of_rest) == corrected(alone, rest)
+    assert _corrected(named, of_rest) == _corrected(alone, rest)
 
 
 def test_flips_of_an_answers_claims_are_drawn_together():
@@ -149,6 +149,6 @@ def test_flips_of_an_answers_claims_are_drawn_together():
 
 def test_an_answer_may_be_labelled_in_part():
     rest = [_UnlabelledVerdict("z#3", 0.0, "z"), _UnlabelledVerdict("q#1", 1.0, "q")]
-    found = corrected(CLAIMS, rest)
+    found = _corrected(CLAIMS, rest)
     assert (found.labels, found.label_clusters) == (10, 5)
     assert (found.items, found.item_clusters) == (12, 6)

@@ -7,10 +7,10 @@ from trial_rows import SCENARIO, Judge, written
 from gigamind.assets import asset
 from gigamind.assurance.attacks import load_attacks
 from gigamind.assurance.trials import (
-    Expectation,
     Observed,
     Reading,
     UnitTestReport,
+    _Expectation,
     load_unit_tests,
     observe,
     unit_test_report,
@@ -124,11 +124,11 @@ def test_a_case_without_a_verdict_neither_passes_nor_fails():
     ],
 )
 def test_what_is_expected_is_compared_with_the_verdict(expected, said, misses):
-    assert len([*Expectation(**expected).misses(Observed(Reading(**said)))]) == misses
+    assert len([*_Expectation(**expected).misses(Observed(Reading(**said)))]) == misses
 
 
 def test_quotes_must_come_from_exactly_the_expected_notes():
-    expected = Expectation(proven=frozenset({1}))
+    expected = _Expectation(proven=frozenset({1}))
     assert not [*expected.misses(Observed(Reading(), proven=frozenset({1})))]
     for proven in (frozenset(), frozenset({2}), frozenset({1, 2})):
         (miss,) = expected.misses(Observed(Reading(), proven=proven))

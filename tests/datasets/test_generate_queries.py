@@ -9,8 +9,8 @@ from gigamind.datasets.generate_queries import (
     QueryForms,
     _drafts,
     _GeneratedQueries,
+    _queries,
     generate_queries,
-    queries,
 )
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
@@ -31,7 +31,7 @@ def ask(tmp_path: Path) -> Ask:
     ) -> _GeneratedQueries:
         for path, text in notes.items():
             (tmp_path / path).write_text(text, encoding="utf-8")
-        return queries(read_vault(tmp_path), QueryForms(forms, most, **wanted))
+        return _queries(read_vault(tmp_path), QueryForms(forms, most, **wanted))
 
     return run
 

@@ -8,7 +8,7 @@ from gigamind.evidence.stated import stated, unstated
 from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quotes import strongest
-from gigamind.judges.search_qa.by_words import judged_by_words
+from gigamind.judges.search_qa.by_words import _judged_by_words
 from gigamind.prompting.fences import Source
 
 WORDS = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
@@ -77,7 +77,7 @@ def test_other_text_is_stated(note):
 def test_a_claim_is_compared_with_the_stated_text_alone(note):
     def verdict(answer):
         case = AnswerCase("When is the launch?", answer, (Source("Launch", note),))
-        (claim,) = judged_by_words(case, WORDS).claims
+        (claim,) = _judged_by_words(case, WORDS).claims
         return claim.verdict
 
     assert verdict(LATE) == "supported"
@@ -100,5 +100,5 @@ def test_of_two_places_a_quote_takes_the_stated_one():
 
 def test_a_claim_found_only_there_shows_the_reason():
     case = AnswerCase("?", EARLY, (Source("Launch", f"<!-- {EARLY} -->\n"),))
-    (claim,) = judged_by_words(case, WORDS).claims
+    (claim,) = _judged_by_words(case, WORDS).claims
     assert (claim.verdict, claim.doubt) == ("not_found", "not_stated")

@@ -19,10 +19,10 @@ from gigamind.judges.spec import write_judge_file
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     CalibratedJudgeFile,
-    Coefficient,
     FreeVerdict,
-    KeywordCalibration,
-    VectorCalibration,
+    _Coefficient,
+    _KeywordCalibration,
+    _VectorCalibration,
     judge_by_calibration,
     load_calibrated_judge,
 )
@@ -76,22 +76,22 @@ def judge_file(weight: float = 2.0) -> CalibratedJudgeFile:
         rules=3,
         min_probability=0.5,
         embedder="ours@1",
-        keyword=KeywordCalibration(
+        keyword=_KeywordCalibration(
             intercept=0.5,
             kappa=1.0,
-            signals={"word_coverage": Coefficient(mean=0.5, scale=0.5, weight=weight)},
+            signals={"word_coverage": _Coefficient(mean=0.5, scale=0.5, weight=weight)},
             reliability=RELIABILITY,
         ),
-        cosine=VectorCalibration(
+        cosine=_VectorCalibration(
             intercept=0.0,
             kappa=1.0,
-            signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
+            signals={"cosine_top": _Coefficient(mean=0.6, scale=0.1, weight=1.0)},
             reliability=RELIABILITY,
         ),
-        cross=VectorCalibration(
+        cross=_VectorCalibration(
             intercept=2.0,
             kappa=0.5,
-            signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
+            signals={"cosine_top": _Coefficient(mean=0.6, scale=0.1, weight=1.0)},
             reliability=RELIABILITY,
         ),
         fitted_on=(collection(30, "ko"),),
@@ -231,7 +231,7 @@ def test_a_written_judge_file_reads_back_equal(
     languages: list[str],
 ):
     file = judge_file()
-    signals = {"peak": Coefficient(mean=mean, scale=5e-324, weight=1e300)}
+    signals = {"peak": _Coefficient(mean=mean, scale=5e-324, weight=1e300)}
     keyword = file.keyword.model_copy(update={"intercept": intercept, "signals": signals})
     source = file.fitted_on[0] | {"dataset": dataset, "languages": languages}
     file = file.model_copy(update={"keyword": keyword, "fitted_on": (source, source)})

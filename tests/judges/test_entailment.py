@@ -12,7 +12,7 @@ import pytest
 from tiny_nli import write_tiny_nli
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.search_qa.by_nli import load_entailment_model
+from gigamind.judges.search_qa.by_nli import _load_entailment_model
 
 ROWS = {"yes": (2.0, 0.0, -1.0), "no": (-1.0, 0.0, 3.0), "leave": (0.5, 0.25, 0.0)}
 TWO = {"yes": (-2.0, 1.0), "no": (0.5, -0.5)}
@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 
 def test_the_probabilities_are_the_softmax_of_the_logits(folder):
-    model = load_entailment_model(str(folder))
+    model = _load_entailment_model(str(folder))
     (found,) = probabilities(model, ("yes leave", "leave yes other"))
     logits = [2 * 2.0 + 2 * 0.5, 2 * 0.25, 2 * -1.0]  # the sum of the rows of four words
     assert [found[name] for name in ("entailment", "neutral", "contradiction")] == pytest.approx(
@@ -42,7 +42,7 @@ def test_the_probabilities_are_the_softmax_of_the_logits(folder):
 
 
 def test_each_pair_has_its_own_probabilities_whatever_its_length_and_place(folder):
-    model = load_entailment_model(str(folder))
+    model = _load_entailment_model(str(folder))
     words = ["yes", "no", "leave", "other"]
     pairs = [(" ".join(words[: n % 4 + 1] * (n % 7 + 1)), words[n % 3]) for n in range(30)]
     together = probabilities(model, *pairs)
@@ -53,7 +53,7 @@ def test_each_pair_has_its_own_probabilities_whatever_its_length_and_place(folde
 
 def test_token_types_are_given_to_a_graph_that_takes_them(tmp_path):
     folder = write_tiny_nli(tmp_path / "typed", ROWS, types=True)
-    (found,) = probabilities(load_entailment_model(str(folder)), ("yes yes yes", "no"))
+    (found,) = probabilities(_load_entailment_model(str(folder)), ("yes yes yes", "no"))
     assert found["contradiction"] == pytest.approx(softmax(-1, 0, 3)[2])  # of the hypothesis alone
 
 
@@ -69,7 +69,7 @@ def test_token_types_are_given_to_a_graph_that_takes_them(tmp_path):
 )
 def test_labels_may_have_any_order_and_case(tmp_path, names, labels):
     rows = {"yes": [float(at + 1) for at in range(len(names))]}
-    model = load_entailment_model(str(write_tiny_nli(tmp_path / "m", rows, names)))
+    model = _load_entailment_model(str(write_tiny_nli(tmp_path / "m", rows, names)))
     assert model.labels == labels
     (found,) = probabilities(model, ("yes", "other"))
     assert list(found.values()) == pytest.approx(softmax(*rows["yes"]))
@@ -89,21 +89,21 @@ def test_labels_may_have_any_order_and_case(tmp_path, names, labels):
 def test_other_labels_are_refused(folder, id2label):
     (folder / "config.json").write_text(json.dumps({"id2label": id2label}), "utf-8")
     with pytest.raises(InputError, match=r"config\.json.*id2label"):
-        load_entailment_model(str(folder))
+        _load_entailment_model(str(folder))
 
 
 def test_more_labels_than_outputs_give_no_probabilities(folder):
     labels = {"0": "entailment", "1": "not_entailment"}
     (folder / "config.json").write_text(json.dumps({"id2label": labels}), "utf-8")
     with pytest.raises(LlmError) as raised:
-        probabilities(load_entailment_model(str(folder)), ("yes", "yes"))
+        probabilities(_load_entailment_model(str(folder)), ("yes", "yes"))
     assert raised.value.code == "malformed_response"
 
 
 def test_logits_that_are_not_finite_give_no_probabilities(tmp_path):
     folder = write_tiny_nli(tmp_path / "m", {"yes": (1e38, 0.0, 0.0)})
     with pytest.raises(LlmError) as raised:
-        probabilities(load_entailment_model(str(folder)), ("yes yes yes yes", "yes"))
+        probabilities(_load_entailment_model(str(folder)), ("yes yes yes yes", "yes"))
     assert raised.value.code == "malformed_response"
 
 
@@ -115,38 +115,38 @@ def test_a_missing_or_broken_file_is_named(folder, name, content):
     else:
         (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=name):
-        load_entailment_model(str(folder))
+        _load_entailment_model(str(folder))
 
 
 def test_the_layout_of_the_hub_is_accepted_and_a_file_can_be_named(tmp_path):
     full = write_tiny_nli(tmp_path / "m", ROWS, file="onnx/model.onnx")
-    assert probabilities(load_entailment_model(str(full)), ("yes", "yes"))
+    assert probabilities(_load_entailment_model(str(full)), ("yes", "yes"))
     write_tiny_nli(full, TWO | {"yes": (9.0, 0.0, 0.0), "no": (0, 0, 0)}, file="onnx/model_quantized.onnx")  # fmt: skip
-    (found,) = probabilities(load_entailment_model(str(full)), ("yes", "other"))
+    (found,) = probabilities(_load_entailment_model(str(full)), ("yes", "other"))
     assert found["entailment"] == pytest.approx(softmax(9, 0, 0)[0])
-    (found,) = probabilities(load_entailment_model(str(full), "onnx/model.onnx"), ("yes", "other"))
+    (found,) = probabilities(_load_entailment_model(str(full), "onnx/model.onnx"), ("yes", "other"))
     assert found["entailment"] == pytest.approx(softmax(2, 0, -1)[0])
     with pytest.raises(InputError, match=r"onnx/other\.onnx"):
-        load_entailment_model(str(full), "onnx/other.onnx")
+        _load_entailment_model(str(full), "onnx/other.onnx")
 
 
 def test_weights_in_a_file_of_their_own_are_read_and_part_of_the_fingerprint(tmp_path):
     folder = write_tiny_nli(tmp_path / "m", ROWS, file="onnx/model.onnx", external=True)
     data = folder / "onnx/model.onnx_data"
-    model = load_entailment_model(str(folder))
+    model = _load_entailment_model(str(folder))
     (found,) = probabilities(model, ("yes", "other"))
     assert found["entailment"] == pytest.approx(softmax(2, 0, -1)[0])
     content = bytearray(data.read_bytes())
     content[-1] ^= 1
     data.write_bytes(content)
-    assert load_entailment_model(str(folder)).fingerprint != model.fingerprint
+    assert _load_entailment_model(str(folder)).fingerprint != model.fingerprint
     data.unlink()
     with pytest.raises(InputError, match=r"model\.onnx"):
-        load_entailment_model(str(folder))
+        _load_entailment_model(str(folder))
 
 
 def test_the_fingerprint_is_that_of_the_files_wherever_they_are(folder, tmp_path):
-    first = load_entailment_model(str(folder)).fingerprint
+    first = _load_entailment_model(str(folder)).fingerprint
     parts = [
         sha256((folder / name).read_bytes()).digest()
         for name in ("model.onnx", "tokenizer.json", "config.json")
@@ -154,19 +154,19 @@ def test_the_fingerprint_is_that_of_the_files_wherever_they_are(folder, tmp_path
     assert first == sha256(b"".join(parts)).hexdigest()
     folder.rename(tmp_path / "elsewhere")
     folder = tmp_path / "elsewhere"
-    assert load_entailment_model(str(folder)).fingerprint == first
+    assert _load_entailment_model(str(folder)).fingerprint == first
     fingerprints = {first}
     for name in ("config.json", "tokenizer.json"):
         path = folder / name
         path.write_text(path.read_text("utf-8") + "\n", "utf-8")
-        fingerprints.add(load_entailment_model(str(folder)).fingerprint)
+        fingerprints.add(_load_entailment_model(str(folder)).fingerprint)
     write_tiny_nli(folder, ROWS, scale=2.0)
-    fingerprints.add(load_entailment_model(str(folder)).fingerprint)
+    fingerprints.add(_load_entailment_model(str(folder)).fingerprint)
     assert len(fingerprints) == 4
 
 
 def test_no_pair_is_cut_though_the_tokenizer_file_says_so(folder):
-    model = load_entailment_model(str(folder))
+    model = _load_entailment_model(str(folder))
     (found,) = probabilities(model, ("other " * 300 + "yes", "no no"))
     assert found["entailment"] == pytest.approx(softmax(0, 0, 5)[0])
     assert model.fits("other " * 507, "no no")  # 507 + 2 words and three tokens around them
@@ -175,9 +175,9 @@ def test_no_pair_is_cut_though_the_tokenizer_file_says_so(folder):
 
 def test_more_tokens_than_the_model_reads_are_refused(tmp_path):
     folder = write_tiny_nli(tmp_path / "m", ROWS, max_position_embeddings=512)
-    assert load_entailment_model(str(folder), max_tokens=512)
+    assert _load_entailment_model(str(folder), max_tokens=512)
     with pytest.raises(InputError, match="512"):
-        load_entailment_model(str(folder), max_tokens=513)
+        _load_entailment_model(str(folder), max_tokens=513)
 
 
 def test_a_graph_with_other_inputs_is_refused(folder):
@@ -189,13 +189,13 @@ def test_a_graph_with_other_inputs_is_refused(folder):
     model.graph.input[0].name = "pixels"
     onnx.save(model, folder / "model.onnx")
     with pytest.raises(InputError, match="pixels"):
-        load_entailment_model(str(folder))
+        _load_entailment_model(str(folder))
 
 
 @pytest.mark.parametrize("name", ["no/such/folder", "nowhere", "a b/c", "/no/such"])
 def test_what_is_neither_a_folder_nor_an_id_is_refused_without_network(name):
     with pytest.raises(InputError, match="owner/name"):
-        load_entailment_model(name)
+        _load_entailment_model(name)
 
 
 _OFFLINE = """

@@ -6,7 +6,7 @@ from fit_calibration import Labelled, balance, fit_cosine, fit_cross, fit_keywor
 from fitted_on import collection
 
 from gigamind.errors import DatasetError
-from gigamind.judges.unanswerable import CalibratedJudgeFile, KeywordCalibration, probability_of
+from gigamind.judges.unanswerable import CalibratedJudgeFile, _KeywordCalibration, _probability_of
 from gigamind.retrieval.hit import Signals
 
 
@@ -42,12 +42,12 @@ def rows(answerable: int, unanswerable: int, *, cross_lingual: bool = False) -> 
     ]
 
 
-def chance(found: Labelled, fitted: KeywordCalibration) -> float:
+def chance(found: Labelled, fitted: _KeywordCalibration) -> float:
     source = collection(100)
     file = CalibratedJudgeFile(
         kind="calibrated", rules=3, min_probability=0.5, keyword=fitted, fitted_on=(source,)
     )
-    return probability_of(found.signals, file, with_vectors=False)
+    return _probability_of(found.signals, file, with_vectors=False)
 
 
 def test_a_fit_to_clear_cases_is_right_on_folds_it_has_not_seen():

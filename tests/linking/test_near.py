@@ -2,7 +2,7 @@ from math import log, log1p, sqrt
 
 import pytest
 
-from gigamind.linking.candidates import SharedWords
+from gigamind.linking.candidates import _SharedWords
 from gigamind.vault.graph import Neighbours, folders_between
 
 
@@ -25,7 +25,7 @@ def test_folders_are_as_far_as_the_steps_between_them(one, other, steps):
 
 def test_shared_words_are_the_cosine_of_tf_idf_vectors(vault_of):
     notes = vault_of({"a.md": "rain rain", "b.md": "rain wind", "c.md": "wind"}).notes
-    words = SharedWords(notes)
+    words = _SharedWords(notes)
     idf = log(
         4 / 2
     )  # rain and wind stand in two of three notes; a, b and c in one, twice for the title
@@ -38,7 +38,7 @@ def test_shared_words_are_the_cosine_of_tf_idf_vectors(vault_of):
 
 
 def test_overlap_is_the_share_of_telling_words_in_both(vault_of):
-    words = SharedWords(vault_of({"a.md": "rain wind", "b.md": "rain"}).notes)
+    words = _SharedWords(vault_of({"a.md": "rain wind", "b.md": "rain"}).notes)
     rain, wind = log(3 / 2), log(3)
     assert words.overlap("Rain", "rain and wind") == pytest.approx(rain / (rain + 2 * wind))
     assert words.overlap("rain", "RAIN") == 1

@@ -20,8 +20,8 @@ from gigamind.prompting.replies import (
     Quotation,
     ReportedConfidence,
     ReportedShare,
-    confidence_of,
-    share_of,
+    _confidence_of,
+    _share_of,
     unread_in,
 )
 from gigamind.tasks.answers.answering import AnswerReply
@@ -132,7 +132,7 @@ def test_lengths_of_strings_are_told_to_servers_of_ones_own_as_far_as_grammars_g
     ],
 )  # fmt: skip
 def test_a_share_is_read_in_whatever_way_it_is_told(given, share):
-    assert share_of(given) == pytest.approx(share)
+    assert _share_of(given) == pytest.approx(share)
 
 
 @pytest.mark.each(
@@ -140,7 +140,7 @@ def test_a_share_is_read_in_whatever_way_it_is_told(given, share):
 )
 def test_a_number_of_a_scale_that_nobody_knows_is_no_share(given):
     with pytest.raises(ValueError, match=r"share|number|float"):
-        share_of(given)
+        _share_of(given)
 
 
 @pytest.mark.each(
@@ -153,7 +153,7 @@ def test_a_number_of_a_scale_that_nobody_knows_is_no_share(given):
     ],
 )  # fmt: skip
 def test_a_confidence_is_read_in_words_and_numbers(given, word):
-    assert confidence_of(given) == word
+    assert _confidence_of(given) == word
 
 
 def test_a_good_reply_loses_nothing_and_says_so():

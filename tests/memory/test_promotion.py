@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.memory.sessions import refusal, unsupported
+from gigamind.memory.sessions import _refusal, _unsupported
 
 SOURCE = (
     "승인은 팀장 검토 후 진행된다. 이 설정은 운영 환경에서 절대 활성화하지 않는 것을 권장합니다."
@@ -10,7 +10,7 @@ SOURCE = (
 
 
 def decision(*quotes):
-    reason, failed = refusal(align_all([Quote(text) for text in quotes], [SOURCE]))
+    reason, failed = _refusal(align_all([Quote(text) for text in quotes], [SOURCE]))
     return reason, [outcome.quote.text for outcome in failed]
 
 
@@ -29,14 +29,14 @@ def test_an_entry_with_proven_quotes_is_promoted():
     ],
 )  # fmt: skip
 def test_a_forged_or_cut_quote_promotes_nothing(quote, message):
-    reason, failed = refusal(align_all([Quote(quote)], [message]))
+    reason, failed = _refusal(align_all([Quote(quote)], [message]))
     assert reason
     assert [outcome.quote.text for outcome in failed] == [quote]
 
 
 def test_a_quote_with_one_wrong_keystroke_is_to_be_quoted_again():
     message = "이 노트는 삼십 일 동안 휴지통에 보관한 다음 완전히 지운다."
-    reason, _failed = refusal(align_all([Quote(message.replace("노트", "노토"))], [message]))
+    reason, _failed = _refusal(align_all([Quote(message.replace("노트", "노토"))], [message]))
     assert "wording" in reason
     assert "keystroke" in reason
 
@@ -85,8 +85,8 @@ def test_a_quote_that_proves_too_little_blocks(quote, doubt):
 )  # fmt: skip
 def test_a_text_that_says_more_or_other_than_its_quote_has_a_reason(text, message, why):
     evidence = align_all([Quote(message)], [message])
-    assert refusal(evidence)[0] == ""
-    reason = unsupported(text, evidence, [message])
+    assert _refusal(evidence)[0] == ""
+    reason = _unsupported(text, evidence, [message])
     assert bool(reason) == bool(why)
     assert why in reason
 
@@ -94,11 +94,11 @@ def test_a_text_that_says_more_or_other_than_its_quote_has_a_reason(text, messag
 def test_several_quotes_state_a_text_together():
     messages = ["배포는 김민수가 한다.", "배포는 금요일에 한다."]
     both = align_all([Quote(text, place) for place, text in enumerate(messages)], messages)
-    assert unsupported("배포는 금요일에 김민수가 한다.", both, messages) == ""
+    assert _unsupported("배포는 금요일에 김민수가 한다.", both, messages) == ""
 
 
 def test_a_struck_out_quote_blocks():
-    reason, failed = refusal(
+    reason, failed = _refusal(
         align_all([Quote("연차는 20일을 준다")], ["~~연차는 20일을 준다~~ 15일"])
     )
     assert "struck_out" in reason

@@ -7,7 +7,7 @@ from typing import get_args
 
 import gigamind
 from gigamind.errors import LlmCode
-from gigamind.judges.search_qa.judgement import Notice
+from gigamind.judges.search_qa.judgement import _Notice
 from gigamind.judges.search_qa.verify import Doubt
 
 PACKAGE = Path(gigamind.__file__).parent
@@ -41,7 +41,7 @@ def test_the_page_has_a_sentence_for_each_code_of_the_service():
 
 def test_the_service_sends_the_messages_and_labels_of_each_language(service):
     doubts = {name for part in get_args(Doubt) for name in get_args(part) or (part,)}
-    labels = doubts.union(f"notice_{name}" for name in get_args(Notice))
+    labels = doubts.union(f"notice_{name}" for name in get_args(_Notice))
     status, languages = service.get("/locales")
     assert (status, set(languages)) == (200, set(WORDS))
     for language in languages:

@@ -7,9 +7,9 @@ from scipy import stats
 from gigamind.stats.intervals import (
     Interval,
     _bounded_ratios,
+    _mean_intervals,
     _ratio_intervals,
     bounded_means,
-    mean_intervals,
 )
 
 Z2 = 1.959963984540054**2
@@ -26,7 +26,7 @@ def mean_of(values, seed=42, clusters=None):
 
 def bootstrap(values, clusters=None):
     groups = None if clusters is None else np.array(clusters)
-    return mean_intervals(column(values), seed=42, label="t", clusters=groups)[0]
+    return _mean_intervals(column(values), seed=42, label="t", clusters=groups)[0]
 
 
 def ratio_of(over, under):
@@ -167,7 +167,7 @@ def test_intervals_of_shares_hold_the_truth_where_the_bootstraps_do_not(n):
         return (weights * np.array(holds)).sum(axis=0)
 
     assert held(bounded_means(samples, seed=42, label="t")).min() > 0.925
-    drawn = held(mean_intervals(samples, seed=42, label="t"))
+    drawn = held(_mean_intervals(samples, seed=42, label="t"))
     assert drawn[-1] < 0.45  # a share of 0.99: most samples are hits throughout
 
 
@@ -180,7 +180,7 @@ def test_intervals_of_mostly_equal_graded_values_hold_the_truth():
         samples = np.where(generator.random((n, 600)) < 0.95, 1.0, others)
         shares = [
             np.mean([one.low <= truth <= one.high for one in made(samples, seed=42, label="t")])
-            for made in (bounded_means, mean_intervals)
+            for made in (bounded_means, _mean_intervals)
         ]
         assert shares[0] > 0.95
         assert shares[1] < 0.92

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gigamind.stats import intervals
-from gigamind.stats.intervals import Interval, _ratio_intervals, mean_intervals
+from gigamind.stats.intervals import Interval, _mean_intervals, _ratio_intervals
 
 MANY = 40_000  # resamples: the ends are then within 0.014 standard errors of their limit
 
@@ -22,7 +22,7 @@ def _column(*values):
 def _mean_interval(*values, seed=42, label="t", resamples=2_000, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intervals, "_RESAMPLES", resamples)
-        (found,) = mean_intervals(_column(*values), seed=seed, label=label, **options)
+        (found,) = _mean_intervals(_column(*values), seed=seed, label=label, **options)
     return found
 
 
@@ -61,7 +61,7 @@ def test_clusters_of_unequal_size_worked_out_by_hand():
 @pytest.mark.parametrize("copies", [2, 3])
 def test_copies_of_an_item_tell_no_more_than_the_item(copies):
     values = np.random.default_rng(3).random(30)
-    (found,) = mean_intervals(
+    (found,) = _mean_intervals(
         np.repeat(values, copies)[:, np.newaxis],
         seed=42,
         label="t",
@@ -112,9 +112,9 @@ def test_a_column_has_the_same_interval_whatever_stands_beside_it():
     table = generator.random((200, 7))
     # The other five are summed in one matrix product.
     table[generator.random(200) < 0.2, 5:] = np.nan
-    together = mean_intervals(table, seed=42, label="t")
+    together = _mean_intervals(table, seed=42, label="t")
     assert together == [_mean_interval(*column) for column in table.T]
-    backwards = mean_intervals(table[:, ::-1].copy(), seed=42, label="t")
+    backwards = _mean_intervals(table[:, ::-1].copy(), seed=42, label="t")
     assert backwards[::-1] == together
 
 
@@ -188,7 +188,7 @@ def test_ratios_agree_with_scipy(monkeypatch):
 def test_about_95_of_100_intervals_cover_the_true_mean():
     # 1 000 samples of 80 uniform values.  Binomial deviation 0.7 %; at n = 80 a percentile interval covers some 94 %.
     samples = np.random.default_rng(7).random((80, 1000))
-    found = mean_intervals(samples, seed=42, label="coverage")
+    found = _mean_intervals(samples, seed=42, label="coverage")
     covered = statistics.fmean(interval.low <= 0.5 <= interval.high for interval in found)
     assert 0.92 < covered < 0.97
 
@@ -207,7 +207,7 @@ def test_about_95_of_100_intervals_over_clusters_cover_the_true_mean(claims, mon
     covered = [
         statistics.fmean(
             interval.low <= 0.84 <= interval.high
-            for interval in mean_intervals(samples, seed=42, label="coverage", clusters=drawn)
+            for interval in _mean_intervals(samples, seed=42, label="coverage", clusters=drawn)
         )
         for drawn in (clusters, None)
     ]

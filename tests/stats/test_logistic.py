@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from gigamind.stats.logistic import fit_logistic, sigmoid
+from gigamind.stats.logistic import _sigmoid, fit_logistic
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -14,11 +14,11 @@ def test_the_weights_are_the_likeliest(seed: int) -> None:
     seen, counts = drawn.uniform(0.3, 1, 300), drawn.uniform(0.5, 3, 300)
     offset, prior = drawn.normal(size=300), drawn.normal(size=4)
     held = np.array([2.0, 0.5, 9.0, 0.0])  # the last one goes free
-    chances = seen * sigmoid(columns @ [1.0, -2.0, 0.5, 0.3] + offset)
+    chances = seen * _sigmoid(columns @ [1.0, -2.0, 0.5, 0.3] + offset)
     positive = (drawn.uniform(size=300) < chances).astype(np.float64)
 
     def loss(weights):
-        chance = seen * sigmoid(columns @ weights + offset)
+        chance = seen * _sigmoid(columns @ weights + offset)
         nats = positive * np.log(chance) + (1 - positive) * np.log(1 - chance)
         return -np.sum(counts * nats) + np.sum(held * (weights - prior) ** 2) / 2
 

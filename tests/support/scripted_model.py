@@ -8,7 +8,7 @@ from typing import Any
 from answer_reply import answer_reply
 
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
-from gigamind.judges.search_qa.judge import SearchQA, load_search_qa_judge
+from gigamind.judges.search_qa.judge import SearchQA, _load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.settings import ModelSettings
@@ -73,5 +73,5 @@ def judge_by(
     language: str = "ko",
 ) -> Any:
     """The judgement of an answer by a client."""
-    judge = SearchQA({language: load_search_qa_judge(file, language)})
+    judge = SearchQA({language: _load_search_qa_judge(file, language)})
     return verdict_of(judge, AnswerCase(question, answer, notes), client).detail

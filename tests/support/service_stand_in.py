@@ -15,7 +15,7 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.i18n import script_messages, translator
-from gigamind.judges.search_qa.segments import citations, without_citations
+from gigamind.judges.search_qa.segments import _without_citations, citations
 from gigamind.records.judged import QualityReport, SearchQAEvaluation
 from gigamind.reports.labels import LABELS
 from gigamind.service.options import PAGE_LANGUAGES
@@ -119,7 +119,7 @@ def evaluated(
         judged.append(
             {
                 "id": number,
-                "text": without_citations(said.text),
+                "text": _without_citations(said.text),
                 **place,
                 **{f"utf16_{name}": units.from_code_points(at) for name, at in place.items()},
                 "cited": citations(said.text),
@@ -134,7 +134,7 @@ def evaluated(
             }
         )
     proven = {
-        said.note: without_citations(said.text) for said in claims if said.verdict == "supported"
+        said.note: _without_citations(said.text) for said in claims if said.verdict == "supported"
     }
     coverage = [
         {
@@ -153,7 +153,7 @@ def evaluated(
         "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     }
     issues = [
-        sentences[said.verdict].format(without_citations(said.text))
+        sentences[said.verdict].format(_without_citations(said.text))
         for said in claims
         if said.verdict in sentences
     ]

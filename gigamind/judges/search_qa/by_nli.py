@@ -41,11 +41,11 @@ from gigamind.text import sentences, tokens, unwrapped
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-FILES = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
+_FILES = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 """ONNX files of a model; the first that exists is used."""
-Pair = tuple[str, str]
+_Pair = tuple[str, str]
 """A premise and a hypothesis."""
-Probabilities = dict[str, float]
+_Probabilities = dict[str, float]
 """The probability of each label: entailment, and either not_entailment or neutral and contradiction."""
 
 _LABELS = ({"entailment", "neutral", "contradiction"}, {"entailment", "not_entailment"})
@@ -63,7 +63,7 @@ class _Config(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class EntailmentModel:
+class _EntailmentModel:
     """A model that is ready to use; `labels` are in the order of its outputs.
 
     The fingerprint is the SHA-256 of its files. `max_tokens` of a pair include those that the tokenizer adds.
@@ -80,14 +80,14 @@ class EntailmentModel:
         """Return whether a pair has at most `share` of the tokens that the model reads."""
         return len(self._tokenizer.encode(premise, hypothesis)) <= share * self.max_tokens
 
-    async def probabilities(self, pairs: Sequence[Pair]) -> list[Probabilities]:
+    async def probabilities(self, pairs: Sequence[_Pair]) -> list[_Probabilities]:
         """Return the probabilities of pairs that fit, in their order; raise LlmError if the model fails.
 
         Pairs of similar length are run together; with a quantised model, this changes their probabilities slightly.
         """
         encoded = self._tokenizer.encode_batch(list(pairs))
         order = sorted(range(len(pairs)), key=lambda at: len(encoded[at]))
-        found: dict[int, Probabilities] = {}
+        found: dict[int, _Probabilities] = {}
         for start in range(0, len(order), _BATCH):
             places = order[start : start + _BATCH]
             rows = await asyncio.to_thread(self._run, [encoded[at] for at in places])
@@ -124,10 +124,10 @@ class EntailmentModel:
         return (powers / powers.sum(axis=1, keepdims=True)).tolist()
 
 
-def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> EntailmentModel:
+def _load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> _EntailmentModel:
     """Return the model of a folder, or of an id on the Hugging Face hub, which is downloaded once.
 
-    `file` is the ONNX file in the folder; "" for one of `FILES`.
+    `file` is the ONNX file in the folder; "" for one of `_FILES`.
 
     Raises:
         InputError: there is no such model, or a file of it is missing or cannot be used.
@@ -135,7 +135,7 @@ def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> E
     """
     from tokenizers import Tokenizer
 
-    folder, onnx = _found(name, (file,) if file else FILES)
+    folder, onnx = _found(name, (file,) if file else _FILES)
     config_file, tokenizer_file = folder / "config.json", folder / "tokenizer.json"
     with _loading(config_file):
         config = parsed(_Config, config_file.read_bytes(), str(config_file))
@@ -154,7 +154,7 @@ def load_entailment_model(name: str, file: str = "", max_tokens: int = 512) -> E
     for path in (onnx, *_external(onnx), tokenizer_file, config_file):
         with _loading(path), path.open("rb") as opened:
             digest.update(file_digest(opened, "sha256").digest())
-    return EntailmentModel(
+    return _EntailmentModel(
         labels, digest.hexdigest(), max_tokens, session, tokenizer, config.pad_token_id or 0
     )
 
@@ -256,14 +256,14 @@ _RULES_OF_NLI = 1  # part of the fingerprint, like RULES of the judge with a mod
 _BEST = 3  # passages of a kind that are compared with a claim
 _MOST_OF_PAIR = 0.5  # share of the tokens of a pair that a claim may have
 _ENTAILMENT = "entailment"
-Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Threshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Thresholds(JudgeFile):
     """From which score on a claim is supported, by its language; `en` for all languages but Korean."""
 
-    ko: Threshold = 0.5
-    en: Threshold = 0.5
+    ko: _Threshold = 0.5
+    en: _Threshold = 0.5
 
 
 class NliJudgeFile(JudgeFile):
@@ -279,11 +279,11 @@ class NliJudgeFile(JudgeFile):
 
 
 @dataclass(frozen=True)
-class NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
+class _NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     """The judge of kind `nli`: whether passages of the notes entail every claim of an answer."""
 
     file: NliJudgeFile
-    model: EntailmentModel
+    model: _EntailmentModel
 
     kind = "nli"
     scales: ClassVar = {"correctness": "graded", "supported": "binary"}
@@ -311,8 +311,8 @@ class NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
         return verdict_of(found)
 
 
-def load_nli(path: Path, model: str = "") -> NliJudge:
-    """Return the judge of a file of kind `nli`; `model` replaces its own one. Raises as `load_entailment_model`."""
+def load_nli(path: Path, model: str = "") -> _NliJudge:
+    """Return the judge of a file of kind `nli`; `model` replaces its own one. Raises as `_load_entailment_model`."""
     file = read_judge_file(path, NliJudgeFile)
     name, beside = model or file.model, path.parent / file.model
     if not name:
@@ -322,7 +322,7 @@ def load_nli(path: Path, model: str = "") -> NliJudge:
         )
     if not model and beside.is_dir():
         name = str(beside)
-    return NliJudge(file, load_entailment_model(name, file.file, file.max_tokens))
+    return _NliJudge(file, _load_entailment_model(name, file.file, file.max_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,14 +337,14 @@ class _Candidate:
 class _Comparison(Comparison):
     """The passages that each claim of an answer is compared with; `pairs` are those for the model, in their order."""
 
-    def __init__(self, judge: NliJudge, case: AnswerCase, pieces: Sequence[Piece]) -> None:
+    def __init__(self, judge: _NliJudge, case: AnswerCase, pieces: Sequence[Piece]) -> None:
         super().__init__(case, pieces, judge.file.min_quote_chars)
         self._model, self._thresholds = judge.model, judge.file.thresholds
         self._texts = [unwrapped(note.text) for note in case.notes]
         judged = self.verifier.judge(self.claims, list(self.findings.values()))
         self._judged = {claim.claim.id: claim for claim in judged}
         self._candidates: dict[int, list[_Candidate]] = {}
-        self.pairs: list[Pair] = []
+        self.pairs: list[_Pair] = []
         for claim in self.claims:
             # The model reads a short answer with its question.
             question = case.question if len(self.claims) == 1 else ""
@@ -358,7 +358,7 @@ class _Comparison(Comparison):
                 self._candidates[claim.id] = candidates
                 self.pairs += [(own.premise, hypothesis) for own in candidates if own.premise]
 
-    def evaluation(self, probabilities: Sequence[Probabilities]) -> SearchQAEvaluation:
+    def evaluation(self, probabilities: Sequence[_Probabilities]) -> SearchQAEvaluation:
         """Return the evaluation for the probabilities of the pairs."""
         left = iter(probabilities)
         for number, candidates in self._candidates.items():
@@ -368,7 +368,7 @@ class _Comparison(Comparison):
         return self.evaluation_of(list(self._judged.values()))
 
     def _decided(
-        self, scored: Sequence[tuple[_Candidate, Probabilities]]
+        self, scored: Sequence[tuple[_Candidate, _Probabilities]]
     ) -> tuple[ClaimFinding, JudgedClaim]:
         """Return the verdict on a claim by its passages; the first is the one with most of its words."""
         first, of_first = scored[0]

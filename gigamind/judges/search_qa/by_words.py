@@ -65,7 +65,7 @@ class WordsJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
         del asking
         if not case.has_context:
             return Verdict({}, None)
-        return verdict_of(await asyncio.to_thread(judged_by_words, case, self.file))
+        return verdict_of(await asyncio.to_thread(_judged_by_words, case, self.file))
 
 
 _BY_A_MODEL = ("utility", "confidence", "reported_answerable", "reported_utility")
@@ -78,7 +78,7 @@ class Comparison:
         self.case, self.pieces, self.claims = case, pieces, claims_of(pieces)
         rules = ProofRules(min_quote_chars=min_quote_chars, second_look="never")
         self.verifier = Verifier(case, rules)
-        self.lines = Lines(case.notes, self.verifier.asked if len(self.claims) == 1 else None)
+        self.lines = _Lines(case.notes, self.verifier.asked if len(self.claims) == 1 else None)
         roles = Roles(case.question, case.notes, self.claims)
         self.findings = {claim.id: _finding(claim, roles.by_form(claim)) for claim in self.claims}
 
@@ -93,7 +93,7 @@ class Comparison:
         return found.model_copy(update=dict.fromkeys(_BY_A_MODEL))
 
 
-def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> SearchQAEvaluation:
+def _judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> SearchQAEvaluation:
     """Return the evaluation of an answer whose notes have text; figures that words cannot give are None."""
     comparison = Comparison(case, pieces_of(case.answer), file.min_quote_chars)
     findings = comparison.findings
@@ -172,7 +172,7 @@ def _under_headers(rows: Sequence[NoteSentence]) -> Iterator[NoteSentence]:
             yield replace(row, content=row.content | header.content, is_korean=is_korean)
 
 
-class Lines:
+class _Lines:
     """The sentences of the notes, across line wraps, for finding those that share words with a claim."""
 
     def __init__(self, notes: Sequence[Source], question: Asked | None) -> None:

@@ -277,8 +277,8 @@ def _tokens_for(statements: int) -> int:
     return 64 + _TOKENS * statements
 
 
-Reply = TypeVar("Reply", bound=ClaimsReply)
-Part = Literal["whole", "claims", "again"]
+_Reply = TypeVar("_Reply", bound=ClaimsReply)
+_Part = Literal["whole", "claims", "again"]
 # Variables of the prompts.
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part", "examples", "emphasis")
 _CLAIMS_IN_MAX_TOKENS = 4  # each with about 120 Korean characters of quote
@@ -312,7 +312,7 @@ class SearchQAJudgeFile(LlmJudgeFile, ProofRules):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
+class _SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
     """The judge in one language; without `second` no second check."""
 
     second: _SecondLook | None = None
@@ -322,21 +322,21 @@ class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
         return (self.prompt, self.second.prompt) if self.second else (self.prompt,)
 
 
-def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
+def _load_search_qa_judge(path: Path, language: Language) -> _SearchQAJudge:
     """Return the judge of a file with its prompts in one language; raises as `load_llm_judge`."""
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     file, second, parts = judge.file, None, [judge.fingerprint, f"rules {RULES}"]
     if file.second_look != "never":
         second = _load_second_look(language, file.second_model)
         parts.append(second.fingerprint)
-    return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
+    return _SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
 
 
-class Questions:
+class _Questions:
     """The requests about one answer in pieces: each has all notes and the answer, so that a server may cache them."""
 
     def __init__(
-        self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
+        self, judge: _SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
     ) -> None:
         self.claims = claims_of(pieces)
         self._judge, self._case, self._pieces, self._key = judge, case, pieces, fence_key
@@ -347,7 +347,7 @@ class Questions:
         ids = [claim.id for claim in self.claims]
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
 
-    def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
+    def messages(self, ids: Sequence[int], part: _Part) -> list[Message]:
         """Return a request about sentences; the answer is in pieces, without their citations."""
         answer = [
             ({"id": one.id} if one.id else {})
@@ -370,7 +370,7 @@ class Questions:
     async def _reply(self, asking: Asking) -> SearchQAReply:
         """Return the model's reply about the whole answer, with one finding for each sentence in order."""
 
-        async def ask(ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
+        async def ask(ids: Sequence[int], part: _Part, reply: type[_Reply]) -> _Reply:
             return await asking.ask(
                 self.messages(ids, part),
                 reply,
@@ -439,7 +439,7 @@ _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _DOUBTFUL = 0.34  # share of an answer's claims, for estimates
 
 
-class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJudge]):
+class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, _SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
     kind = "search_qa"
@@ -463,7 +463,7 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJud
         if not case.answer.strip() or not case.has_context:
             return
         judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
-        questions = Questions(judge, case, pieces, b"")
+        questions = _Questions(judge, case, pieces, b"")
         for place, ids in enumerate(questions.batches()):
             messages = questions.messages(ids, "claims" if place else "whole")
             yield PlannedCall.of(
@@ -486,12 +486,14 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, SearchQAJud
             return Verdict({}, None)
         judge, pieces = self.judge_in(case.language), pieces_of(case.answer)
         refuse_too_many(pieces, judge.file.max_claims)
-        return verdict_of(await Questions(judge, case, pieces, asking.fence_key).evaluation(asking))
+        return verdict_of(
+            await _Questions(judge, case, pieces, asking.fence_key).evaluation(asking)
+        )
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
     """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
-    return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
+    return SearchQA({name: _load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 
 
 _MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval

@@ -25,7 +25,7 @@ from gigamind.records.judged import (
 )
 from gigamind.spans import Utf16
 
-Notice = Literal["other_language", "other_question", "question_not_compared", "no_question"]
+_Notice = Literal["other_language", "other_question", "question_not_compared", "no_question"]
 """Why an evaluation is less reliable.
 
 - other_language: the answer or a note is neither Korean nor English, so the word lists for roles do not apply.
@@ -42,7 +42,7 @@ def correctness(claims: Sequence[EvaluatedClaim]) -> float | None:
     return sum(claim.verdict == "supported" for claim in claims) / len(claims)
 
 
-def outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
+def _outcome(sentences: Sequence[JudgedClaim]) -> AnswerOutcome:
     """Return the kind of an answer: with claims it is judged by them, even if it also abstains."""
     if any(sentence.role == "claim" for sentence in sentences):
         return "judged"
@@ -54,7 +54,7 @@ _UNPROVEN_UTILITY = 0.4
 _HIGH, _MEDIUM = (0.8, 0.7), 0.5  # correctness and utility of a grade; FROM in evaluation.js
 
 
-def utility(
+def _utility(
     kind: AnswerOutcome, reported: float, *, answerable: bool, correct: float | None, answers: bool
 ) -> float:
     """Return how useful an answer is, in [0, 1]; `answerable` as the model reports it, even without proof.
@@ -67,16 +67,16 @@ def utility(
     return float(kind == "abstained" and not answerable)
 
 
-def is_another_question(answered: float | None) -> bool:
+def _is_another_question(answered: float | None) -> bool:
     """Return whether the proven claims have too few words of the question to answer it; not if that is unknown."""
     return answered is not None and answered < LEAST_ANSWERED
 
 
-def confidence(correct: float | None, useful: float, answered: float | None) -> Confidence | None:
+def _confidence(correct: float | None, useful: float, answered: float | None) -> Confidence | None:
     """Return the grade (spec 004); None without claims; at most "medium" for another question's answer."""
     if correct is None:
         return None
-    if not is_another_question(answered) and correct >= _HIGH[0] and useful >= _HIGH[1]:
+    if not _is_another_question(answered) and correct >= _HIGH[0] and useful >= _HIGH[1]:
         return "high"
     return "medium" if correct >= _MEDIUM else "low"
 
@@ -85,7 +85,7 @@ def _scored(evaluation: SearchQAEvaluation, *, complete: bool) -> SearchQAEvalua
     """Return an evaluation with its scores, by what the model and the code found; `complete` with its completeness."""
     claims, answerable = evaluation.claims, bool(evaluation.reported_answerable)
     correct, reported = correctness(claims), evaluation.reported_utility or 0.0
-    useful = utility(
+    useful = _utility(
         evaluation.outcome,
         reported,
         answerable=answerable,
@@ -95,8 +95,13 @@ def _scored(evaluation: SearchQAEvaluation, *, complete: bool) -> SearchQAEvalua
     given = sum(claim.verdict == "supported" for claim in claims)
     omitted = sum(omission.doubt is None for omission in evaluation.omissions)
     whole = share_given(given, omitted, answerable=answerable) if complete else None
-    grade = confidence(correct, useful, evaluation.answers_question)
-    scores = {"correctness": correct, "completeness": whole, "utility": useful, "confidence": grade}
+    grade = _confidence(correct, useful, evaluation.answers_question)
+    scores = {
+        "correctness": correct,
+        "completeness": whole,
+        "utility": useful,
+        "confidence": grade,
+    }
     return evaluation.model_copy(update=scores)
 
 
@@ -111,8 +116,8 @@ def evaluation_of(
     roles = Roles(case.question, case.notes, claims_of(pieces))
     sentences = _with_roles(judged, reply.claims, roles, place if is_proven else None)
     claims = [sentence for sentence in sentences if sentence.role == "claim"]
-    answered = answers_question(claims, verifier.asked)
-    answers = not is_another_question(answered) or (
+    answered = _answers_question(claims, verifier.asked)
+    answers = not _is_another_question(answered) or (
         is_proven
         and any(
             claim.verdict == "supported" and is_same_place(claim.evidence, place)
@@ -128,7 +133,7 @@ def evaluation_of(
         source_coverage=coverage(pieces, claims, reply.source_coverage, verifier),
         grounding_issues=tuple(say(_issue(x)) for x in claims if x.verdict != "supported"),
         summary=reply.summary or ("" if sentences else say(_EMPTY)),
-        outcome=outcome(sentences),
+        outcome=_outcome(sentences),
         claims=tuple(_claim(claim, units, verifier) for claim in claims),
         asides=tuple(EvaluatedAside.like(aside, **_place(aside, units)) for aside in asides),
         omissions=omissions,
@@ -268,7 +273,7 @@ def _is_answered(
     )
 
 
-def answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | None:
+def _answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | None:
     """Return how many of the question's words the supported claims and their sentences have, in [0, 1]."""
     shares = (
         question.answered(
@@ -282,12 +287,12 @@ def answers_question(claims: Sequence[JudgedClaim], question: Asked) -> float | 
 
 def _notices(
     verifier: Verifier, claims: Sequence[JudgedClaim], answered: float | None
-) -> tuple[Notice, ...]:
+) -> tuple[_Notice, ...]:
     case, asks = verifier.case, bool(verifier.case.question.strip())
     proven = any(claim.verdict == "supported" for claim in claims)
-    found: dict[Notice, bool] = {
+    found: dict[_Notice, bool] = {
         "other_language": any(map(is_of_another_language, [*case.texts, case.question])),
-        "other_question": is_another_question(answered),
+        "other_question": _is_another_question(answered),
         "no_question": bool(claims) and not asks,
         "question_not_compared": proven and asks and not verifier.asked.most,
     }

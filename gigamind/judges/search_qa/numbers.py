@@ -35,7 +35,7 @@ _TIME = re.compile(
 _EVENING, _NOON = frozenset(("오후", "저녁", "밤")), 12
 
 
-def dates(text: str) -> Iterator[tuple[Span, str, str]]:
+def _dates(text: str) -> Iterator[tuple[Span, str, str]]:
     """Yield each date of a lower-case text: its span, month and day as "3-5" or month as "3", and its year or ""."""
     for form in _FORMS:
         matches = list(form.finditer(text))
@@ -46,10 +46,10 @@ def dates(text: str) -> Iterator[tuple[Span, str, str]]:
                 month = _MONTHS.index(name[:3]) + 1
             value = f"{month}-{int(day)}" if day else str(month)
             yield Span(match.start(), match.end()), value, parts.get("year") or ""
-        text = blanked(text, [Span(match.start(), match.end()) for match in matches])
+        text = _blanked(text, [Span(match.start(), match.end()) for match in matches])
 
 
-def times(text: str) -> Iterator[tuple[Span, str, str]]:
+def _times(text: str) -> Iterator[tuple[Span, str, str]]:
     """Yield the span of each time, its value on the 12-hour clock as "9:05", and "am", "pm" or "" if open."""
     for match in _TIME.finditer(text):
         before, hour, minute = match["before"], match["hour"], match["minute"] or match["minutes"]
@@ -66,7 +66,7 @@ def times(text: str) -> Iterator[tuple[Span, str, str]]:
         yield Span(match.start(), match.end()), value, half
 
 
-def blanked(text: str, spans: Iterable[Span]) -> str:
+def _blanked(text: str, spans: Iterable[Span]) -> str:
     """Return a text of the same length with line ends in place of the spans."""
     return spliced(text, ((span, "\n" * len(span)) for span in sorted(spans)))
 
@@ -139,7 +139,7 @@ _ENGLISH_AMOUNT = re.compile(
 
 
 @lru_cache(maxsize=1_024)
-def unit_of(text: str) -> str:
+def _unit_of(text: str) -> str:
     """Return the name of a unit in lower case; "" if it is none."""
     bare = text.strip()
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), "")
@@ -192,7 +192,7 @@ _CURRENCY_BEFORE = re.compile(r"(?:[$€₩]|\b(?:krw|usd|eur))(?=\s?$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class _Number:
     """An amount, a date or a time."""
 
     value: str  # canonical: "1.5", "3-5" for 5 March, "10:30" in either half of the day
@@ -201,29 +201,29 @@ class Number:
 
 
 @lru_cache(maxsize=64)  # notes; each is compared with several claims
-def known_numbers(text: str) -> frozenset[Number]:
+def known_numbers(text: str) -> frozenset[_Number]:
     """Return the numbers of a text, in digits or in words."""
     return frozenset(number for _, number in _numbers(text)) | frozenset(_loosely(text))
 
 
-def numbers_of(text: str) -> tuple[Number, ...]:
+def numbers_of(text: str) -> tuple[_Number, ...]:
     """Return the numbers in digits of a text, in order."""
     return tuple(number for _, number in _numbers(text))
 
 
-def numbers_in_words(text: str) -> tuple[Number, ...]:
+def numbers_in_words(text: str) -> tuple[_Number, ...]:
     """Return the amounts in words of a text; lenient: "이 일" is read as two days."""
     folded = _folded(text)
-    found = [(_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(folded)]
-    found += [(_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(folded)]
+    found = [(_sino(match[1]), _unit_of(match[2])) for match in _SINO.finditer(folded)]
+    found += [(_NATIVE[match[1]], _unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(folded)]
     found += [(_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(folded)]
     english = _ENGLISH_AMOUNT.finditer(folded)
-    found += [(_english(match["words"]), unit_of(match["unit"] or "")) for match in english]
+    found += [(_english(match["words"]), _unit_of(match["unit"] or "")) for match in english]
     # "one" alone is usually no number.
-    return tuple(Number(str(value), unit) for value, unit in found if unit or value > 1)
+    return tuple(_Number(str(value), unit) for value, unit in found if unit or value > 1)
 
 
-def is_known(number: Number, known: Collection[Number]) -> bool:
+def is_known(number: _Number, known: Collection[_Number]) -> bool:
     """Return whether a known number is equal: its value, its unit if both have one, and all given parts of a date."""
     if number.unit != "time":
         return number in known or any(_same(number, other) for other in known)
@@ -233,7 +233,7 @@ def is_known(number: Number, known: Collection[Number]) -> bool:
     return any(_same(hour, other) for hour in _stated_hours(number) for other in known)
 
 
-def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
+def new_numbers(claim: str, known: Collection[_Number]) -> tuple[str, ...]:
     """Return the numbers in digits of a claim that are not known, as written in the claim, each once."""
     new = (span for span, number in _numbers(claim) if not is_known(number, known))
     return tuple(dict.fromkeys(span.slice(claim).strip() for span in new))
@@ -246,14 +246,14 @@ _EQUAL: Mapping[str, tuple[int, str]] = {
 }  # fmt: skip
 
 
-def _in_smallest_unit(number: Number) -> tuple[Decimal, str] | None:
+def _in_smallest_unit(number: _Number) -> tuple[Decimal, str] | None:
     if number.unit not in _EQUAL or not number.value.replace(".", "", 1).isdigit():
         return None
     factor, unit = _EQUAL[number.unit]
     return Decimal(number.value) * factor, unit
 
 
-def _same(number: Number, other: Number) -> bool:
+def _same(number: _Number, other: _Number) -> bool:
     if number.unit and other.unit and number.unit != other.unit:
         amount = _in_smallest_unit(number)
         return amount is not None and amount == _in_smallest_unit(other)
@@ -274,19 +274,19 @@ def _folded(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _numbers(text: str) -> Sequence[tuple[Span, Number]]:
+def _numbers(text: str) -> Sequence[tuple[Span, _Number]]:
     folded = _folded(text)
-    numbers: list[tuple[Span, Number]] = []
-    for read, unit in ((dates, "date"), (times, "time")):
-        in_source = [(span, Number(value, unit, within)) for span, value, within in read(folded)]
-        folded = blanked(folded, [span for span, _ in in_source])
+    numbers: list[tuple[Span, _Number]] = []
+    for read, unit in ((_dates, "date"), (_times, "time")):
+        in_source = [(span, _Number(value, unit, within)) for span, value, within in read(folded)]
+        folded = _blanked(folded, [span for span, _ in in_source])
         numbers += in_source
     return sorted([*numbers, *_amounts(folded)], key=lambda pair: pair[0])
 
 
-def _amounts(text: str) -> list[tuple[Span, Number]]:
+def _amounts(text: str) -> list[tuple[Span, _Number]]:
     """Return the amounts of a text; "1 hour 30 minutes" is one amount, 90 minutes."""
-    found: list[tuple[Span, Number]] = []
+    found: list[tuple[Span, _Number]] = []
     for span, number in _single_amounts(text):
         last, before = found[-1] if found else (None, None)
         both = _sum_of_units(before, number) if before else None
@@ -297,24 +297,24 @@ def _amounts(text: str) -> list[tuple[Span, Number]]:
     return found
 
 
-def _sum_of_units(number: Number, behind: Number) -> Number | None:
+def _sum_of_units(number: _Number, behind: _Number) -> _Number | None:
     large, small = _in_smallest_unit(number), _in_smallest_unit(behind)
     if not (large and small) or large[1] != small[1]:
         return None
     factor = _EQUAL[behind.unit][0]
     is_smaller = factor < _EQUAL[number.unit][0]
     total = (large[0] + small[0]) / factor
-    return Number(f"{total.normalize():f}", behind.unit) if is_smaller else None
+    return _Number(f"{total.normalize():f}", behind.unit) if is_smaller else None
 
 
-def _single_amounts(text: str) -> Iterator[tuple[Span, Number]]:
+def _single_amounts(text: str) -> Iterator[tuple[Span, _Number]]:
     at = 0
     while match := _AMOUNT.search(text, at):
         start, value, end = match.start(), *_sum(text, match)
         before = text[max(0, start - 5) : start]
         unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(before)
         at = max(end, unit.end()) if unit else end
-        yield Span(start, at), Number(value, unit_of(unit[0]) if unit else "")
+        yield Span(start, at), _Number(value, _unit_of(unit[0]) if unit else "")
 
 
 def _sum(text: str, match: re.Match[str]) -> tuple[str, int]:
@@ -338,24 +338,24 @@ def _value(match: re.Match[str]) -> Decimal:
     return value * _ENGLISH_SCALES.get(match["times"] or match["k"] or "", 1)
 
 
-def _loosely(text: str) -> Iterator[Number]:
+def _loosely(text: str) -> Iterator[_Number]:
     """Yield further numbers of a text: amounts in words, and the parts of its dates and times."""
     yield from numbers_in_words(text)
     for match in _MONTH_ALONE.finditer(_folded(text)):  # "may" is usually no month
-        yield Number(str(_MONTHS.index(match[0][:3]) + 1), "월")
+        yield _Number(str(_MONTHS.index(match[0][:3]) + 1), "월")
     for _, number in _numbers(text):
         if number.unit == "date":
-            yield from [Number(number.within, "년")] if number.within else []
+            yield from [_Number(number.within, "년")] if number.within else []
             month, _, day = number.value.partition("-")
-            yield from (Number(month, "date", number.within), Number(month, "월"))
-            yield from [Number(day, "일")] if day else []
+            yield from (_Number(month, "date", number.within), _Number(month, "월"))
+            yield from [_Number(day, "일")] if day else []
         elif number.unit == "time":
             yield from _stated_hours(number)
 
 
-def _stated_hours(time: Number) -> Iterator[Number]:
+def _stated_hours(time: _Number) -> Iterator[_Number]:
     hour, minute = map(int, time.value.split(":"))
     if not minute:
-        yield Number(str(hour), "시")
+        yield _Number(str(hour), "시")
         if time.within != "am":
-            yield Number(str(hour % _NOON + _NOON), "시")
+            yield _Number(str(hour % _NOON + _NOON), "시")

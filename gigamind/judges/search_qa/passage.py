@@ -223,7 +223,7 @@ class Asked:
     def is_left_open_by(self, answer: str, passage: str) -> bool:
         """Return whether a short answer, completed with the question, is another than its passage gives."""
         claim = Reading(answer)
-        if not is_elliptical(claim) or claim.is_foreign_to(is_korean=self.is_korean):
+        if not _is_elliptical(claim) or claim.is_foreign_to(is_korean=self.is_korean):
             return False
         share = self.answered(passage)
         return share is not None and share < _LEAST_SHORT
@@ -244,10 +244,12 @@ def asked(question: str, notes: Sequence[Source]) -> Asked:
 
 def completed(answer: str, question: str) -> str:
     """Return a short answer with its question before it; any other answer unchanged."""
-    return f"{question.strip()} {answer}" if question and is_elliptical(Reading(answer)) else answer
+    return (
+        f"{question.strip()} {answer}" if question and _is_elliptical(Reading(answer)) else answer
+    )
 
 
-def is_elliptical(answer: Reading) -> bool:
+def _is_elliptical(answer: Reading) -> bool:
     """Return whether an answer is so short that its question says what it is about: "Beethoven.", "베토벤입니다."."""
     return len(answer.raw.split()) <= _SHORT and not any(
         word.text in _AUXILIARY or word.particle in _SUBJECT for word in answer.words

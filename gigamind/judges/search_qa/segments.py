@@ -75,7 +75,7 @@ _NAME_IN_TEXT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class _Citation:
     """A citation, or several next to each other, of notes numbered from 1; not checked.
 
     `names` is the part that remains in a sentence that continues with it ("노트 1" of `[노트 1]에 따르면`); else "".
@@ -86,7 +86,7 @@ class Citation:
     names: str
 
 
-def citations_in(text: str) -> Iterator[Citation]:
+def _citations_in(text: str) -> Iterator[_Citation]:
     """Yield the citations of a composed text in order; code has none."""
     for match in _CITATION.finditer(text):
         if match["run"] is not None:
@@ -94,34 +94,34 @@ def citations_in(text: str) -> Iterator[Citation]:
             names = (
                 " ".join(_MARKS.sub(" ", match[0]).split()).replace(" ,", ",") if goes_on else ""
             )
-            yield Citation(Span(match.start(), match.end()), _numbers(match[0]), names)
+            yield _Citation(Span(match.start(), match.end()), _numbers(match[0]), names)
 
 
 def citations(text: str) -> tuple[int, ...]:
     """Return the numbers of the notes that a text cites, in order, each once; `(노트 2 참고)` counts, too."""
     whole = unicodedata.normalize("NFC", text)
-    mentions = [(citation.span.start, citation.numbers) for citation in citations_in(whole)]
+    mentions = [(citation.span.start, citation.numbers) for citation in _citations_in(whole)]
     mentions += [(match.start(), _numbers(match[0])) for match in _MENTION.finditer(whole)]
     return tuple(dict.fromkeys(number for _, numbers in sorted(mentions) for number in numbers))
 
 
-def names_of_notes(text: str) -> tuple[int, ...]:
+def _names_of_notes(text: str) -> tuple[int, ...]:
     """Return the numbers of the notes that a line of sources names, with or without brackets, in order, each once."""
     return _numbers(unicodedata.normalize("NFC", text))
 
 
-def end_of_citations(text: str, at: int) -> int:
+def _end_of_citations(text: str, at: int) -> int:
     """Return the end of the citations right after an offset of a composed text, with a full stop; `at` without any."""
     behind = _BEHIND.match(text, at)
     return behind.end() if behind else at
 
 
-def without_citations(text: str) -> str:
+def _without_citations(text: str) -> str:
     """Return a composed text without citations, with single spaces; `[노트 1]에 따르면` only loses its brackets."""
     whole = " ".join(unicodedata.normalize("NFC", text).split())
     kept: list[str] = []
     at = 0
-    for citation in citations_in(whole):
+    for citation in _citations_in(whole):
         before = whole[at : citation.span.start]
         kept += (before, citation.names) if citation.names else (before.removesuffix(" "),)
         at = citation.span.end
@@ -130,7 +130,7 @@ def without_citations(text: str) -> str:
 
 def without_note_names(text: str) -> str:
     """Return a text without citations and names of notes, so that their numbers do not count as its own."""
-    bare = _MENTION.sub(" ", without_citations(text))
+    bare = _MENTION.sub(" ", _without_citations(text))
     return " ".join(_NAME_IN_TEXT.sub(" ", bare).split()).lstrip(", ")
 
 
@@ -148,7 +148,7 @@ def _numbers(run: str) -> tuple[int, ...]:
 Role = Literal[
     "claim", "abstention", "courtesy", "lead_in", "question", "heading", "source", "other"
 ]
-Shape = Literal["prose", "heading", "item", "row", "code"]
+_Shape = Literal["prose", "heading", "item", "row", "code"]
 
 _WORD = re.compile(r"[^\W_]")
 
@@ -164,23 +164,23 @@ class Piece:
     text: str  # composed, without list markers and citations; a table row with its column names
     role: Role
     cited: tuple[int, ...]  # numbers of the notes that it names, from 1, each once; not checked
-    shape: Shape = "prose"
+    shape: _Shape = "prose"
     id: int = 0  # number of a sentence, from 1; 0 for `other`
 
 
-def _piece(answer: str, span: Span, shape: Shape, text: str | None) -> Piece:
+def _piece(answer: str, span: Span, shape: _Shape, text: str | None) -> Piece:
     """Return the piece of a span; `text` if it differs from the answer."""
     raw = span.slice(answer)
-    shown = without_citations(raw) if text is None else text
+    shown = _without_citations(raw) if text is None else text
     left = _NAME.sub("", shown.replace("*", "")).strip(_AROUND + ",;&:：.")
     # Without its citations, it may have only numbers of notes and a label such as "출처:".
     if not _WORD.search(shown) or not left or _LABEL_ALONE.fullmatch(left):
-        return Piece(span, shown, "other", names_of_notes(raw), shape)
+        return Piece(span, shown, "other", _names_of_notes(raw), shape)
     return Piece(span, shown, "claim", citations(raw), shape)
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class _Composed:
     """A composed text; `origins` are the offsets in the original of each character and of the end."""
 
     text: str
@@ -190,10 +190,10 @@ class Composed:
         return Span(self.origins[span.start], self.origins[span.end])
 
 
-def composed(text: str) -> Composed:
+def _composed(text: str) -> _Composed:
     """Compose a text character by character."""
     if unicodedata.is_normalized("NFC", text):
-        return Composed(text, range(len(text) + 1))
+        return _Composed(text, range(len(text) + 1))
     parts: list[str] = []
     origins: list[int] = []
     starts = [0, *(at for at in range(1, len(text)) if not composes_backwards(text[at]))]
@@ -202,7 +202,7 @@ def composed(text: str) -> Composed:
         moved = len(part) != end - start
         origins += [start] * len(part) if moved else range(start, end)
         parts.append(part)
-    return Composed("".join(parts), (*origins, len(text)))
+    return _Composed("".join(parts), (*origins, len(text)))
 
 
 _ENDS = str.maketrans(dict.fromkeys(".!?…。！？\n", "x"))
@@ -242,11 +242,11 @@ _POLITE = re.compile(
 )
 
 
-def mask(text: str) -> str:
+def _mask(text: str) -> str:
     """Mask a composed text for the splitter: no ends in quotations, brackets, code and abbreviations, no citations."""
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
-    for citation in citations_in(text):  # white space, unless it goes on: "[노트 1]에 따르면"
+    for citation in _citations_in(text):  # white space, unless it goes on: "[노트 1]에 따르면"
         filler = "x" if citation.names else " "
         blanks[citation.span.start : citation.span.end] = filler * len(citation.span)
     ended = _EMOJI_END.sub(lambda match: match[0][:-1].translate(_ENDS) + ".", "".join(blanks))
@@ -286,20 +286,20 @@ _BOLD_LEVEL = 7  # lower than headings with six signs
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class _Line:
     """A line without its markers, or several lines of one sentence; `text` are the cells of a row with columns."""
 
     span: Span
-    shape: Shape
+    shape: _Shape
     text: str = ""
     level: int = 0  # of a heading
 
-    def is_over(self, below: "Line | None") -> bool:
+    def is_over(self, below: "_Line | None") -> bool:
         """Return whether it may be the heading of the line below it."""
         return below is not None and (below.shape != "heading" or below.level > self.level)
 
 
-def lines_of(answer: str) -> list[Line]:
+def _lines_of(answer: str) -> list[_Line]:
     """Return the lines with text, in order; a heading with nothing below it counts as a statement."""
     found = _Reader(answer).read()
     return [
@@ -315,11 +315,11 @@ class _Reader:
         starts = (0, *(end.end() for end in ends))
         stops = (*(end.start() for end in ends), len(answer))
         self._raw = [Span(start, stop) for start, stop in zip(starts, stops, strict=True)]
-        self._found: list[Line] = []
+        self._found: list[_Line] = []
         self._at = 0
         self._joins = False  # whether the next line may continue the last one
 
-    def read(self) -> list[Line]:
+    def read(self) -> list[_Line]:
         while self._at < len(self._raw):
             text = self._text(self._at)
             if fence := _FENCE.match(text):
@@ -355,18 +355,18 @@ class _Reader:
             last = self._found[-1] if joins and self._found and not item else None
             if last and _is_wrapped(last.span.slice(self._answer), text[begin:].lstrip()):
                 end = self._raw[self._at].start + len(text.rstrip())
-                self._found[-1] = Line(Span(last.span.start, end), last.shape)
+                self._found[-1] = _Line(Span(last.span.start, end), last.shape)
             else:
                 self._add(self._at, "item" if item else "prose", begin)
 
     def _add(
-        self, index: int, shape: Shape, begin: int = 0, *, level: int = 0, cells: str = ""
+        self, index: int, shape: _Shape, begin: int = 0, *, level: int = 0, cells: str = ""
     ) -> None:
         text = self._text(index)[begin:]
         if text.strip():
             start = self._raw[index].start + begin + len(text) - len(text.lstrip())
             span = Span(start, start + len(text.strip()))
-            self._found.append(Line(span, shape, cells, level))
+            self._found.append(_Line(span, shape, cells, level))
 
     def _read_fence(self, opening: re.Match[str]) -> None:
         self._joins = False
@@ -382,7 +382,7 @@ class _Reader:
         if language not in _PROSE_IN_FENCE and self._at > first:
             span = Span(self._raw[first].start, self._raw[self._at - 1].end)
             if span.slice(self._answer).strip():
-                self._found.append(Line(span, "code"))
+                self._found.append(_Line(span, "code"))
         self._joins = False
 
     def _read_table(self) -> None:
@@ -410,7 +410,7 @@ class _Reader:
 def _is_wrapped(before: str, text: str) -> bool:
     # Unlike lines of notes, those of answers are rarely wrapped before a capital letter.
     is_inside = text[:1].islower() or "가" <= text[:1] <= "힣"
-    return is_inside and goes_on(without_citations(before.rpartition("\n")[2]), text)
+    return is_inside and goes_on(_without_citations(before.rpartition("\n")[2]), text)
 
 
 def _cells(row: str) -> list[str]:
@@ -432,8 +432,8 @@ def claims_of(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
     """Return the pieces of an answer in order; without overlap, they cover all but white space and markers."""
-    whole = composed(answer)
-    pieces = (part for line in lines_of(whole.text) for part in _pieces_of_line(whole.text, line))
+    whole = _composed(answer)
+    pieces = (part for line in _lines_of(whole.text) for part in _pieces_of_line(whole.text, line))
     numbers = count(1)
     return tuple(
         replace(part, span=whole.origin(part.span), id=next(numbers) if part.role != "other" else 0)
@@ -443,12 +443,12 @@ def pieces_of(answer: str) -> tuple[Piece, ...]:
 
 def comparable(text: str) -> str:
     """Return a claim without what people omit or add when they copy it; marks inside numbers and words stay."""
-    folded = unicodedata.normalize("NFC", without_citations(text)).casefold()
+    folded = unicodedata.normalize("NFC", _without_citations(text)).casefold()
     return " ".join(_AT_EDGES.sub("", folded).split())
 
 
-def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
-    texts = {"code": line.span.slice(answer).strip(), "row": without_citations(line.text)}
+def _pieces_of_line(answer: str, line: _Line) -> Iterator[Piece]:
+    texts = {"code": line.span.slice(answer).strip(), "row": _without_citations(line.text)}
     is_whole = line.shape in {"code", "row", "heading"}
     for span in [line.span] if is_whole else _sentences_in(answer, line.span):
         yield _piece(answer, span, line.shape, texts.get(line.shape))
@@ -458,12 +458,12 @@ def _sentences_in(answer: str, span: Span) -> list[Span]:
     """Return the sentences in a span, each with its citations; text between two of them belongs to the later one."""
     text = span.slice(answer)
     spans: list[Span] = []
-    for sentence in sentences(mask(text)):
+    for sentence in sentences(_mask(text)):
         last = spans[-1].end if spans else 0
         if sentence.end <= last:  # the full stops after a citation, which belong to it
             continue
         start = last + _blank_at_start(text[last : sentence.end])
-        end = max(sentence.end, end_of_citations(text, sentence.end))
+        end = max(sentence.end, _end_of_citations(text, sentence.end))
         if spans and text[last - 1] in '"”’」』' and _GOES_ON.match(text[start:end]):
             start = spans.pop().start
         spans.append(Span(start, end))

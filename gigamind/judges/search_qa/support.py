@@ -154,7 +154,7 @@ _UNIT = re.compile(r"[^\W_]+(?:[.,:/-][^\W_]+)*")
 _HANGUL = re.compile("[가-힣]+")
 
 
-def is_of_another_row(
+def _is_of_another_row(
     claim: Reading, own: str, beside: Sequence[str], known: Collection[str]
 ) -> bool:
     """Return whether the claim has words of another row or list item in place of the words of its own.
@@ -203,7 +203,7 @@ _SAME_MATTER = 0.6
 """Share of the claim's content words in the passage from which both have the same topic."""
 
 
-def contradiction_of_form(claim: Reading, source: Reading, own: float) -> Contradiction | None:
+def _contradiction_of_form(claim: Reading, source: Reading, own: float) -> Contradiction | None:
     """Return whether a passage only asks, or denies or merely reports, what a claim states."""
     passage = source.raw.strip()
     asks = [is_question(sentence.slice(passage)) for sentence in sentences(passage)]
@@ -227,7 +227,7 @@ _HEARSAY = re.compile(
 )
 
 
-def refusal_by_number(
+def _refusal_by_number(
     claim: Reading, source: Reading, around: str, note: str, own: float
 ) -> Contradiction | Refusal | None:
     """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage."""
@@ -266,7 +266,7 @@ _HARMLESS = re.compile(
 _AFTER = 2  # words behind the last shared one in which a light verb is negated: "있지 않다"
 
 
-def negates_otherwise(
+def _negates_otherwise(
     claim: Reading, source: Reading, own: float
 ) -> Literal["contradicts", "differs"] | None:
     """Return whether a claim negates more than its passage, or less of what both state.
@@ -303,7 +303,7 @@ def _negations(reading: Reading) -> list[tuple[Word, Sequence[int]]]:
     ]
 
 
-ONLY = re.compile(
+_ONLY = re.compile(
     r"(?<![미\d십백천])(?:(?<!지)|(?<=까지))만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
 )
 _ALL = re.compile(
@@ -321,9 +321,9 @@ _ANY = re.compile(
 _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
-def limits_differ(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
+def _limits_differ(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
     """Return whether a claim adds "all" or "only", or drops a limit of the words that it copies."""
-    limits = (_ALL, ONLY)
+    limits = (_ALL, _ONLY)
     is_added = any(limit.search(claim.text) for limit in limits) and not source.denials
     if is_added and not any(limit.search(source.text) for limit in (*limits, _ANY)):
         return True
@@ -350,7 +350,7 @@ def _is_unlimited(claim: Reading, source: Reading) -> bool:
     """Return whether a claim says of all, or of what is excepted, what its source says of some."""
     if claim.denials or _EXCEPT.search(claim.text):
         return False
-    if ONLY.search(source.text) and not ONLY.search(claim.text):
+    if _ONLY.search(source.text) and not _ONLY.search(claim.text):
         return bool(_ALL.search(claim.text)) and not _ALL.search(source.text)
     excepted: set[str] = set()
     for match in _EXCEPT.finditer(source.text):
@@ -360,7 +360,7 @@ def _is_unlimited(claim: Reading, source: Reading) -> bool:
     return bool(excepted) and (is_excepted or bool(_ALL.search(claim.text)))
 
 
-def changes_number_word(changes: Sequence[Change]) -> bool:
+def _changes_number_word(changes: Sequence[Change]) -> bool:
     """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
     pairs = (one.pair for one in changes if one.pair)
     return any(a.text != b.text and is_number_word(a.text, b.text) for a, b in pairs)
@@ -369,7 +369,7 @@ def changes_number_word(changes: Sequence[Change]) -> bool:
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
-def has_new_name(claim: Reading, around: str, note: str) -> bool:
+def _has_new_name(claim: Reading, around: str, note: str) -> bool:
     """Return whether a claim has a capitalised word that neither the note nor `around`, in lower case, has."""
     names = (name.casefold().removesuffix("'s") for name in _NAME.findall(claim.raw))
     return any(name not in around and name not in note.casefold() for name in names)
@@ -389,7 +389,7 @@ _CASE = re.compile(
 _PASSIVE = re.compile(r"받|당하|당한|당했")
 
 
-def swaps_roles(claim: Reading, source: Reading) -> bool:
+def _swaps_roles(claim: Reading, source: Reading) -> bool:
     """Return whether two Korean words have swapped their particles; cells have none."""
     if not claim.is_korean or source.raw.startswith("|"):
         return False
@@ -438,10 +438,10 @@ def support(
     context = Reading(f"{passage.heading}\n{title}")
     around = f"{source.text}\n{context.text}\n{Reading(question).text}"
     own = len(claim.content & source.content) / len(claim.content) if claim.content else 1.0
-    share = score(claim, source, context, is_terse=passage.is_terse)
-    by_number = refusal_by_number(claim, source, around, note, own)
+    share = _score(claim, source, context, is_terse=passage.is_terse)
+    by_number = _refusal_by_number(claim, source, around, note, own)
     contradictions: list[Contradiction] = []
-    if by_form := contradiction_of_form(claim, source, own):
+    if by_form := _contradiction_of_form(claim, source, own):
         contradictions.append(by_form)
     if by_number == "number":
         contradictions.append("number")
@@ -454,27 +454,27 @@ def support(
     changes = list(changes_of(claim, source))
     # A short answer is negated if its question is.
     whole = Reading(completed(claim.raw, question)) if asked else claim
-    negates = negates_otherwise(whole, source, own)
+    negates = _negates_otherwise(whole, source, own)
     if negates == "contradicts":
         contradictions.append("negation")
     if own >= _SAME_MATTER:
         rules: dict[Contradiction, bool] = {
-            "number": by_number != "number" and changes_number_word(changes),
+            "number": by_number != "number" and _changes_number_word(changes),
             "limit": _is_unlimited(claim, source),
             "polarity": any(are_opposed(*one.texts) for one in changes if one.is_short),
-            "roles": swaps_roles(claim, source),
+            "roles": _swaps_roles(claim, source),
         }
         contradictions.extend(name for name, found in rules.items() if found)
     keys = {*source.keys, *context.keys, *Reading(question).keys}
     replaced = substitution(claim, source) or (
-        passage.is_terse and is_of_another_row(claim, passage.said, passage.beside, keys)
+        passage.is_terse and _is_of_another_row(claim, passage.said, passage.beside, keys)
     )
     refusals: dict[Refusal, object] = {
-        "new_name": has_new_name(claim, around, note),
+        "new_name": _has_new_name(claim, around, note),
         "new_number": by_number == "new_number",
         "other_word": replaced,
         "other_sentence": _mixes_sentences(claim, {*source.keys, *context.keys}, passage.near),
-        "other_limits": negates or limits_differ(claim, source, changes),
+        "other_limits": negates or _limits_differ(claim, source, changes),
         "other_question": asked
         and asked.is_left_open_by(claim.raw, f"{title}\n{passage.heading}\n{passage.text}"),
     }
@@ -498,7 +498,7 @@ def _mixes_sentences(claim: Reading, known: AbstractSet[str], near: str) -> bool
     return len(others) >= _FEW and len(others & set(Reading(near).keys)) >= _FEW
 
 
-def score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:
+def _score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:
     """Return the share of the claim's words that source and context carry, in [0, 1]; content words count twice.
 
     A word that they lack counts by its similarity to the most similar one, in letters or jamo, from 0.5.

@@ -7,7 +7,7 @@ from pathlib import Path
 import gigamind
 from demands.model import Departure, Equal, Field, Option, Section, beyond, row
 from gigamind.assets import asset
-from gigamind.judges.search_qa.judgement import confidence
+from gigamind.judges.search_qa.judgement import _confidence
 from gigamind.records.judged import SearchQAEvaluation
 from gigamind.service.answering import AskOptions
 
@@ -196,7 +196,7 @@ _EVALUATION = (
         "confidence: Literal[\"high\", \"medium\", \"low\"] … confidence: 'high' | 'medium' | 'low'",
         Field(SearchQAEvaluation, "confidence"),
         Departure(
-            "`correctness` and `confidence` always a number and a grade",
+            "`correctness` and `_confidence` always a number and a grade",
             "`null` if an answer has no claim",
             "nothing can be correct",
         ),
@@ -435,7 +435,7 @@ _CAUTIONS = (
         "correctness >= 0.8 AND utility >= 0.7 → high, correctness >= 0.5 → medium, else low",
         Equal(
             lambda: [
-                confidence(*pair, None)
+                _confidence(*pair, None)
                 for pair in ((0.8, 0.7), (0.8, 0.69), (0.5, 0.0), (0.49, 1.0))
             ],
             ["high", "medium", "medium", "low"],

@@ -4,7 +4,7 @@ import pytest
 from checklist_case import GOOD, NOTES, QUESTIONS, answers, check, entries, scripted, verdict_by
 
 from gigamind.errors import LlmError
-from gigamind.judges.quality_gate import passes
+from gigamind.judges.quality_gate import _passes
 
 
 def test_a_response_with_every_item_proven_passes():
@@ -28,7 +28,7 @@ def test_three_of_four_items_are_enough_and_two_are_not(no, share, passed):
     [(3, 4, 0.75, True), (2, 4, 0.75, False), (7, 10, 0.7, True), (6, 10, 0.7, False), (2, 3, 0.75, False)],
 )  # fmt: skip
 def test_the_ratio_is_reached_or_not(yes, items, ratio, expected):
-    assert passes(yes, items, ratio) is expected
+    assert _passes(yes, items, ratio) is expected
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from checklist_case import FILE, check, entries, scripted
 
 from gigamind.errors import InputError
 from gigamind.judges.quality_gate import (
-    RULES,
-    ChecklistJudgeFile,
+    _RULES,
     ChecklistReply,
+    _ChecklistJudgeFile,
     load_quality_gate,
 )
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
@@ -66,7 +66,7 @@ def test_a_changed_question_is_another_judge(judge_file):
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file()
     given = ("nonce", "notes", "request", "answer", "items")
-    without = load_llm_judge(path, "ko", ChecklistJudgeFile, ChecklistReply, given)
+    without = load_llm_judge(path, "ko", _ChecklistJudgeFile, ChecklistReply, given)
     judge = load_quality_gate(path, "f", "ko").judge_in("ko")
-    parts = (without.fingerprint, f"rules {RULES}")
+    parts = (without.fingerprint, f"rules {_RULES}")
     assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint

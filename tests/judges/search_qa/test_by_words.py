@@ -6,7 +6,7 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.by_words import judged_by_words
+from gigamind.judges.search_qa.by_words import _judged_by_words
 from gigamind.prompting.fences import Source
 
 LEAVE = Source(
@@ -22,7 +22,7 @@ FILE = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
 
 
 def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE, ROSES)):
-    return judged_by_words(AnswerCase(question, answer, notes), FILE)
+    return _judged_by_words(AnswerCase(question, answer, notes), FILE)
 
 
 @pytest.mark.each(
@@ -220,7 +220,7 @@ def test_a_threshold_of_the_file_decides_what_the_guard_lets_pass():
     claim = "연차는 첫해에 15일쯤 넉넉히 준다."
     low, high = (FILE.model_copy(update={"min_score": {"ko": least}}) for least in (0.1, 0.99))
     verdicts = [
-        judged_by_words(AnswerCase("", claim, (LEAVE,)), file).claims[0].verdict
+        _judged_by_words(AnswerCase("", claim, (LEAVE,)), file).claims[0].verdict
         for file in (low, high)
     ]
     assert verdicts == ["supported", "not_found"]

@@ -5,14 +5,14 @@ import pytest
 from gigamind.assets import asset
 from gigamind.judges.load import OF_ANSWERS, load_judge
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.by_words import judged_by_words
+from gigamind.judges.search_qa.by_words import _judged_by_words
 from gigamind.prompting.fences import Source
 
 FILE = load_judge(asset("judges") / "words.toml", kinds=OF_ANSWERS).file
 
 
 def verdict(note, claim):
-    [judged] = judged_by_words(AnswerCase("", claim, (Source("", note),)), FILE).claims
+    [judged] = _judged_by_words(AnswerCase("", claim, (Source("", note),)), FILE).claims
     return judged.verdict, judged.doubt
 
 

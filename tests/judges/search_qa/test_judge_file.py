@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.judges.search_qa.judge import SearchQAJudgeFile, load_search_qa_judge
+from gigamind.judges.search_qa.judge import SearchQAJudgeFile, _load_search_qa_judge
 from gigamind.judges.search_qa.reply import RULES, SearchQAReply
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
 
@@ -19,13 +19,13 @@ def test_a_reply_has_room_for_four_claims_and_more_for_each_further_one(claims, 
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file(second_look="never")
     without = load_llm_judge(path, "ko", SearchQAJudgeFile, SearchQAReply, GIVEN)
-    judge = load_search_qa_judge(path, "ko")
+    judge = _load_search_qa_judge(path, "ko")
     parts = (without.fingerprint, f"rules {RULES}")
     assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint
 
 
 def test_the_judge_of_the_project_is_the_seeds():
-    judge = load_search_qa_judge(Path(__file__).parents[3] / "judges" / "search_qa.toml", "ko")
+    judge = _load_search_qa_judge(Path(__file__).parents[3] / "judges" / "search_qa.toml", "ko")
     assert (judge.file.temperature, judge.file.max_tokens) == (0.1, 768)
 
 
@@ -40,4 +40,4 @@ def test_the_judge_of_the_project_is_the_seeds():
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):
     with pytest.raises(InputError, match=message):
-        load_search_qa_judge(judge_file(**fields), "en")
+        _load_search_qa_judge(judge_file(**fields), "en")

@@ -5,7 +5,7 @@ from answer_reply import finding
 from scripted_model import Scripted, judge_by, reply_of
 from second_looks import is_second_look, looks
 
-from gigamind.judges.search_qa.judge import _rows_of, _Statement, load_search_qa_judge
+from gigamind.judges.search_qa.judge import _load_search_qa_judge, _rows_of, _Statement
 from gigamind.judges.search_qa.passage import Passage
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
@@ -161,7 +161,7 @@ def test_a_second_look_that_is_refused_confirms_nothing():
 
 def test_the_fingerprint_changes_with_the_second_look(judge_file):
     marks = [
-        load_search_qa_judge(judge_file(**fields), "ko").fingerprint
+        _load_search_qa_judge(judge_file(**fields), "ko").fingerprint
         for fields in ({}, {"second_look": "all"}, {"second_look": "never"}, {"second_model": "x"})
     ]
     assert len(set(marks)) == 4

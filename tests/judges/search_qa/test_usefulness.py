@@ -2,7 +2,7 @@ import pytest
 from answer_reply import aside, finding
 from scripted_model import Scripted, judge_by, reply_of
 
-from gigamind.judges.search_qa.judgement import confidence, outcome, utility
+from gigamind.judges.search_qa.judgement import _confidence, _outcome, _utility
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention():
 
 @pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
 def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
-    assert utility("abstained", 0.5, answerable=said, correct=None, answers=True) == expected
+    assert _utility("abstained", 0.5, answerable=said, correct=None, answers=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(
     ],
 )  # fmt: skip
 def test_confidence_boundaries(correct, useful, expected):
-    assert confidence(correct, useful, 1.0) == expected
+    assert _confidence(correct, useful, 1.0) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_confidence_boundaries(correct, useful, expected):
     [(None, "high"), (0.5, "high"), (0.49, "medium"), (0.0, "medium")],
 )
 def test_an_answer_to_another_question_has_no_high_confidence(answers_question, expected):
-    assert confidence(1.0, 1.0, answers_question) == expected
+    assert _confidence(1.0, 1.0, answers_question) == expected
 
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
-    assert outcome(()) == "no_claims"
-    assert utility("no_claims", 1.0, answerable=False, correct=None, answers=True) == 0.0
-    assert utility("judged", 0.9, answerable=False, correct=0.5, answers=True) == 0.9
+    assert _outcome(()) == "no_claims"
+    assert _utility("no_claims", 1.0, answerable=False, correct=None, answers=True) == 0.0
+    assert _utility("judged", 0.9, answerable=False, correct=0.5, answers=True) == 0.9
 
 
 def test_an_answer_without_a_proven_claim_is_hardly_useful_whatever_the_model_says():
-    assert utility("judged", 1.0, answerable=True, correct=0.0, answers=True) == 0.4
-    assert utility("judged", 0.1, answerable=True, correct=0.0, answers=True) == 0.1
+    assert _utility("judged", 1.0, answerable=True, correct=0.0, answers=True) == 0.4
+    assert _utility("judged", 0.1, answerable=True, correct=0.0, answers=True) == 0.1
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.judges.search_qa.segments import (
+    _end_of_citations,
+    _names_of_notes,
+    _without_citations,
     citations,
-    end_of_citations,
-    names_of_notes,
-    without_citations,
     without_note_names,
 )
 
@@ -45,7 +45,7 @@ TEXTS = st.text(st.sampled_from("a가1 ,;-.[]()`노트\n\u3000"), max_size=40)
 )
 def test_notes_are_named_in_many_ways(text, numbers, bare):
     assert citations(text) == numbers
-    assert without_citations(text) == bare
+    assert _without_citations(text) == bare
 
 
 @pytest.mark.each(
@@ -71,7 +71,7 @@ def test_notes_are_named_in_many_ways(text, numbers, bare):
 def test_a_number_in_brackets_is_a_citation_only_behind_a_clause(text, numbers):
     assert citations(text) == numbers
     if not numbers:
-        assert without_citations(text) == text
+        assert _without_citations(text) == text
 
 
 @pytest.mark.each(
@@ -106,7 +106,7 @@ def test_other_numbers_stay_in_a_claim(text):
 
 
 def test_a_line_of_sources_names_notes_without_brackets():
-    assert names_of_notes("출처: 노트 2, [노트 1], Note 7 (휴가 3일)") == (2, 1, 7)
+    assert _names_of_notes("출처: 노트 2, [노트 1], Note 7 (휴가 3일)") == (2, 1, 7)
 
 
 @pytest.mark.each(
@@ -117,15 +117,15 @@ def test_a_line_of_sources_names_notes_without_brackets():
     ],
 )
 def test_a_citation_is_found_behind_a_sentence(text, end):
-    assert end_of_citations(text, 2) == end
+    assert _end_of_citations(text, 2) == end
 
 
 def test_a_decomposed_citation_is_one():
     text = unicodedata.normalize("NFD", "15일이다 [노트 1].")
-    assert (citations(text), without_citations(text)) == ((1,), "15일이다.")
+    assert (citations(text), _without_citations(text)) == ((1,), "15일이다.")
 
 
 @given(TEXTS)
 def test_letters_of_a_text_without_citations_are_its_own_in_their_order(text):
     left = iter(text)
-    assert all(char in left for char in without_citations(text) if not char.isspace())
+    assert all(char in left for char in _without_citations(text) if not char.isspace())

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.segments import composed
+from gigamind.judges.search_qa.segments import _composed
 from gigamind.spans import Span
 
 
 @pytest.mark.parametrize("text", ["", "연차 15일", "résumé", "👍 끝"])
 def test_a_composed_text_stays_as_it_is(text):
-    assert composed(text).text == text
-    assert composed(text).origin(Span(0, len(text))) == Span(0, len(text))
+    assert _composed(text).text == text
+    assert _composed(text).origin(Span(0, len(text))) == Span(0, len(text))
 
 
 def test_a_syllable_leads_to_its_letters():
-    whole = composed(unicodedata.normalize("NFD", "각 나"))  # three letters, a space, two letters
+    whole = _composed(unicodedata.normalize("NFD", "각 나"))  # three letters, a space, two letters
     assert whole.text == "각 나"
     assert [whole.origin(Span(at, at + 1)) for at in range(3)] == [
         Span(0, 3),
@@ -32,7 +32,7 @@ def test_a_syllable_leads_to_its_letters():
 def test_spans_stay_in_their_order_and_cover_the_original(text, data):
     form = data.draw(st.sampled_from(["NFC", "NFD"]))
     original = unicodedata.normalize(form, text)
-    whole = composed(original)
+    whole = _composed(original)
     assert whole.text == unicodedata.normalize("NFC", original)
     cut = data.draw(st.integers(0, len(whole.text)))
     before, after = whole.origin(Span(0, cut)), whole.origin(Span(cut, len(whole.text)))
