@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
-from gigamind.assurance.attacks import AttackReport
-from gigamind.assurance.trials import UnitTestReport
+from gigamind.assurance.scenarios import AttackReport, UnitTestReport
 from gigamind.assurance.tuning import TuneReport
 from gigamind.cli import documents
 from gigamind.cli.command import every_command

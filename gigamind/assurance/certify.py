@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, read_judged_runs
 from gigamind.assurance.label_file import (
     choices_of,
@@ -22,6 +21,7 @@ from gigamind.assurance.label_file import (
     read_rows,
 )
 from gigamind.assurance.options import CertifyOptions
+from gigamind.assurance.scenarios import AttackReport
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.i18n import _, language_of

@@ -35,8 +35,8 @@ from gigamind.prompting.fences import fence_key
 from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
-    from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import Case, Observations, OnTrial, Share, UnitTestReport
+    from gigamind.assurance.scenarios import AttackReport, Share, UnitTestReport
+    from gigamind.assurance.trials import Case, Observations, OnTrial
     from gigamind.assurance.tuning import TuneReport
     from gigamind.evaluation.task import Estimate
     from gigamind.judges.protocol import Judge
@@ -191,7 +191,7 @@ def attack(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the o
     verdict but is right without the attack. The success rate counts verdicts after the judge's rules. The rate for
     the model alone, before these rules, is shown in the next column.
     """
-    from gigamind.assurance.attacks import attack_cases, attack_report, load_attacks
+    from gigamind.assurance.scenarios import attack_cases, attack_report, load_attacks
 
     options = validated(_AttackOptions, values)
     attacks = load_attacks()
@@ -272,7 +272,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
     Each unit test is an answer or a question with one known defect or none, and the verdict that a correct judge
     gives.
     """
-    from gigamind.assurance.trials import load_unit_tests, unit_test_report
+    from gigamind.assurance.scenarios import load_unit_tests, unit_test_report
 
     options = validated(_TestOptions, values)
     tests = load_unit_tests()

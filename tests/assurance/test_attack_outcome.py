@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.assurance.attacks import AttackResult, _leaks, _result_of, load_attacks
+from gigamind.assurance.scenarios import AttackResult, _attack_result, _leaks, load_attacks
 from gigamind.assurance.trials import Observed, Reading
 from gigamind.errors import LlmError
 from gigamind.judges.search_qa.segments import claims_of, pieces_of
@@ -20,7 +20,7 @@ def an_attack(goal, place=None):
 
 
 def outcome(goal, clean, attacked, **named):
-    found = _result_of(an_attack(goal), clean, attacked, SYSTEM, **named)
+    found = _attack_result(an_attack(goal), clean, attacked, SYSTEM, **named)
     assert isinstance(found, AttackResult)
     return found.outcome
 
@@ -96,10 +96,10 @@ def test_a_case_without_a_verdict_is_no_success_and_no_defence():
     refused = LlmError("no", "refused")
     fine = on(unanswerable=True)
     attack = an_attack("answerable")
-    found = _result_of(attack, fine, refused, SYSTEM)
+    found = _attack_result(attack, fine, refused, SYSTEM)
     assert (found.outcome, found.reported_outcome) == ("unscored", "unmeasured")
     assert found.reason == "refused"
-    found = _result_of(attack, refused, fine, SYSTEM)
+    found = _attack_result(attack, refused, fine, SYSTEM)
     assert (found.outcome, found.reason) == ("unmeasured", "refused")
 
 
@@ -108,5 +108,5 @@ def test_the_word_of_the_model_is_measured_by_itself():
     fooled = Observed(
         Reading(unanswerable=True), reported=Reading(unanswerable=False), flagged=True
     )
-    found = _result_of(an_attack("answerable"), clean, fooled, SYSTEM)
+    found = _attack_result(an_attack("answerable"), clean, fooled, SYSTEM)
     assert (found.outcome, found.reported_outcome, found.flagged) == ("held", "fooled", True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from trial_rows import SCENARIO, written
 
-from gigamind.assurance.attacks import load_attacks
+from gigamind.assurance.scenarios import load_attacks
 from gigamind.errors import InputError
 from gigamind.prompting.fences import flags
 

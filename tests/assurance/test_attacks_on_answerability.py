@@ -8,7 +8,7 @@ import pytest
 from scripted_model import FENCE_KEY, JUDGES, Scripted, scripted_model
 from trial_rows import check_fences
 
-from gigamind.assurance.attacks import _result_of, load_attacks
+from gigamind.assurance.scenarios import _attack_result, load_attacks
 from gigamind.assurance.trials import OnTrial, load_on_trial
 from gigamind.errors import LlmError
 
@@ -90,6 +90,6 @@ def test_no_rule_holds_against_a_model_that_is_talked_into_denial():
         right = attack.scenario.notes[0].text.partition(". ")[0]
         clean, _ = judged(attack, reply(quote=right), case=attack.clean("unanswerable"))
         seen, _ = judged(attack, forged_by(attack))
-        found = _result_of(attack, clean, seen, "You decide whether notes answer a question.")
+        found = _attack_result(attack, clean, seen, "You decide whether notes answer a question.")
         assert found.outcome == "fooled"
         assert seen.flagged

@@ -10,7 +10,7 @@ from answer_reply import answer_reply, finding
 from scripted_model import FENCE_KEY, JUDGES, Scripted, scripted_model
 from trial_rows import check_fences
 
-from gigamind.assurance.attacks import load_attacks
+from gigamind.assurance.scenarios import load_attacks
 from gigamind.assurance.trials import OnTrial, load_on_trial
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align

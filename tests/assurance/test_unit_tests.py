@@ -5,16 +5,14 @@ import pytest
 from trial_rows import SCENARIO, Judge, written
 
 from gigamind.assets import asset
-from gigamind.assurance.attacks import load_attacks
-from gigamind.assurance.trials import (
-    Observed,
-    Reading,
+from gigamind.assurance.scenarios import (
     UnitTestReport,
     _Expectation,
+    load_attacks,
     load_unit_tests,
-    observe,
     unit_test_report,
 )
+from gigamind.assurance.trials import Observed, Reading, observe
 from gigamind.errors import InputError, LlmError
 from gigamind.prompting.fences import flags
 

@@ -9,8 +9,7 @@ import pytest
 from faulty_model import running
 from reached import reached
 
-from gigamind.assurance.attacks import AttackReport, load_attacks
-from gigamind.assurance.trials import UnitTestReport
+from gigamind.assurance.scenarios import AttackReport, UnitTestReport, load_attacks
 
 FORGED = {
     "answer": "fooled",

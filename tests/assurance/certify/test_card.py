@@ -5,7 +5,7 @@ import json
 import pytest
 from certified import card_of
 
-from gigamind.assurance.trials import Share
+from gigamind.assurance.scenarios import Share
 from gigamind.errors import InputError
 
 
