@@ -80,9 +80,9 @@ def drawn_run(world: World, n: int, rng: np.random.Generator) -> Run:
 
 
 def merged(strata: np.ndarray, least: int = 8) -> np.ndarray:
-    from gigamind.assurance.label_plan import merge_small
+    from gigamind.assurance.label_file import _merge_small
 
-    return np.array(merge_small([(int(one) // 3, int(one) % 3) for one in strata], least))
+    return np.array(_merge_small([(int(one) // 3, int(one) % 3) for one in strata], least))
 
 
 def stratified(run: Run, budget: int, rng: np.random.Generator) -> np.ndarray:

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gigamind.assurance.judged_runs import MISSING
-from gigamind.assurance.label_file import Choices, LabelFile, choices_of
+from gigamind.assurance.label_file import LOOKS, Choices, LabelFile, LabelPlan, choices_of, strata
 from gigamind.assurance.label_items import CHOICES, Decided, LabelTask, LabelUnit, passage
-from gigamind.assurance.label_plan import LOOKS, LabelPlan, drawn, looks_passed, strata
 from gigamind.assurance.options import LabelOptions
 from gigamind.datasets.labels import LabelRow
 from gigamind.errors import InputError
@@ -194,7 +193,7 @@ class Labelling:
                     labels[at] = label
             elif not skipped.isdisjoint(drawable.tasks):
                 errors[at] = None
-        queue = drawn(self.plan, self.strata, errors)
+        queue = self.plan.drawn(self.strata, errors)
         return _State(rows, choices, queue, {at: labels[at] for at in queue if at in labels})
 
     def _done_by(self, annotator: str) -> set[int]:
@@ -295,7 +294,7 @@ class Labelling:
                 **self.unit(drawable, annotator),
                 "verdicts": {key: task.verdict for (key, _c), (_u, task) in drawable.tasks.items()},
             }
-            for at in drawn(self.plan, self.strata, done)
+            for at in self.plan.drawn(self.strata, done)
             if at not in mine and (drawable := self.drawables[at])
         ]
 
@@ -344,7 +343,7 @@ class Labelling:
     def progress(self, annotator: str) -> dict[str, Any]:
         """Return what the page shows beside the item."""
         choices, complete = self.state.choices, len(self.state.labels)
-        mean, look = self.figure(), looks_passed(self.plan, complete)
+        mean, look = self.figure(), self.plan.last_look(complete)
         values = [drawable.value for drawable in self.drawables if drawable.value is not None]
         return {
             "labelled": complete,
