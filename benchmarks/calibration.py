@@ -374,7 +374,7 @@ def label_collection(
     identities = Identities(vault.notes)
     checked = check_queries(read, vault, identities)
     problems = tuple(error.describe(dataset) for error in checked.errors)
-    if not checked.queries:
+    if not checked.usable:
         raise DatasetError(
             "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
             file=dataset,
@@ -383,9 +383,9 @@ def label_collection(
         )
     vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
-        rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
+        rows = label(retriever, checked.usable, leave_out, progress, vault_hash)
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
-    queries = checked.queries
+    queries = checked.usable
     answerable = sum(query.item.answerable for query in queries)
     source: dict[str, Any] = {
         "dataset": dataset.name,

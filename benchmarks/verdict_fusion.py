@@ -127,7 +127,7 @@ def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> No
     settings = RetrievalSettings(fusion="balanced", cache=default_cache_folder())
     with closing(open_retriever(vault, identities, settings, lambda _done, _all: None)) as opened:
         ways = _ways(opened)
-        for kind, questions in slices_of(vault, list(checked.queries)).items():
+        for kind, questions in slices_of(vault, list(checked.usable)).items():
             keyword, vectors, weighted, balanced = (
                 _mrr(RankedQuery([h.note for h in way.search(q.text)], q.qrels) for q in questions)
                 for way in ways

@@ -93,7 +93,7 @@ def _show(collection: vaults.Collection, settings: RetrievalSettings, judge_file
     """Print the rows of both judges, by language if there are several."""
     vault = read_vault(collection.notes)
     identities = Identities(vault.notes)
-    queries = check_queries(read_queries(collection.dataset), vault, identities).queries
+    queries = check_queries(read_queries(collection.dataset), vault, identities).usable
     threshold = load_question_judge(judge_path("threshold"))
     if not isinstance(threshold, ThresholdJudge):
         raise TypeError(f"{judge_path('threshold')}: is of the kind {threshold.kind}")

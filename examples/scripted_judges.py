@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from gigamind.assets import asset
-from gigamind.datasets.check_answers import CheckedAnswer, check_answers
+from gigamind.datasets.check import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim
 from gigamind.errors import DatasetError, InputError, LlmError
@@ -107,20 +107,20 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
             rejected=checked.rejected,
             rows=checked.rows,
         )
-    answers = tuple(_labelled(checked.answers))
+    answers = tuple(_labelled(checked.usable))
     if not answers:
         raise DatasetError(
             '{file}: no answer has human labels ("labels"), so false verdicts of a judge cannot be detected. Add'
             " labels to some answers.",
             file=dataset,
         )
-    return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))
+    return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.usable) - len(answers))
 
 
 def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
     for row in checked:
         item, notes = row.item, tuple(Source(note.title, note.text) for note in row.notes)
-        case = AnswerCase(item.question, row.answer, notes, question_language(item.question))
+        case = AnswerCase(item.question, item.answer or "", notes, question_language(item.question))
         if item.labels and case.has_context:
             yield LabelledAnswer.of(item.id, case, item.labels)
 

@@ -112,7 +112,8 @@ def _check(
 
 
 def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None:
-    from gigamind.datasets.check import CheckedDataset, write_reanchored
+    from gigamind.datasets.check import write_reanchored
+    from gigamind.datasets.jsonl import dataset_kind
     from gigamind.datasets.write import refuse_existing_file
     from gigamind.vault.notes import read_vault
 
@@ -122,7 +123,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
         )
     refuse_existing_file("--fix", out)
     _rows, checked = _checked(named[0], notes)
-    if not isinstance(checked, CheckedDataset):
+    if checked is None or dataset_kind(named[0]) != "queries":
         raise InputError("--fix: {file} is not a dataset of queries.", file=named[0])
     count = write_reanchored(out, checked, read_vault(notes))
     line = _(
@@ -205,8 +206,7 @@ def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
 def _checked(path: Path, notes: Path | None) -> "tuple[Dataset[Any], CheckedRows[Any] | None]":
     """Read a dataset and check it against a vault; without one, queries are checked among themselves, others not."""
     from gigamind.datasets import jsonl
-    from gigamind.datasets.check import check_links, check_queries
-    from gigamind.datasets.check_answers import check_answers
+    from gigamind.datasets.check import check_answers, check_links, check_queries
     from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault

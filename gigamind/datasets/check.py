@@ -1,18 +1,20 @@
 """Check the rows of a dataset against a vault; unusable ones are reported with line and problem, the others kept.
 
-Queries are checked for their notes and spans, links for their notes, targets and anchors.
+Queries are checked for their notes and spans, links for their notes, targets and anchors, answers and questions for the
+notes of their contexts.
 """
 
 import difflib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Generic, TypeVar, cast
 
 from gigamind.datasets.jsonl import Dataset, Item, RowError, shortened, shortened_path
-from gigamind.datasets.schema import ExpectedSpan, LinkItem, QueryItem
+from gigamind.datasets.schema import ContextNote, ExpectedSpan, LinkItem, QueryItem, QuestionItem
 from gigamind.datasets.write import write_lines
 from gigamind.errors import text_of
 from gigamind.i18n import Message, Text, _, n_
@@ -27,11 +29,15 @@ _SPAN_FIX = _(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRows(Generic[Item]):
-    """A dataset checked against a vault; subclasses hold the usable rows, in file order."""
+_Row = TypeVar("_Row", "CheckedQuery", "CheckedLink", "CheckedAnswer")
 
-    dataset: Dataset[Item]
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows(Generic[_Row]):
+    """A dataset checked against a vault."""
+
+    dataset: Dataset[Any]
+    usable: tuple[_Row, ...]  # in file order
     errors: tuple[RowError, ...]  # of all other rows and of reading the file, in file order
     warnings: tuple[Message, ...]  # anomalies that do not make a row unusable, including collisions
     collisions: tuple[Collision, ...]  # ambiguous names, each once; errors under `--strict`
@@ -49,8 +55,13 @@ class CheckedRows(Generic[Item]):
 
     @property
     def proves_nothing(self) -> bool:
-        """Return whether the usable rows would fit any vault, although others belong to this one."""
-        return False
+        """Return whether only unanswerable queries are left, which name no note and so fit every vault."""
+
+        def is_answerable(item: object) -> bool:
+            return isinstance(item, QueryItem) and item.answerable
+
+        left = (row.item for row in self.usable)
+        return any(map(is_answerable, self.dataset.items)) and not any(map(is_answerable, left))
 
     def why_unusable(self, least: float) -> Message | None:
         """Return why fewer than the share `least` of the rows, or none, are usable, with the likeliest cause."""
@@ -90,12 +101,11 @@ class CheckedRows(Generic[Item]):
         return _("The unusable rows have invalid labels.")
 
 
-_Checked = TypeVar("_Checked", bound=CheckedRows[Any])
-NO_VAULT = Vault(Path(), (), ())
+_NO_VAULT = Vault(Path(), (), ())
 
 
 @dataclass(slots=True)
-class RowChecker(Generic[Item]):
+class _RowChecker(ABC, Generic[Item, _Row]):
     """Checks the rows of one dataset against one vault and collects problems."""
 
     dataset: Dataset[Item]
@@ -111,7 +121,7 @@ class RowChecker(Generic[Item]):
     @property
     def has_vault(self) -> bool:
         """Return whether there is a vault to check against."""
-        return self.vault is not NO_VAULT
+        return self.vault is not _NO_VAULT
 
     def note(self, item: Item, name: str, path: str) -> Note | None:
         """Return the note that a row names; otherwise record an error in the field `name`."""
@@ -131,15 +141,25 @@ class RowChecker(Generic[Item]):
             self.collisions.setdefault(resolution.identifier, resolution.collision)
         return resolution.note
 
-    def outcome(
-        self, kind: Callable[..., _Checked], *usable: object, odd: Sequence[Message] = ()
-    ) -> _Checked:
-        """Return the `usable` rows as `kind`, a subclass of `CheckedRows`, with `odd` among the warnings."""
+    @abstractmethod
+    def check(self, item: Item) -> _Row | None:
+        """Return a row if it is usable; otherwise record errors."""
+
+    def warnings_of(self, usable: Sequence[_Row]) -> Iterator[Message]:
+        """Yield the warnings about all rows together."""
+        del usable
+        return iter(())
+
+    def checked(self) -> CheckedRows[_Row]:
+        """Check every row."""
+        rows = map(self.check, self.dataset.items)
+        usable = tuple(row for row in rows if row is not None)
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
         named_alike = (collision.message for collision in collisions)
-        warnings = (*self.dataset.warnings, *odd, *self.warnings, *named_alike)
-        return kind(self.dataset, tuple(errors), warnings, collisions, self.fits, *usable)
+        whole = self.warnings_of(usable)
+        warnings = (*self.dataset.warnings, *whole, *self.warnings, *named_alike)
+        return CheckedRows(self.dataset, usable, tuple(errors), warnings, collisions, self.fits)
 
     def units(self, note: Note) -> Utf16:
         """Return the offset converter of a note, created once per note."""
@@ -218,34 +238,18 @@ class CheckedQuery:
         return self.item.gains is not None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDataset(CheckedRows[QueryItem]):
-    """A dataset of queries checked against a vault."""
-
-    queries: tuple[CheckedQuery, ...]
-
-    @property
-    def proves_nothing(self) -> bool:
-        """Return whether only unanswerable rows are left, which name no note and so fit every vault."""
-        answerable = any(item.answerable for item in self.dataset.items)
-        return answerable and not any(query.item.answerable for query in self.queries)
-
-
 def check_queries(
     dataset: Dataset[QueryItem],
     vault: Vault | None,
     identities: Identities,
     find_again: _FindAgain = lambda _text, _note_text: None,
-) -> CheckedDataset:
+) -> CheckedRows[CheckedQuery]:
     """Find every expected note and span, edited ones by `find_again`; without a vault, spans are dropped."""
-    checker = _QueryChecker(dataset, vault or NO_VAULT, identities, find_again=find_again)
-    checked = [checker.check(item) for item in dataset.items]
-    queries = tuple(query for query in checked if query is not None)
-    return checker.outcome(CheckedDataset, queries, odd=list(checker.span_warnings()))
+    return _QueryChecker(dataset, vault or _NO_VAULT, identities, find_again=find_again).checked()
 
 
 @dataclass(kw_only=True)
-class _QueryChecker(RowChecker[QueryItem]):
+class _QueryChecker(_RowChecker[QueryItem, CheckedQuery]):
     find_again: _FindAgain
     moved: dict[str, None] = field(default_factory=dict[str, None])
     gone: dict[str, None] = field(default_factory=dict[str, None])
@@ -386,7 +390,8 @@ class _QueryChecker(RowChecker[QueryItem]):
         self._searches += 1
         return self.find_again(text, note.text) if self._searches <= _MOST_SEARCHES else None
 
-    def span_warnings(self) -> Iterator[Message]:
+    def warnings_of(self, usable: Sequence[CheckedQuery]) -> Iterator[Message]:
+        del usable
         if self.moved:
             vault, rows = self.vault.root, self.dataset.path
             yield n_(
@@ -408,12 +413,12 @@ class _QueryChecker(RowChecker[QueryItem]):
             )
 
 
-def write_reanchored(out: Path, checked: CheckedDataset, vault: Vault) -> int:
+def write_reanchored(out: Path, checked: CheckedRows[CheckedQuery], vault: Vault) -> int:
     """Write the dataset with the current expected spans and return the number of changed rows; or EvaluationError."""
     content = checked.dataset.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     lines = content.decode().removesuffix("\n").split("\n")
     changed = 0
-    for query in checked.queries:
+    for query in checked.usable:
         row = cast("dict[str, Any]", json.loads(lines[query.line - 1]))
         spans = list(_spans(query, vault))
         if row.get("expected_spans", []) != spans:
@@ -445,33 +450,31 @@ class CheckedLink:
     targets: frozenset[str]  # paths of the accepted target notes
     span: Span | None  # of the anchor; None if the row's range does not match it
 
-
-@dataclass(frozen=True, slots=True)
-class CheckedLinks(CheckedRows[LinkItem]):
-    """A link dataset checked against a vault."""
-
-    links: tuple[CheckedLink, ...]
-    misfits: int  # usable rows whose range does not match the anchor
+    @property
+    def is_misfit(self) -> bool:
+        """Return whether the row has a range that does not match the anchor."""
+        return self.span is None and self.item.anchor_range is not None
 
 
-def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities) -> CheckedLinks:
+def check_links(
+    dataset: Dataset[LinkItem], vault: Vault, identities: Identities
+) -> CheckedRows[CheckedLink]:
     """Find every source note, target and anchor in the vault."""
-    checker = _LinkChecker(dataset, vault, identities)
-    checked = [checker.check(item) for item in dataset.items]
-    links = tuple(link for link in checked if link is not None)
-    misfits = sum(link.span is None and link.item.anchor_range is not None for link in links)
-    misfit = _(
-        "{file}: in {count:,} of {rows:,} rows, the anchor range does not match the anchor text in {vault}. Give"
-        " the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
-        file=dataset.path,
-        count=misfits,
-        rows=len(links),
-        vault=vault.root,
-    )
-    return checker.outcome(CheckedLinks, links, misfits, odd=[misfit] if misfits else [])
+    return _LinkChecker(dataset, vault, identities).checked()
 
 
-class _LinkChecker(RowChecker[LinkItem]):
+class _LinkChecker(_RowChecker[LinkItem, CheckedLink]):
+    def warnings_of(self, usable: Sequence[CheckedLink]) -> Iterator[Message]:
+        if misfits := sum(link.is_misfit for link in usable):
+            yield _(
+                "{file}: in {count:,} of {rows:,} rows, the anchor range does not match the anchor text in {vault}."
+                " Give the unchanged copy that generate-links wrote (--out-notes), not the original vault.",
+                file=self.dataset.path,
+                count=misfits,
+                rows=len(usable),
+                vault=self.vault.root,
+            )
+
     def check(self, item: LinkItem) -> CheckedLink | None:
         before = len(self.errors)
         note = self.note(item, "source_note", item.source_note)
@@ -517,3 +520,79 @@ class _LinkChecker(RowChecker[LinkItem]):
         except ValueError:
             return None
         return span if span.slice(note.text) == item.anchor else None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenNote:
+    """A note of the context."""
+
+    path: str | None  # in the vault; None if the row itself contains the text
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """An answer, or a question to be answered, with the text of its notes."""
+
+    item: QuestionItem
+    line: int  # 1-based, in the dataset's file
+    notes: tuple[GivenNote, ...]
+
+
+def check_answers(
+    dataset: Dataset[QuestionItem],
+    vault: Vault | None,
+    identities: Identities,
+    *,
+    answered: bool = True,
+) -> CheckedRows[CheckedAnswer]:
+    """Find every note of every context; without a vault, a path is an error, or left out if not `answered`."""
+    return _AnswerChecker(dataset, vault or _NO_VAULT, identities, answered=answered).checked()
+
+
+@dataclass(kw_only=True)
+class _AnswerChecker(_RowChecker[QuestionItem, CheckedAnswer]):
+    answered: bool
+
+    def check(self, item: QuestionItem) -> CheckedAnswer | None:
+        before = len(self.errors)
+        notes = [
+            self._given(item, f"context_notes[{place}]", note)
+            for place, note in enumerate(item.context_notes)
+        ]
+        usable = [note for note in notes if note is not None]
+        if self.answered:
+            self._check_labels(item, len(notes))
+        if len(self.errors) > before:
+            return None
+        return CheckedAnswer(item, self.dataset.lines[item.id], tuple(usable))
+
+    def _given(self, item: QuestionItem, name: str, note: ContextNote) -> GivenNote | None:
+        if note.path is None:
+            if note.text is None:
+                fix = _('Write {{"path": "a.md"}}, or {{"title": "A", "text": "..."}}')
+                self.reject(item, name, _("the context note has neither a path nor a text"), fix)
+                return None
+            return GivenNote(None, note.title or "", note.text)
+        if not self.has_vault:
+            if self.answered:
+                problem = _("the row names a note by its path, but no vault was given")
+                self.reject(item, f"{name}.path", problem, _("Give the vault with --notes"))
+            return None
+        named = self.note(item, f"{name}.path", note.path)
+        if named is None:
+            return None
+        text = named.text if note.text is None else note.text
+        return GivenNote(named.path, note.title or named.title, text)
+
+    def _check_labels(self, item: QuestionItem, notes: int) -> None:
+        labels = item.labels
+        for place, claim in enumerate(labels.claims if labels else ()):
+            if claim.note is not None and claim.note > notes:
+                problem = _(
+                    "this note number is ignored: the label names context note {number}, but the row has only {count}",
+                    number=claim.note,
+                    count=notes,
+                )
+                self.warn(item, f"labels.claims[{place}].note", problem)

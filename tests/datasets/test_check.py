@@ -64,7 +64,7 @@ def test_labels_become_paths_and_passages_in_code_points():
     # "승인 👋 " is 6 UTF-16 code units and 5 code points.
     result = checked(expecting("Policies/Approval", 6, 9, "절차는"), {"expected_notes": []})
 
-    first, second = result.queries
+    first, second = result.usable
     assert (first.line, first.qrels) == (2, {"policies/approval.md": 1})
     assert first.spans == (Passage("policies/approval.md", "절차는", Span(5, 8)),)
     assert (second.qrels, second.spans) == ({}, ())
@@ -74,7 +74,7 @@ def test_labels_become_paths_and_passages_in_code_points():
 def test_two_names_of_one_note_are_one_label():
     result = checked({"expected_notes": ["leave", "policies/leave.md"]})
 
-    assert result.queries[0].qrels == {"policies/leave.md": 1}
+    assert result.usable[0].qrels == {"policies/leave.md": 1}
 
 
 def test_an_unknown_note_is_an_error_that_suggests_the_closest_path():
@@ -88,7 +88,7 @@ def test_an_unknown_note_is_an_error_that_suggests_the_closest_path():
         {"path": '"policies/approval.md"'},
         {},
     ]
-    assert result.queries == ()
+    assert result.usable == ()
 
 
 def proposed(path, notes):
@@ -166,7 +166,7 @@ def test_a_span_that_is_none_is_an_error(start, end, message):
 def test_a_span_may_reach_the_end_and_hold_an_emoji(start, end, text):
     result = checked(expecting("policies/approval.md", start, end))
 
-    assert result.queries[0].spans[0].text == text
+    assert result.usable[0].spans[0].text == text
 
 
 def test_the_note_of_a_span_must_exist():
@@ -184,7 +184,7 @@ def test_a_span_outside_the_expected_notes_is_a_warning():
     spans = [{"note_path": "leave", "start": 0, "end": 5}]
     result = checked({"expected_notes": ["policies/approval.md"], "expected_spans": spans})
 
-    assert len(result.queries) == 1
+    assert len(result.usable) == 1
     [warning] = result.warnings
     assert warning.values["field"] == "expected_spans[0]"
     assert warning.values["problem"].values == {"note": "policies/leave.md"}
@@ -193,7 +193,7 @@ def test_a_span_outside_the_expected_notes_is_a_warning():
 def test_a_text_that_differs_is_a_warning_with_both_texts():
     result = checked(expecting("leave", 0, 5, "Absence"))
 
-    [query] = result.queries
+    [query] = result.usable
     assert (query.spans, query.gone) == ((Passage("policies/leave.md", "Absence", _NOWHERE),), 1)
     total, row = result.warnings
     assert total.values == {"n": 1, "first": "q1"}
@@ -217,7 +217,7 @@ def test_a_text_that_moved_is_looked_for_where_it_stands_and_never_rejects_its_r
     start, end, place
 ):
     result = checked(expecting("policies/approval.md", start, end, "절차는"))
-    [query] = result.queries
+    [query] = result.usable
     assert (query.spans, query.gone) == ((Passage("policies/approval.md", "절차는", place),), 0)
     assert result.warnings[0].values == {
         "n": 1,
@@ -230,20 +230,20 @@ def test_a_text_that_moved_is_looked_for_where_it_stands_and_never_rejects_its_r
 def test_of_several_places_the_one_nearest_to_where_it_was_is_taken(start, place):
     notes = {"leave.md": "👋 휴가는 팀장. 휴가는 대표."}
     result = checked(expecting("leave.md", start, start + 1, "휴가는"), notes=notes)
-    assert result.queries[0].spans[0].span == Span(place, place + 3)
+    assert result.usable[0].spans[0].span == Span(place, place + 3)
 
 
 def test_a_text_that_is_gone_and_offsets_beyond_the_note_leave_the_row_in_use():
     result = checked(expecting("leave", 900, 907, "Absence"), expecting("leave", 0, 5, "Leave"))
     assert places(result) == []
-    assert [query.gone for query in result.queries] == [1, 0]
+    assert [query.gone for query in result.usable] == [1, 0]
     assert "900" in result.warnings[-1].values["problem"].values["reason"]
 
 
 def test_an_ambiguous_name_is_reported_once_in_the_format_of_the_specification():
     result = checked(expecting("my note", 0, 3), {"expected_notes": ["My_note"]})
 
-    assert [query.qrels for query in result.queries] == [{"notes/My Note.md": 1}] * 2
+    assert [query.qrels for query in result.usable] == [{"notes/My Note.md": 1}] * 2
     assert [collision.identifier for collision in result.collisions] == ["my note"]
     assert result.warnings == (
         (
@@ -257,7 +257,7 @@ def test_an_ambiguous_name_is_reported_once_in_the_format_of_the_specification()
 def test_an_exact_path_meets_no_collision():
     result = checked({"expected_notes": ["notes/my-note.md"]})
 
-    assert result.queries[0].qrels == {"notes/my-note.md": 1}
+    assert result.usable[0].qrels == {"notes/my-note.md": 1}
     assert result.collisions == ()
 
 
@@ -269,7 +269,7 @@ def test_every_row_ends_in_the_queries_or_in_the_errors_and_order_is_kept():
         {"expected_notes": ["leave", "/x"]},
     )
 
-    assert [query.item.id for query in result.queries] == ["q1", "q3"]
+    assert [query.item.id for query in result.usable] == ["q1", "q3"]
     assert [(error.line, error.item_id) for error in result.errors] == [(3, "q2"), (5, "q4")]
 
 
@@ -295,7 +295,7 @@ def test_a_dataset_of_another_vault_is_refused_in_seconds():
     )
 
     assert len(result.errors) == 2000
-    assert result.queries == ()
+    assert result.usable == ()
 
 
 @settings(deadline=None)  # a busy machine is no failure
@@ -308,7 +308,7 @@ def test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices(text, data
 
     result = checked(expecting("n.md", first, last, text[start:end]), notes={"n.md": text})
 
-    [passage] = result.queries[0].spans
+    [passage] = result.usable[0].spans
     assert passage.span == Span(start, end)
     assert passage.text == encoded[2 * first : 2 * last].decode("utf-16-le")
     assert result.warnings == ()
@@ -325,7 +325,7 @@ def test_grades_and_groups_become_gains_by_path():
         {"answerable": True, "expected_notes": [], "expected_any_of": [["leave"]]},
     )
     assert places(result) == []
-    graded, grouped = result.queries
+    graded, grouped = result.usable
     assert graded.qrels == {
         "policies/leave.md": 1,
         "policies/approval.md": 3,

@@ -1,7 +1,7 @@
 import pytest
 from row_files import write_rows
 
-from gigamind.datasets.check_answers import check_answers
+from gigamind.datasets.check import check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.errors import DatasetError
 from gigamind.vault.identity import Identities
@@ -40,7 +40,7 @@ def only_error(found):
 
 
 def test_a_path_gives_title_and_text_of_its_note(checked):
-    (answer,) = checked(row()).answers
+    (answer,) = checked(row()).usable
     (note,) = answer.notes
     assert (note.path, note.title) == ("휴가.md", "휴가 규정")
     assert note.text.endswith("연차는 15일이다.")
@@ -48,7 +48,7 @@ def test_a_path_gives_title_and_text_of_its_note(checked):
 
 def test_a_row_may_hold_its_notes_and_what_was_shown_of_them(checked):
     given = [{"title": "A", "text": "a"}, {"text": "b"}, {"path": "expenses.md", "text": "40"}]
-    (answer,) = checked(row(context_notes=given)).answers
+    (answer,) = checked(row(context_notes=given)).usable
     assert [(note.path, note.title, note.text) for note in answer.notes] == [
         (None, "A", "a"),
         (None, "", "b"),
@@ -60,7 +60,7 @@ def test_an_answer_without_context_is_usable(checked):
     found = checked(
         row(context_notes=[]), row(id="a2", context_notes=[{"text": " "}]), row(id="a3")
     )
-    assert len(found.answers) == 3
+    assert len(found.usable) == 3
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_bad_row_is_reported_with_line_field_and_fix(checked, changes, field, 
     assert (error.line, error.field) == (2, field)
     assert values.items() <= error.message.values.items()
     assert error.mend
-    assert [answer.item.id for answer in found.answers] == ["good"]
+    assert [answer.item.id for answer in found.usable] == ["good"]
 
 
 def test_a_path_without_a_vault_asks_for_one(checked):
@@ -109,7 +109,7 @@ def test_a_path_without_a_vault_asks_for_one(checked):
 
 
 def test_a_row_with_its_own_text_needs_no_vault(checked):
-    assert checked(row(context_notes=[{"text": "x"}]), with_vault=False).answers
+    assert checked(row(context_notes=[{"text": "x"}]), with_vault=False).usable
 
 
 def test_a_label_on_a_note_that_is_not_there_is_a_warning(checked):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from row_files import write_rows
 
-from gigamind.datasets.check import CheckedLinks, check_links
+from gigamind.datasets.check import check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
@@ -21,7 +21,7 @@ def held(tmp_path: Path):
     (root / "b.md").write_text("---\ntitle: Beta\n---\n", encoding="utf-8")
     vault = read_vault(root)
 
-    def run(**fields: object) -> CheckedLinks:
+    def run(**fields: object):
         dataset = read_links(write_rows(tmp_path / "links.jsonl", [ROW | fields]))
         return check_links(dataset, vault, Identities(vault.notes))
 
@@ -30,23 +30,23 @@ def held(tmp_path: Path):
 
 def test_a_row_is_found_with_its_range_in_code_points(held):
     checked = held(anchor_range={"start": 3, "end": 5}, expected_links=["Beta"])
-    (link,) = checked.links
+    (link,) = checked.usable
     assert (link.note.path, link.targets, link.span) == ("a.md", {"b.md"}, Span(2, 4))
-    assert (checked.errors, checked.warnings, checked.misfits) == ((), (), 0)
+    assert (checked.errors, checked.warnings) == ((), ())
 
 
 @pytest.mark.parametrize("place", [(2, 4), (4, 6), (1, 3), (0, 99), (5, 3)])
 def test_a_range_that_does_not_cut_out_the_anchor_is_a_warning(held, place):
     checked = held(anchor_range={"start": place[0], "end": place[1]})
-    assert checked.links[0].span is None
-    assert checked.misfits == 1
+    assert checked.usable[0].span is None
+    assert checked.usable[0].is_misfit
     values = checked.warnings[0].values
     assert (values["count"], values["rows"]) == (1, 1)
 
 
 def test_a_row_without_a_range_is_no_misfit(held):
     checked = held()
-    assert (checked.links[0].span, checked.misfits, checked.warnings) == (None, 0, ())
+    assert (checked.usable[0].span, checked.warnings) == (None, ())
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_a_row_without_a_range_is_no_misfit(held):
 )
 def test_a_row_that_cannot_be_used_names_field_and_value(held, fields, field, values):
     checked = held(**fields)
-    assert checked.links == ()
+    assert checked.usable == ()
     assert checked.errors[0].field == field
     assert values.items() <= checked.errors[0].message.values.items()
 
 
 def test_a_row_with_a_target_that_is_gone_keeps_the_others_and_says_where(held):
     checked = held(expected_links=["AI 자동 연결", "b"])
-    assert [link.targets for link in checked.links] == [{"b.md"}]
+    assert [link.targets for link in checked.usable] == [{"b.md"}]
     assert (checked.errors, checked.rejected) == ((), 0)
     [warning] = checked.warnings
     assert (warning.values["place"].rpartition("/")[2], warning.values["field"]) == (
@@ -85,12 +85,12 @@ def test_a_row_with_a_target_that_is_gone_keeps_the_others_and_says_where(held):
 def test_a_row_without_any_target_left_names_each_that_is_gone(held):
     checked = held(expected_links=["y", "z"])
     assert [error.field for error in checked.errors] == ["expected_links[0]", "expected_links[1]"]
-    assert (checked.links, checked.warnings) == ((), ())
+    assert (checked.usable, checked.warnings) == ((), ())
 
 
 def test_a_target_outside_the_vault_is_an_error_whatever_else_is_named(held):
     checked = held(expected_links=["b", "../c.md", "z"])
-    assert checked.links == ()
+    assert checked.usable == ()
     assert checked.errors[0].message.values == {"path": '"../c.md"'}
 
 

@@ -253,7 +253,7 @@ def judged(
     vault = read_vault(asset("examples") / "vault")
     identities = Identities(vault.notes)
     dataset = read_queries(asset("examples") / "queries.jsonl")
-    queries = [q for q in check_queries(dataset, vault, identities).queries if held_back(q)]
+    queries = [q for q in check_queries(dataset, vault, identities).usable if held_back(q)]
     settings = RetrievalSettings(mode=request.param, cache=examples_cache)
     found = {}
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:

@@ -31,7 +31,7 @@ def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
     (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
     vault = read_vault(folder / "vault")
     identities = Identities(vault.notes)
-    queries = check_queries(read_queries(folder / "q.jsonl"), vault, identities).queries
+    queries = check_queries(read_queries(folder / "q.jsonl"), vault, identities).usable
     settings = RetrievalSettings(mode="keyword")
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
         return label(retriever, queries, leave_out, lambda *_: None, "v1")

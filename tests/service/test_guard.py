@@ -95,8 +95,7 @@ def test_feedback_is_off_unless_a_folder_is_named(service):
 
 
 def test_feedback_becomes_rows_that_evaluations_read_and_no_labels(serve, tmp_path):
-    from gigamind.datasets.check import check_queries
-    from gigamind.datasets.check_answers import check_answers
+    from gigamind.datasets.check import check_answers, check_queries
     from gigamind.datasets.jsonl import read_answers, read_queries
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
@@ -116,11 +115,11 @@ def test_feedback_becomes_rows_that_evaluations_read_and_no_labels(serve, tmp_pa
     identities = Identities(vault.notes)
     answers = check_answers(read_answers(tmp_path / "said" / "answers.jsonl"), vault, identities)
     assert not answers.errors
-    assert [row.item.tags for row in answers.answers] == [("good",), ("bad-claim",)]
-    assert [row.item.labels for row in answers.answers] == [None, None]
+    assert [row.item.tags for row in answers.usable] == [("good",), ("bad-claim",)]
+    assert [row.item.labels for row in answers.usable] == [None, None]
     queries = check_queries(read_queries(tmp_path / "said" / "queries.jsonl"), vault, identities)
     assert not queries.errors
-    assert [dict(query.qrels) for query in queries.queries] == [{"휴가.md": 1}]
+    assert [dict(query.qrels) for query in queries.usable] == [{"휴가.md": 1}]
 
 
 def test_logs_hold_no_question_and_no_note(serve, caplog, capfd):

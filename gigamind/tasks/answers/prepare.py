@@ -5,10 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from gigamind.assets import asset
-from gigamind.datasets.check import CheckedQuery, check_queries
-from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, GivenNote, check_answers
+from gigamind.datasets.check import CheckedAnswer, GivenNote, check_answers, check_queries
 from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
-from gigamind.datasets.schema import AnswerLabels
+from gigamind.datasets.schema import AnswerLabels, QueryItem
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import context_of_hits, draw
 from gigamind.evaluation.progress import Progress
@@ -89,15 +88,14 @@ def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase
 def _from_answers(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:
     vault, identities = _read_vault(options)
     checked = check_answers(read_answers(options.dataset), vault, identities)
-    chosen, fields = draw(options, checked, vault, checked.answers)
-    prepared = PreparedAnswers(
+    chosen, fields = draw(options, checked, vault, checked.usable)
+    fields["warnings"] += tuple(_label_warnings(options.dataset, chosen))
+    return PreparedAnswers(
         **fields,
         judge=judge,
         cases={row.item.id: _case(row) for row in chosen},
         notes=len(vault.notes) if vault else 0,
     )
-    labels = _label_warnings(checked, chosen)
-    return replace(prepared, warnings=(*prepared.warnings, *labels))
 
 
 def _refuse_idle(options: AnswerEvalOptions) -> None:
@@ -132,11 +130,12 @@ def _from_questions(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedA
     vault, identities = _read_vault(options)
     if dataset_kind(options.dataset) == "queries":
         checked = check_queries(read_queries(options.dataset), vault, identities)
-        cases = [_of_query(query, options) for query in checked.queries]
+        rows = ((row.item, row.relevant if vault else None) for row in checked.usable)
+        cases = [_of_query(item, relevant) for item, relevant in rows]
     else:
         questions = read_questions(options.dataset)
         checked = check_answers(questions, vault, identities, answered=False)
-        cases = [_of_question(row) for row in checked.answers]
+        cases = [_of_question(row) for row in checked.usable]
     chosen, fields = draw(options, checked, vault, cases)
     return PreparedAnswers(
         **fields,
@@ -153,8 +152,7 @@ def _read_vault(options: AnswerEvalOptions) -> tuple[Vault | None, Identities]:
     return vault, Identities(vault.notes if vault else ())
 
 
-def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
-    item = query.item
+def _of_query(item: QueryItem, relevant: Iterable[str] | None = None) -> EvalCase:
     return EvalCase(
         id=item.id,
         question=item.query,
@@ -162,7 +160,7 @@ def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
         language=item.language or question_language(item.query),
         tags=item.tags,
         notes=(),
-        expected=frozenset(query.relevant) if options.notes else None,
+        expected=None if relevant is None else frozenset(relevant),
         unanswerable=not item.answerable,
     )
 
@@ -188,7 +186,7 @@ def _from_queries(
     vault = read_vault(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities)
-    chosen, fields = draw(options, checked, vault, checked.queries)
+    chosen, fields = draw(options, checked, vault, checked.usable)
     with open_retriever(
         vault, identities, options.retrieval, partial(progress.stage, "Indexing")
     ) as retriever:
@@ -198,8 +196,8 @@ def _from_queries(
             notes = tuple(GivenNote(x.path, x.source.title, x.source.text) for x in context)
             numbered = enumerate(notes, start=1)
             relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
-            case = _of_query(query, options)
-            cases[case.id] = replace(case, notes=notes, relevant=relevant, expected=None)
+            case = _of_query(query.item)
+            cases[case.id] = replace(case, notes=notes, relevant=relevant)
             progress.stage("Searching", done, len(chosen))
         model = retriever.semantic.embedder.name if retriever.semantic else None
     return PreparedAnswers(
@@ -220,13 +218,13 @@ def _case(row: CheckedAnswer) -> EvalCase:
     )
 
 
-def _label_warnings(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer]) -> Iterable[Text]:
+def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterable[Text]:
     """Yield a warning for each labelled claim that the answer lacks, and one for all facts that the notes lack."""
     for row in chosen:
-        for text in unmatched_labels(row.answer, row.item.labels):
+        for text in unmatched_labels(row.item.answer or "", row.item.labels):
             yield _(
                 '{file}:{line}: field "labels.claims": the answer has no claim "{text}", so the label is not used.',
-                file=checked.dataset.path,
+                file=file,
                 line=row.line,
                 text=text,
             )
@@ -242,7 +240,7 @@ def _label_warnings(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer]) ->
             '{file}:{line}: field "labels.facts": no context note states "{text}"; {n:,} such facts are not counted.'
             " Write them in the words of a note.",
             n=len(facts),
-            file=checked.dataset.path,
+            file=file,
             line=line,
             text=text,
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gigamind.datasets.check_answers import GivenNote
+from gigamind.datasets.check import GivenNote
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evidence.again import find_again

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast, get_args
 
 from pydantic import TypeAdapter
 
-from gigamind.datasets.check import CheckedLink, CheckedLinks, check_links
+from gigamind.datasets.check import CheckedLink, CheckedRows, check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import PreparedInput, draw
@@ -186,7 +186,7 @@ class PreparedLinks(PreparedInput):
     options: LinkEvalOptions
     vault: Vault
     identities: Identities
-    checked: CheckedLinks
+    checked: CheckedRows[CheckedLink]
     # Expected links by the path of their note, in the vault's order.
     rows: Mapping[str, tuple[CheckedLink, ...]]
 
@@ -208,7 +208,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     identities = Identities(vault.notes)
     checked = check_links(dataset, vault, identities)
     by_note: dict[str, list[CheckedLink]] = {}
-    for link in checked.links:
+    for link in checked.usable:
         by_note.setdefault(link.note.path, []).append(link)
     chosen, fields = draw(options, checked, vault, sorted(by_note))
     rows = {path: tuple(by_note[path]) for path in chosen}
@@ -294,7 +294,7 @@ def _summary(prepared: PreparedLinks, run: Run[_EvaluatedNote]) -> schema.LinkSu
             rows_rejected=prepared.rows_rejected,
             notes_not_sampled=prepared.not_sampled,
             notes_not_run=len(prepared.rows) - len(notes),
-            ranges_misfit=prepared.checked.misfits,
+            ranges_misfit=sum(link.is_misfit for link in prepared.checked.usable),
             notes=len(prepared.vault.notes),
         ),
         overall=_slice(run.results, topk, seed),

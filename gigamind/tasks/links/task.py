@@ -69,6 +69,5 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
             links=sum(map(len, prepared.rows.values())),
             notes=len(prepared.rows),
         )
-        warnings = prepared.checked.warnings
         hashes = prepared.dataset_hash, prepared.notes_hash
-        return Checked(ready, ready, prepared.errors, warnings, *hashes)
+        return Checked(ready, ready, prepared.errors, prepared.checked.warnings, *hashes)

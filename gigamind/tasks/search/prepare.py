@@ -171,7 +171,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     vault = read_vault(options.notes, options.exclude) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
-    chosen, fields = draw(options, checked, vault, checked.queries)
+    chosen, fields = draw(options, checked, vault, checked.usable)
     is_judged = judge or all(query.item.answerable for query in chosen)
     threshold_warnings = () if is_judged else (_NO_THRESHOLD,)
     prepared = Prepared(
