@@ -134,61 +134,51 @@ class Entry:
     promotion_block_reason: str | None = None
 
 
-class _Entries:
-    """All entries, in the order of extraction; `by_extraction`: extraction id -> entry id -> entry."""
-
-    def __init__(self, events: Iterable[Event] = ()) -> None:
-        self.by_extraction: dict[str, dict[str, Entry]] = {}
-        for event in events:
-            self.apply(event)
-
-    def __iter__(self) -> Iterator[Entry]:
-        for entries in self.by_extraction.values():
-            yield from entries.values()
-
-    def apply(self, event: Event) -> None:
+def _entries_of(events: Iterable[Event]) -> list[Entry]:
+    """Return the entries that events describe, in the order of extraction."""
+    entries: dict[tuple[str, str], Entry] = {}  # by extraction and id
+    for event in events:
         content = cast("Mapping[str, Any]", event.content)
         if event.event_type == "memory_extracted":
-            self.by_extraction[event.event_id] = {
-                entry["entry_id"]: Entry(
-                    content["session_id"], event.event_id, entry["entry_id"], entry["text"]
-                )
-                for entry in content["entries"]
-            }
+            for given in content["entries"]:
+                name = given["entry_id"]
+                entry = Entry(content["session_id"], event.event_id, name, given["text"])
+                entries[event.event_id, name] = entry
         elif event.event_type == "evidence_aligned":
-            self._align(content)
-        elif event.event_type == "entry_promoted":
-            self._change(content, stage="verified")
-        elif event.event_type == "promotion_blocked":
-            self._change(
-                content,
-                failed_quotes=tuple(content["failed_quotes"]),
-                promotion_blocked=True,
-                promotion_block_reason=content["reason"],
-            )
+            aligned, failed = map(_by_entry, (content["evidence"], content["failed_quotes"]))
+            for (extraction, name), entry in entries.items():
+                if extraction == content["extraction_id"]:
+                    entries[extraction, name] = Entry(
+                        entry.session_id,
+                        extraction,
+                        name,
+                        entry.text,
+                        evidence_aligned=bool(aligned[name]) and not failed[name],
+                        evidence=tuple(aligned[name]),
+                        failed_quotes=tuple(record["quote"] for record in failed[name]),
+                    )
+        elif event.event_type != "session_ingested":
+            key = content["extraction_id"], content["entry_id"]
+            entries[key] = replace(entries[key], **_decided(content))
+    return list(entries.values())
 
-    def _align(self, content: Mapping[str, Any]) -> None:
-        aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
-        failed: defaultdict[str, list[str]] = defaultdict(list)
-        for record in content["evidence"]:
-            aligned[record["entry_id"]].append(record)
-        for record in content["failed_quotes"]:
-            failed[record["entry_id"]].append(record["quote"])
-        entries = self.by_extraction[content["extraction_id"]]
-        for entry_id, entry in entries.items():
-            entries[entry_id] = Entry(
-                entry.session_id,
-                entry.extraction_id,
-                entry_id,
-                entry.text,
-                evidence_aligned=bool(aligned[entry_id]) and not failed[entry_id],
-                evidence=tuple(aligned[entry_id]),
-                failed_quotes=tuple(failed[entry_id]),
-            )
 
-    def _change(self, content: Mapping[str, Any], **changes: Any) -> None:  # noqa: ANN401 - fields of Entry
-        entries = self.by_extraction[content["extraction_id"]]
-        entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
+def _by_entry(records: Iterable[Mapping[str, Any]]) -> Mapping[str, list[Mapping[str, Any]]]:
+    found: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for record in records:
+        found[record["entry_id"]].append(record)
+    return found
+
+
+def _decided(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an entry that its promotion, or what blocked it, changes."""
+    if "reason" not in content:
+        return {"stage": "verified"}
+    return {
+        "failed_quotes": tuple(content["failed_quotes"]),
+        "promotion_blocked": True,
+        "promotion_block_reason": content["reason"],
+    }
 
 
 def _refusal(evidence: AlignResult) -> tuple[str, Sequence[Alignment]]:
@@ -258,7 +248,7 @@ def graduate(
         if not reason and (reason := _unsupported(entry.text, evidence, sources)):
             failed = evidence.outcomes
         decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
-    return list(_Entries([extracted, aligned, *decisions]))
+    return _entries_of([extracted, aligned, *decisions])
 
 
 def _aligned(

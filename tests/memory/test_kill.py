@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from gigamind.memory.events import read_events
-from gigamind.memory.sessions import _Entries
+from gigamind.memory.sessions import _entries_of
 
 # Prints the id of each event once `append` has returned it: that is the acknowledgement.  Dies after `deaths` of them.
 WORKER = dedent("""
@@ -56,7 +56,7 @@ def start(path, deaths, sessions):
 
 
 def state(path):
-    return {(entry.session_id, entry.entry_id): entry for entry in _Entries(read_events(path))}
+    return {(entry.session_id, entry.entry_id): entry for entry in _entries_of(read_events(path))}
 
 
 def check(path, acknowledged):

@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.checksum import text_hash
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.sessions import Extraction, Message, Session, _Entries, graduate
+from gigamind.memory.sessions import Extraction, Message, Session, _entries_of, graduate
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_replay_of_the_log_rebuilds_every_entry(path, session, extraction):
     first = run(path, session, extraction)
     other = Session("s2", (*session.messages, Message(role="user", content="끝")))
     second = run(path, other, extraction)
-    assert list(_Entries(read_events(path))) == first + second
+    assert _entries_of(read_events(path)) == first + second
 
 
 def test_a_replay_that_stops_anywhere_shows_no_entry_half_promoted(path, session, extraction):
@@ -99,7 +99,7 @@ def test_a_replay_that_stops_anywhere_shows_no_entry_half_promoted(path, session
             for event in events[:stop]
             if "entry_id" in event.content
         }
-        for entry in _Entries(events[:stop]):
+        for entry in _entries_of(events[:stop]):
             decision = decided.get(entry.entry_id)
             assert (entry.stage == "verified") == (decision == "entry_promoted")
             assert entry.promotion_blocked == (decision == "promotion_blocked")
@@ -108,9 +108,8 @@ def test_a_replay_that_stops_anywhere_shows_no_entry_half_promoted(path, session
 def test_evidence_that_is_looked_up_anew_takes_a_promotion_back(path, session, extraction):
     run(path, session, extraction)
     events = list(read_events(path))
-    state = _Entries(events)
-    state.apply(events[2])
-    assert [entry.stage for entry in state] == ["candidate"] * 4
+    again = _entries_of([*events, events[2]])
+    assert [entry.stage for entry in again] == ["candidate"] * 4
 
 
 def test_a_message_index_beyond_the_session_blocks_the_entry(path, session):
