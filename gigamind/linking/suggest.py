@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -42,18 +41,35 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
-_LAYOUT = b"links 3"
+_LAYOUT = b"links 4"
 # A change of any line in these packages may change suggestions.
 _CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.stats", "gigamind.vault")
 _SOURCES = (".py", ".toml")
 
 
-class _RatedCandidate(NamedTuple):
-    """A candidate, the probability that a person makes the link, and other places of its name."""
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A candidate, its log odds by the vault's weights, calibrated ones, and its `clearness`."""
 
     candidate: Candidate
-    confidence: float
+    score: float
+    odds: float
+    clear: float
     elsewhere: tuple[Span, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        # What a vault links so far are mostly names, and says little about phrases that it could link.
+        return logistic(max(self.odds, self.clear))
+
+    @property
+    def is_phrase(self) -> bool:
+        return isinstance(self.candidate.features, MeantFeatures)
+
+    @property
+    def commonness(self) -> float:
+        features = self.candidate.features
+        return features.commonness if isinstance(features, NamedFeatures) else 0.0
 
 
 # Share of notes that may differ from those of a vault's last full reading; beyond it, all is computed again.
@@ -67,7 +83,7 @@ class _Written(BaseModel):
     habits: Habits
     notes: dict[str, str]  # path -> hash at the last full reading
     names: str
-    rows: dict[str, dict[str, tuple[str, list[_RatedCandidate]]]] = {}
+    rows: dict[str, dict[str, tuple[str, list[_Weighed]]]] = {}
 
 
 class _Kept:
@@ -105,13 +121,13 @@ class _Kept:
         self.save()
         return habits
 
-    def get(self, query: str, path: str) -> list[_RatedCandidate] | None:
+    def get(self, query: str, path: str) -> list[_Weighed] | None:
         """Return the cached suggestions of a note; None if there are none for these options."""
         rows = self._written.rows.get(query, {}) if self._written else {}
         content, suggestions = rows.get(path, ("", []))
         return suggestions if content == self._notes[path] else None
 
-    def put(self, query: str, path: str, suggestions: list[_RatedCandidate]) -> None:
+    def put(self, query: str, path: str, suggestions: list[_Weighed]) -> None:
         """Cache the suggestions of a note; they are written now and then, as a run may be stopped."""
         if self._written is not None:
             rows = self._written.rows.setdefault(query, {})
@@ -359,9 +375,9 @@ class LinkSuggester:
         if known is None:
             linked = self.finder.linked(note) if chosen.exclude_existing else frozenset[str]()
             known = [
-                _RatedCandidate(meaning.candidate, confidence, meaning.elsewhere)
+                meaning
                 for meaning in _chosen(note, self._places(note, chosen), linked, self.habits)
-                if (confidence := meaning.confidence) >= chosen.least(meaning.candidate.features)
+                if meaning.confidence >= chosen.least(meaning.candidate.features)
             ]
             if self._is_kept(note, chosen):
                 self._kept.put(_query_key(chosen), note.path, known)
@@ -376,7 +392,7 @@ class LinkSuggester:
     def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
         return not options.unlikely and self.vault.note(note.path) is note
 
-    def _known(self, note: Note, options: SuggestOptions) -> list[_RatedCandidate] | None:
+    def _known(self, note: Note, options: SuggestOptions) -> list[_Weighed] | None:
         is_kept = self._is_kept(note, options)
         return self._kept.get(_query_key(options), note.path) if is_kept else None
 
@@ -394,9 +410,7 @@ class LinkSuggester:
             self._read = note, query, places
         return self._read[2]
 
-    def _suggestion(
-        self, note: Note, rated: _RatedCandidate, options: SuggestOptions
-    ) -> LinkSuggestion:
+    def _suggestion(self, note: Note, rated: _Weighed, options: SuggestOptions) -> LinkSuggestion:
         span, target = rated.candidate.span, rated.candidate.target
         features = rated.candidate.features
         around = options.context_chars
@@ -439,34 +453,9 @@ def _query_key(options: SuggestOptions) -> str:
     return f"{linked} {options.context_chars} {options.min_confidence}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """A candidate, its log odds by the vault's weights, calibrated ones, and its `clearness`."""
-
-    candidate: Candidate
-    score: float
-    odds: float
-    clear: float
-    elsewhere: tuple[Span, ...] = ()
-
-    @property
-    def confidence(self) -> float:
-        # What a vault links so far are mostly names, and says little about phrases that it could link.
-        return logistic(max(self.odds, self.clear))
-
-    @property
-    def is_phrase(self) -> bool:
-        return isinstance(self.candidate.features, MeantFeatures)
-
-    @property
-    def commonness(self) -> float:
-        features = self.candidate.features
-        return features.commonness if isinstance(features, NamedFeatures) else 0.0
-
-
 def _chosen(
     note: Note, places: Iterable[Iterable[Candidate]], linked: frozenset[str], habits: Habits
-) -> "list[_Weighed]":
+) -> list[_Weighed]:
     """Return the likeliest meaning of each place and the best place of each target, without overlaps, best first.
 
     A confident name takes precedence over phrases: names are right more often than phrases with the same confidence.
@@ -525,7 +514,7 @@ def _placed(best_meaning: _Weighed, meanings: Iterable[_Weighed], note: Note) ->
     return replace(best_meaning, candidate=first, elsewhere=tuple(other.span for other in others))
 
 
-def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
+def _scored(best: Sequence[_Weighed]) -> list[Scored]:
     return [Scored(meaning.score, meaning.candidate.target) for meaning in best[:_CALIBRATED_WITH]]
 
 
