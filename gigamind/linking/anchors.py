@@ -179,6 +179,27 @@ class AnchorDictionary:
     priors: Mapping[NameKind, float]
     find: Callable[[_RunningText], Iterator[Mention]]  # finds them in other texts; see `_finder`
 
+    @classmethod
+    def of(
+        cls, vault: Vault, identities: Identities, *, max_words: int = _MAX_WORDS
+    ) -> "AnchorDictionary":
+        """Collect the names of a vault, and read every note once to find mentions."""
+        anchors: dict[str, Anchor] = {}
+        for note in vault.notes:
+            for text, kind in _names(note):
+                _add(anchors, text, note.path, kind, _MAX_TITLE_WORDS)
+            for link in note.document.links:
+                _add_link(anchors, link, note, identities, max_words)
+        find = _finder(list(anchors.values()), vault)
+        mentions = {note.path: tuple(find(running_text(note))) for note in vault.notes}
+        for path, of_note in mentions.items():
+            for mention in of_note:
+                if path not in mention.anchor.kinds:
+                    mention.anchor.saying.add(path)
+        for anchor in anchors.values():
+            anchor.saying |= anchor.linking
+        return cls(anchors, mentions, _priors(anchors.values()), find)
+
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """Return the probability, in (0, 1), that a note links this name, by the *other* notes that mention it."""
         linked, saying = self.others(anchor, note)
@@ -199,27 +220,6 @@ class AnchorDictionary:
         counts |= {path: 1 for path in anchor.kinds if path not in counts}
         total = sum(counts.values())
         return counts.get(target, 0) / total if total else 0.0
-
-
-def build_dictionary(
-    vault: Vault, identities: Identities, *, max_words: int = _MAX_WORDS
-) -> AnchorDictionary:
-    """Collect the names of a vault, and read every note once to find mentions."""
-    anchors: dict[str, Anchor] = {}
-    for note in vault.notes:
-        for text, kind in _names(note):
-            _add(anchors, text, note.path, kind, _MAX_TITLE_WORDS)
-        for link in note.document.links:
-            _add_link(anchors, link, note, identities, max_words)
-    find = _finder(list(anchors.values()), vault)
-    mentions = {note.path: tuple(find(running_text(note))) for note in vault.notes}
-    for path, of_note in mentions.items():
-        for mention in of_note:
-            if path not in mention.anchor.kinds:
-                mention.anchor.saying.add(path)
-    for anchor in anchors.values():
-        anchor.saying |= anchor.linking
-    return AnchorDictionary(anchors, mentions, _priors(anchors.values()), find)
 
 
 def _names(note: Note) -> Iterator[tuple[str, NameKind]]:

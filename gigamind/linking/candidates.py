@@ -17,12 +17,11 @@ from gigamind.linking.anchors import (
     Anchor,
     AnchorDictionary,
     Mention,
-    build_dictionary,
     fold,
     running_text,
 )
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
-from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
+from gigamind.linking.meaning import Meanings, Meant, plain_text
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
@@ -219,7 +218,7 @@ class CandidateFinder:
     ) -> None:
         self.vault = vault
         self.identities = identities
-        self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
+        self.dictionary = AnchorDictionary.of(vault, identities)
         self.neighbours = Neighbours(link_graph(vault, identities))
         self.words = _SharedWords(vault.notes)
         self.names = {note.path: names_of(note) for note in vault.notes}
@@ -284,7 +283,7 @@ class CandidateFinder:
             for target in anchor.linked:
                 linked[target].append(anchor.text)
         return {
-            note.path: _first_names(
+            note.path: (
                 note.title,
                 *note.aliases,
                 *(h.text for h in note.document.headings if headings[fold(h.text)] <= _SHARED),
@@ -475,14 +474,6 @@ def _phrases(
     spans = sorted((first[text] for text in best), key=lambda span: span.start)
     # As written, because "RAG" tells a model more than "rag".
     return [(plain_text(span.slice(note.text)), span) for span in spans]
-
-
-def _first_names(*names: str) -> tuple[str, ...]:
-    first: dict[str, str] = {}
-    for name in names:
-        if text := plain_text(name)[:MAX_NAME_CHARS]:
-            first.setdefault(fold(text), text)
-    return tuple(first.values())[:NAMES] or ("?",)
 
 
 def names_of(note: Note) -> frozenset[str]:

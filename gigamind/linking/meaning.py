@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gigamind.linking.anchors import fold
 from gigamind.retrieval.cache import Progress, embed_all, quiet
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.vault.notes import Note
 
-NAMES = 6  # names per note with a vector, its title first
-MAX_NAME_CHARS = 80
+_NAMES = 6  # names per note with a vector, its title first
+_MAX_NAME_CHARS = 80
 _MEANT = 4  # notes that a phrase may mean
 _FARTHER = 0.25  # maximum distance to the nearest note, as a sum of cosines
 _TOGETHER = 256  # phrases looked up at once
@@ -61,9 +62,9 @@ class Meanings:
         self._embedder, self._cache = embedder, cache
         self._paths = [note.path for note in notes]
         self._beginnings = [_beginning(note) for note in notes]
-        self._names = [name for note in notes for name in names[note.path]]
-        counts = [len(names[note.path]) for note in notes]
-        self._first = np.cumsum([0, *counts])  # of each note, and the end
+        by_note = [_first_names(names[note.path]) for note in notes]
+        self._names = [name for own in by_note for name in own]
+        self._first = np.cumsum([0, *map(len, by_note)])  # of each note, and the end
         vectors = self._embed([*self._names, *self._beginnings], progress)
         self._of_names = vectors[: len(self._names)]
         self._of_beginnings = vectors[len(self._names) :]
@@ -123,6 +124,14 @@ def _largest(table: Vectors, most: int) -> list[list[int]]:
         some = np.flatnonzero(row >= bound)  # more than `most` if values are equal
         columns.append(some[np.argsort(-row[some], kind="stable")][:most].tolist())
     return columns
+
+
+def _first_names(names: Iterable[str]) -> tuple[str, ...]:
+    first: dict[str, str] = {}
+    for name in names:
+        if text := plain_text(name)[:_MAX_NAME_CHARS]:
+            first.setdefault(fold(text), text)
+    return tuple(first.values())[:_NAMES] or ("?",)
 
 
 def _beginning(note: Note) -> str:

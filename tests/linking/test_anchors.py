@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.linking.anchors import build_dictionary
+from gigamind.linking.anchors import AnchorDictionary
 from gigamind.vault.identity import Identities
 
 # "rate" is said by five notes: b and c link it to r, d links it to s, e and f do not link it.
@@ -15,7 +15,7 @@ NOTES = {
 def dictionary_of(vault_of):
     def build(notes, **settings):
         vault = vault_of(notes)
-        return build_dictionary(vault, Identities(vault.notes), **settings)
+        return AnchorDictionary.of(vault, Identities(vault.notes), **settings)
 
     return build
 
@@ -166,7 +166,7 @@ def test_one_letter_and_signs_alone_are_no_names(dictionary_of):
 
 def test_a_link_to_a_part_of_a_note_counts_for_the_name_of_the_note(vault_of):
     vault = vault_of({"wind.md": "x", "a.md": "[[wind#north]]", "b.md": "[[wind#north|gale]]"})
-    anchors = build_dictionary(vault, Identities(vault.notes)).anchors
+    anchors = AnchorDictionary.of(vault, Identities(vault.notes)).anchors
     assert anchors["wind"].linking == {"a.md"}
     assert anchors["gale"].linking == {"b.md"}
     assert "wind#north" not in anchors

@@ -24,7 +24,7 @@ from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import DEFAULT
 from gigamind.evidence.stated import stated
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
-from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule, with_quote
+from gigamind.judges.search_qa.by_words import RULES_OF_WORDS, Comparison, by_rule
 from gigamind.judges.search_qa.judge import refuse_too_many
 from gigamind.judges.search_qa.judgement import verdict_of
 from gigamind.judges.search_qa.passage import completed
@@ -411,7 +411,7 @@ class _Comparison(Comparison):
         return candidates
 
     def _candidate(self, claim: Piece, hypothesis: str, note: int, quote: str) -> _Candidate:
-        finding = with_quote(self.findings[claim.id], note, quote)
+        finding = self.findings[claim.id].quoting(note, quote)
         (judged,) = self.verifier.judge([claim], [finding])
         is_foreign = judged.support is not None and judged.support.foreign
         if not (is_foreign and judged.verdict == "supported"):

@@ -100,7 +100,7 @@ def _judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> SearchQAEvaluati
     for claim in comparison.claims:
         if findings[claim.id].role == "claim":
             for note, quote in comparison.lines.best(claim, 1):
-                findings[claim.id] = with_quote(findings[claim.id], note, quote)
+                findings[claim.id] = findings[claim.id].quoting(note, quote)
     rows = comparison.verifier.judge(comparison.claims, list(findings.values()))
     least = (file.least(is_korean=Reading(row.stated).is_korean) for row in rows)
     return comparison.evaluation_of(list(map(by_rule, rows, least)))
@@ -116,11 +116,6 @@ def _finding(claim: Piece, role: ReportedRole) -> ClaimFinding:
         note=None,
         quote="",
     )
-
-
-def with_quote(finding: ClaimFinding, note: int, quote: str) -> ClaimFinding:
-    """Return a finding with a quote of a note."""
-    return finding.model_copy(update={"verdict": "supported", "note": note, "quote": quote})
 
 
 def by_rule(claim: JudgedClaim, least: float | None = None) -> JudgedClaim:

@@ -11,7 +11,7 @@ from gigamind.judges.search_qa.passage import LEAST_ANSWERED, Asked
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import OF_ITSELF, Roles, is_abstention
 from gigamind.judges.search_qa.segments import Piece, claims_of
-from gigamind.judges.search_qa.verify import JudgedClaim, Verifier, coverage, judged_omissions
+from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
 from gigamind.judges.search_qa.words import is_of_another_language, stems
 from gigamind.metrics.grounding import share_given
 from gigamind.prompting.replies import Confidence
@@ -124,13 +124,13 @@ def evaluation_of(
             for claim in claims
         )
     )
-    omissions, units = judged_omissions(reply.omissions, verifier), Utf16(case.answer)
+    omissions, units = verifier.omissions(reply.omissions), Utf16(case.answer)
     asides = (sentence for sentence in sentences if sentence.role != "claim")
     found = SearchQAEvaluation(
         correctness=None,
         utility=None,
         confidence=None,
-        source_coverage=coverage(pieces, claims, reply.source_coverage, verifier),
+        source_coverage=verifier.coverage(pieces, claims, reply.source_coverage),
         grounding_issues=tuple(say(_issue(x)) for x in claims if x.verdict != "supported"),
         summary=reply.summary or ("" if sentences else say(_EMPTY)),
         outcome=_outcome(sentences),
@@ -303,7 +303,7 @@ def silent(verifier: Verifier) -> SearchQAEvaluation:
     """Return the evaluation of a blank answer: useless, without a request."""
     changes = {
         "utility": 0.0,
-        "source_coverage": coverage((), (), (), verifier),
+        "source_coverage": verifier.coverage((), (), ()),
         "summary": translator(verifier.case.language)(_EMPTY),
         "flagged": dict(verifier.case.flagged),
     }

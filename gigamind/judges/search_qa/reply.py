@@ -47,6 +47,10 @@ class ClaimFinding(ModelReply, frozen=True):
         description="the words of that note that show it, copied character for character; empty if not_found"
     )
 
+    def quoting(self, note: int, quote: str) -> "ClaimFinding":
+        """Return the finding with a quote of a note that supports the claim."""
+        return self.model_copy(update={"verdict": "supported", "note": note, "quote": quote})
+
 
 class Omission(ModelReply, frozen=True):
     """What the model says that an answer leaves out."""

@@ -251,6 +251,71 @@ class Verifier:
         proving = any(self.proof(alignment)[1] is None for alignment in alignments)
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
+    def coverage(
+        self, pieces: Sequence[Piece], claims: Sequence[JudgedClaim], uses: Sequence[NoteUse]
+    ) -> tuple[SourceCoverage, ...]:
+        """Return the use of every note in order; a note that the model lists twice counts as not listed."""
+        by_note = once(uses, lambda use: use.note_index)
+        marked = {number for piece in pieces for number in piece.cited}
+        coverages: list[SourceCoverage] = []
+        for number, note in enumerate(self._notes, start=1):
+            use = by_note.get(number)
+            shown = self._shown(use) if use else ""
+            supported = (
+                claim.claim.text
+                for claim in claims
+                if claim.verdict == "supported" and claim.note == number
+            )
+            claim = next(supported, "") or shown
+            row = SourceCoverage(
+                note_index=number,
+                note_title=note.title,
+                cited=bool(claim),
+                relevant_claim=claim,
+                relevant=use.relevant if use else None,
+                marked=number in marked,
+            )
+            coverages.append(row)
+        return tuple(coverages)
+
+    def _shown(self, use: NoteUse) -> str:
+        answer = self.case.answer
+        if not use.cited:
+            return ""
+        (place,) = self.align([(use.note_index, use.quote)])
+        if self.proof(place, statement=use.relevant_claim)[1] is not None:
+            return ""
+        words = align(use.relevant_claim, answer)
+        if (
+            not isinstance(words, Aligned)
+            or words.unproven
+            or is_too_short(words.span, answer, _FEW)
+        ):
+            return ""
+        return words.span.slice(answer)
+
+    def omissions(self, reported: Sequence[Omission]) -> tuple[EvaluatedOmission, ...]:
+        """Return the omissions reported by the model, each with its verdict."""
+        places = self.align([(omission.note, omission.quote) for omission in reported])
+        judged: list[EvaluatedOmission] = []
+        counted: list[Alignment] = []
+        answer = self.case.answer
+        for omission, quoted in zip(reported, places, strict=True):
+            place, weakness = self.proof(quoted)
+            doubt: Doubt | Literal["given", "repeated"] | None = weakness
+            quote = omission.quote
+            if doubt is None and stems(quote) - GRAMMAR <= stems(answer):
+                doubt = None if new_numbers(quote, known_numbers(answer)) else "given"
+            if doubt is None and any(is_same_place(other, place) for other in counted):
+                doubt = "repeated"
+            if doubt is None:
+                counted.append(place)
+            note = omission.note if doubt is None else None
+            evidence = self.record(place)
+            own = EvaluatedOmission(what=omission.what, note=note, doubt=doubt, evidence=evidence)
+            judged.append(own)
+        return tuple(judged)
+
 
 def _refusal(claim: JudgedClaim) -> Doubt | None:
     """Return why the guard (`support.py`) refuses a claim; no model may overrule it. None if it does not."""
@@ -265,72 +330,3 @@ def _is_doubtful(claim: JudgedClaim) -> bool:
 _FEWEST_COMPARED = 3  # content words of a claim; an answer with fewer is part of a sentence
 _FEWEST_AROUND = 2  # content words
 _FEW = 4  # letters and digits of an answer; fewer occur by chance
-
-
-def coverage(
-    pieces: Sequence[Piece],
-    claims: Sequence[JudgedClaim],
-    uses: Sequence[NoteUse],
-    verifier: Verifier,
-) -> tuple[SourceCoverage, ...]:
-    """Return the use of every note in order; a note that the model lists twice counts as not listed."""
-    by_note = once(uses, lambda use: use.note_index)
-    marked = {number for piece in pieces for number in piece.cited}
-    coverages: list[SourceCoverage] = []
-    for number, note in enumerate(verifier.case.notes, start=1):
-        use = by_note.get(number)
-        shown = _shown(use, verifier) if use else ""
-        supported = (
-            claim.claim.text
-            for claim in claims
-            if claim.verdict == "supported" and claim.note == number
-        )
-        claim = next(supported, "") or shown
-        row = SourceCoverage(
-            note_index=number,
-            note_title=note.title,
-            cited=bool(claim),
-            relevant_claim=claim,
-            relevant=use.relevant if use else None,
-            marked=number in marked,
-        )
-        coverages.append(row)
-    return tuple(coverages)
-
-
-def _shown(use: NoteUse, verifier: Verifier) -> str:
-    answer = verifier.case.answer
-    if not use.cited:
-        return ""
-    (place,) = verifier.align([(use.note_index, use.quote)])
-    if verifier.proof(place, statement=use.relevant_claim)[1] is not None:
-        return ""
-    words = align(use.relevant_claim, answer)
-    if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):
-        return ""
-    return words.span.slice(answer)
-
-
-def judged_omissions(
-    omissions: Sequence[Omission], verifier: Verifier
-) -> tuple[EvaluatedOmission, ...]:
-    """Return the omissions reported by the model, each with its verdict."""
-    places = verifier.align([(reported.note, reported.quote) for reported in omissions])
-    judged: list[EvaluatedOmission] = []
-    counted: list[Alignment] = []
-    answer = verifier.case.answer
-    for omission, quoted in zip(omissions, places, strict=True):
-        place, weakness = verifier.proof(quoted)
-        doubt: Doubt | Literal["given", "repeated"] | None = weakness
-        quote = omission.quote
-        if doubt is None and stems(quote) - GRAMMAR <= stems(answer):
-            doubt = None if new_numbers(quote, known_numbers(answer)) else "given"
-        if doubt is None and any(is_same_place(other, place) for other in counted):
-            doubt = "repeated"
-        if doubt is None:
-            counted.append(place)
-        note = omission.note if doubt is None else None
-        evidence = verifier.record(place)
-        own = EvaluatedOmission(what=omission.what, note=note, doubt=doubt, evidence=evidence)
-        judged.append(own)
-    return tuple(judged)
