@@ -116,7 +116,7 @@ def _agreement_by_language(
     }
 
 
-def flips(
+def _flips(
     runs: Sequence[Mapping[str, float]],
     clusters: Mapping[str, str] | None = None,
     *,
@@ -378,7 +378,7 @@ def _scale(
         kind=kind,
         overall=_agreement(pairs, kind, seed=seed, label=name),
         by_language=_agreement_by_language(pairs, kind, seed=seed, label=name),
-        flips=_flips(name, runs, seed) if len(runs) > 1 else None,
+        flips=_flips_of_claims(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest, drawn),
         missed=len(missed),
         misses=tuple(
@@ -389,7 +389,7 @@ def _scale(
     )
 
 
-def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure:
+def _flips_of_claims(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure:
     """Compare only claims with the same text, because another run can split an answer differently."""
     known = runs[0].items
     clusters = {item.id: item.cluster for item in known.values()}
@@ -401,7 +401,7 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> cards.CardFigure
         }
         for run in runs
     ]
-    return _figure(flips(repeated, clusters, seed=seed, label=scale))
+    return _figure(_flips(repeated, clusters, seed=seed, label=scale))
 
 
 def weights_of(

@@ -6,10 +6,10 @@ from gigamind.assurance.certify import (
     _agreement,
     _agreement_by_language,
     _corrected,
+    _flips,
     _LabelledVerdict,
     _UnlabelledVerdict,
     _worst_misses,
-    flips,
 )
 
 
@@ -52,7 +52,7 @@ def test_items_of_no_language_belong_to_none():
 
 def test_flips_are_the_pairs_of_runs_that_differ():
     runs = [{"a": 1.0, "b": 0.0}, {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}]
-    found = flips(runs, seed=42, label="t")
+    found = _flips(runs, seed=42, label="t")
     # a never; b in two of its three pairs
     assert (found.value, found.n) == (pytest.approx((0 + 2 / 3) / 2), 2)
     assert found.interval.low == pytest.approx(0.0)
@@ -61,14 +61,14 @@ def test_flips_are_the_pairs_of_runs_that_differ():
 
 
 def test_items_that_one_run_alone_judged_cannot_flip():
-    found = flips([{"a": 1.0, "b": 0.0}, {"a": 0.0}], seed=42, label="t")
+    found = _flips([{"a": 1.0, "b": 0.0}, {"a": 0.0}], seed=42, label="t")
     assert (found.value, found.n) == (1.0, 1)
-    assert flips([{"a": 1.0}, {}], seed=42, label="t").value is None
-    assert flips([], seed=42, label="t").value is None
+    assert _flips([{"a": 1.0}, {}], seed=42, label="t").value is None
+    assert _flips([], seed=42, label="t").value is None
 
 
 def test_graded_repetitions_differ_by_their_distance():
-    found = flips([{"a": 0.5}, {"a": 0.75}, {"a": 0.5}], seed=42, label="t")
+    found = _flips([{"a": 0.5}, {"a": 0.75}, {"a": 0.5}], seed=42, label="t")
     assert found.value == pytest.approx((0.25 + 0 + 0.25) / 3)
 
 
@@ -137,12 +137,12 @@ def test_a_cluster_of_its_own_is_as_none():
 def test_flips_of_an_answers_claims_are_drawn_together():
     names = [f"{answer}#{claim}" for answer in "xy" for claim in range(5)]
     runs = [dict.fromkeys(names, 1.0), {name: float(name[0] == "y") for name in names}]
-    found = flips(runs, {name: name[0] for name in names}, seed=42, label="t")
+    found = _flips(runs, {name: name[0] for name in names}, seed=42, label="t")
     # of two draws of the two answers a quarter has either twice
     assert (found.value, found.interval.low, found.interval.high) == (0.5, 0.0, 1.0)
     assert (found.n, found.clusters) == (10, 2)
-    alone = flips(runs, {name: name for name in names}, seed=42, label="t")
-    assert alone == flips(runs, seed=42, label="t")
+    alone = _flips(runs, {name: name for name in names}, seed=42, label="t")
+    assert alone == _flips(runs, seed=42, label="t")
     # ten claims would flip by chances of a half
     assert (alone.interval.low, alone.interval.high, alone.clusters) == (0.2, 0.8, 10)
 

@@ -37,7 +37,7 @@ _INTERFACE = (
         Departure(
             "`confidence` from the three scores of 10.3",
             "the probability that a person makes the link, from these scores and more, calibrated on hidden links of"
-            " the vault; if it has too few, on those of other vaults, and a notice says so (`calibration.py`)",
+            " the vault; if it has too few, on those of other vaults, and a notice says so (`habits.py`)",
             "a probability can be checked: calibration error",
         ),
     ),

@@ -196,7 +196,7 @@ _EVALUATION = (
         "confidence: Literal[\"high\", \"medium\", \"low\"] … confidence: 'high' | 'medium' | 'low'",
         Field(SearchQAEvaluation, "confidence"),
         Departure(
-            "`correctness` and `_confidence` always a number and a grade",
+            "`correctness` and `confidence` always a number and a grade",
             "`null` if an answer has no claim",
             "nothing can be correct",
         ),
