@@ -258,7 +258,7 @@ class Verifier:
         by_note = once(uses, lambda use: use.note_index)
         marked = {number for piece in pieces for number in piece.cited}
         coverages: list[SourceCoverage] = []
-        for number, note in enumerate(self._notes, start=1):
+        for number, note in enumerate(self.case.notes, start=1):
             use = by_note.get(number)
             shown = self._shown(use) if use else ""
             supported = (

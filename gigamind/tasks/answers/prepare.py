@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedAnswer, GivenNote, check_answers, check_queries
