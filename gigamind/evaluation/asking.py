@@ -34,7 +34,7 @@ from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, check_run, evaluate_all
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 _BEAT_S = 1.0
 # If the first items all end like this, the cause is not the item, and asking stops as well.
 _ALIKE: frozenset[LlmCode] = frozenset({
@@ -123,8 +123,8 @@ class Account:
 
 
 def ask_all(
-    items: Mapping[ItemKey, Item],
-    ask: Callable[[Models, ItemKey, Item], Awaitable[Any]],
+    items: Mapping[ItemKey, _Item],
+    ask: Callable[[Models, ItemKey, _Item], Awaitable[Any]],
     connect: Callable[[Account], Models],
     identity: Mapping[str, str],
     options: ModelRunOptions,
@@ -133,7 +133,7 @@ def ask_all(
     progress: Progress,
     begun: bool = False,
     stage: Callable[[ItemKey], Text] = lambda _key: _("Judging"),
-    needs: Callable[[ItemKey, Item], int] = lambda _key, _item: 1,
+    needs: Callable[[ItemKey, _Item], int] = lambda _key, _item: 1,
     shard: shards.Shard | None = None,
 ) -> shards.ModelRun:
     """Evaluate every item that has no final result yet.
@@ -317,7 +317,7 @@ class _Guarded:
 
 
 async def _all(
-    items: Mapping[ItemKey, Item], guarded: _Guarded, store: RunStore
+    items: Mapping[ItemKey, _Item], guarded: _Guarded, store: RunStore
 ) -> Sequence[ItemResult]:
     beat = asyncio.create_task(guarded.stages.beat())
     try:

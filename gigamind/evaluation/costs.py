@@ -24,8 +24,8 @@ def llm_report(
     roles = sliced(run.attempts, lambda x: [f"{x.role}: {x.model}" if x.role else x.model])
     covered = coverage_report(run.results.values(), items, flips)
     return judged.LlmReport(
-        **usage(run.attempts).model_dump(),
-        by_role={role: usage(rows) for role, rows in roles.items()},
+        **_usage(run.attempts).model_dump(),
+        by_role={role: _usage(rows) for role, rows in roles.items()},
         **dict(covered),
         rates={rule: dict(figures) for rule, figures in (rates or {}).items()},
         checks=checks,
@@ -56,7 +56,7 @@ def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def usage(rows: Sequence[Attempt]) -> judged.UsageReport:
+def _usage(rows: Sequence[Attempt]) -> judged.UsageReport:
     """Return the totals of some requests."""
     sums = totals(rows)
     return judged.UsageReport.like(

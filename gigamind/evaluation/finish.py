@@ -45,16 +45,16 @@ from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import MOST_RUNS, Outcome, run_document
 
 HTML_FILE = "report.html"
-SUMMARY_FILE = "summary.md"
+_SUMMARY_FILE = "summary.md"
 
-Summary = TypeVar("Summary", bound=BaseModel)
-Line = TypeVar("Line", bound=BaseModel)
+_Summary = TypeVar("_Summary", bound=BaseModel)
+_Line = TypeVar("_Line", bound=BaseModel)
 
 
-class Evaluated(NamedTuple, Generic[Summary]):
+class Evaluated(NamedTuple, Generic[_Summary]):
     """A finished evaluation."""
 
-    summary: Summary
+    summary: _Summary
     out: Path  # its output folder
     verdict: Release | None  # of the release gates; None without a baseline
     bounds: GateResult | None = None  # see `bounds_of`
@@ -62,8 +62,8 @@ class Evaluated(NamedTuple, Generic[Summary]):
 
 
 def with_page(
-    finished: Evaluated[Summary], options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
-) -> Evaluated[Summary]:
+    finished: Evaluated[_Summary], options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
+) -> Evaluated[_Summary]:
     """Add page (without its list of items) and bounds from the run's folder, unless `--format md` left out its JSON."""
     out = finished.out
     if finished.page or not (out / "summary.json").is_file():
@@ -75,7 +75,7 @@ def with_page(
     return finished._replace(bounds=bounds, page=page)
 
 
-def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
+def read_finished(task: Task[Any, _Summary, Any], out: Path) -> Evaluated[_Summary] | None:
     """Read a run with its verdict from its folder, or raise InputError; None without summary.json (`--format md`)."""
     file = out / "summary.json"
     if not file.is_file():
@@ -132,12 +132,12 @@ def _resumes(options: EvalOptions) -> bool:
 
 
 def finish(
-    task: Task[Any, Summary, Line],
-    record: Record[Summary, Line],
+    task: Task[Any, _Summary, _Line],
+    record: Record[_Summary, _Line],
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
-) -> Evaluated[Summary]:
+) -> Evaluated[_Summary]:
     """Write the output folder, with snapshot and comparison if requested, and announce the verdict.
 
     Raises:
@@ -152,12 +152,12 @@ def finish(
 
 
 def _write(
-    record: Record[Summary, Line],
-    task: Task[Any, Summary, Line],
+    record: Record[_Summary, _Line],
+    task: Task[Any, _Summary, _Line],
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
-) -> tuple[Evaluated[Summary], GigamindError | None, Document]:
+) -> tuple[Evaluated[_Summary], GigamindError | None, Document]:
     """Write a run; return the result, why the run counts as failed, and its page."""
     verdict = refused = bounds = None
     files: dict[str, str] = {}
@@ -194,7 +194,7 @@ def _write(
     say = translator(options.language)
     page = run_document(task.view, record, outcome, say)
     if options.format != "json":
-        files[SUMMARY_FILE] = render_markdown(page, say)
+        files[_SUMMARY_FILE] = render_markdown(page, say)
         if record.items:
             files[HTML_FILE] = render_html(page, say)
             address = served_at(out)
@@ -252,7 +252,7 @@ _PUBLISHED = ("trend", "errors", "cost")
 """The sections of a run's page that Prefect's UI shows."""
 
 
-def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
+def _with_card(record: Record[_Summary, _Line], options: ReleaseOptions) -> Record[_Summary, _Line]:
     if not options.judge_card:
         return record
     card, policy = read_card(options.judge_card), read_policy(options.gates)
@@ -269,7 +269,7 @@ def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
 
 
 def no_result(
-    task: Task[Any, Summary, Line], record: Record[Summary, Line], least: float, out: Path
+    task: Task[Any, _Summary, _Line], record: Record[_Summary, _Line], least: float, out: Path
 ) -> EvaluationError | None:
     """Return why a run counts as failed unless partial results are allowed; `least` is the minimum coverage."""
     why = task.shortfall(record) if record.run.status == "complete" else None

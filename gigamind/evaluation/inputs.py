@@ -17,7 +17,7 @@ from gigamind.spans import Span
 from gigamind.vault.notes import Note, Vault
 from gigamind.vault.walk import notes_hash
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 _ERRORS_SHOWN = 5
 
 
@@ -59,8 +59,8 @@ class PreparedInput:
 
 
 def draw(
-    options: EvalOptions, checked: CheckedRows[Any], vault: Vault | None, items: Sequence[Item]
-) -> tuple[tuple[Item, ...], dict[str, Any]]:
+    options: EvalOptions, checked: CheckedRows[Any], vault: Vault | None, items: Sequence[_Item]
+) -> tuple[tuple[_Item, ...], dict[str, Any]]:
     """Return the items that `--sample` draws, and the fields of `PreparedInput`.
 
     Raises:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-Options = TypeVar("Options", bound=BaseModel)
+_Options = TypeVar("_Options", bound=BaseModel)
 
 
-def validated(model: type[Options], values: Mapping[str, object]) -> Options:
+def validated(model: type[_Options], values: Mapping[str, object]) -> _Options:
     """Return the options in `values`, by field name; InputError names each wrong value and what it must be."""
     try:
         return model.model_validate(values)

@@ -366,7 +366,7 @@ def waive(out: Path, *, reason: str, until: date, by: str) -> Waiver:
     return waiver
 
 
-Tasks = Mapping[str, Task[Any, Any, Any]]
+_Tasks = Mapping[str, Task[Any, Any, Any]]
 _REPORT = "report.html"
 _LEAST = 2
 
@@ -419,7 +419,7 @@ class _ComparedRuns:
 
 
 def compare_runs(
-    paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: Tasks
+    paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: _Tasks
 ) -> _ComparedRuns:
     """Compare runs with the first of them; two runs get a verdict, which is announced as the options say.
 

@@ -31,8 +31,8 @@ from gigamind.runs.store import ItemKey, ItemResult
 _MIN_BATCH_MS = 650
 _MOST_BATCHES = 64
 
-Summary = TypeVar("Summary", bound=BaseModel)
-Line = TypeVar("Line", bound=BaseModel)
+_Summary = TypeVar("_Summary", bound=BaseModel)
+_Line = TypeVar("_Line", bound=BaseModel)
 _AnyTask = Task[Any, Any, Any]
 _SCRIPTED_WARNING = _(
     "No model judged this run: a script replayed prepared replies."
@@ -64,11 +64,11 @@ class Verdicts(TypedDict):
 
 
 def evaluate_and_keep(
-    task: Task[Any, Summary, Line],
+    task: Task[Any, _Summary, _Line],
     options: EvalOptions,
     kinds: Kinds,
     progress: Progress | None = None,
-) -> tuple[Record[Summary, Line], Evaluated[Summary]]:
+) -> tuple[Record[_Summary, _Line], Evaluated[_Summary]]:
     """Run a whole evaluation, and return the content of its output folder and the result.
 
     Args:
@@ -96,8 +96,8 @@ def evaluate_and_keep(
 
 
 def measure(
-    task: Task[Any, Summary, Line], options: EvalOptions, progress: Progress | None = None
-) -> Record[Summary, Line]:
+    task: Task[Any, _Summary, _Line], options: EvalOptions, progress: Progress | None = None
+) -> Record[_Summary, _Line]:
     """Run a whole evaluation and write nothing; InputError if it uses models, whose replies would be lost."""
     started = datetime.now(UTC)
     shown = progress or Quiet()

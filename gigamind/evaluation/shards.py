@@ -24,7 +24,7 @@ from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions, ModelSettings
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 ATTEMPTS_FILE = "attempts.jsonl"
 _CUTS_FILE = "shards.json"
 _SHARDS_EACH = 4  # per process; faster processes take more of them
@@ -65,7 +65,7 @@ class Shard:
     def gathers(self) -> bool:
         return self.items.first == self.items.end
 
-    def of(self, items: Sequence[Item]) -> Sequence[Item]:
+    def of(self, items: Sequence[_Item]) -> Sequence[_Item]:
         return items if self.gathers else items[slice(*self.items)]
 
     def begin(self, run: Path) -> Path:

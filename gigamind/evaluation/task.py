@@ -25,18 +25,18 @@ if TYPE_CHECKING:  # needed by certifications only
     from gigamind.assurance.judged_runs import JudgedKind
     from gigamind.assurance.label_items import LabelUnit
 
-Options = TypeVar("Options", bound=EvalOptions)
-Summary = TypeVar("Summary", bound=BaseModel)
-Line = TypeVar("Line", bound=BaseModel)
-Result = TypeVar("Result")
+_Options = TypeVar("_Options", bound=EvalOptions)
+_Summary = TypeVar("_Summary", bound=BaseModel)
+_Line = TypeVar("_Line", bound=BaseModel)
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Run(Generic[Result]):
+class Run(Generic[_Result]):
     """The results of a run."""
 
     # Of the items that code scores, in order; of an interrupted run, those that ended.
-    results: Sequence[Result]
+    results: Sequence[_Result]
     opening_ms: float  # from the first read of the dataset until everything was ready
     scoring_ms: float  # wall time of scoring, without warm-up
     interrupted: bool = False
@@ -52,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
         self.results = results
 
 
-class Evaluation(ABC, Generic[Summary, Line, Result]):
+class Evaluation(ABC, Generic[_Summary, _Line, _Result]):
     """Checked input of a run, ready to be scored; to be closed."""
 
     results: ClassVar[TypeAdapter[Any]]  # how results are passed between processes
@@ -67,7 +67,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         return 0
 
     @abstractmethod
-    def score(self, first: int, end: int, progress: Progress) -> list[Result]:
+    def score(self, first: int, end: int, progress: Progress) -> list[_Result]:
         """Return the results of the items `first` to `end` (exclusive); Ctrl-C raises Interrupted."""
 
     @property
@@ -81,7 +81,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         return self.count
 
     def ask(
-        self, results: Sequence[Result], out: Path, progress: Progress, shard: Shard | None = None
+        self, results: Sequence[_Result], out: Path, progress: Progress, shard: Shard | None = None
     ) -> ModelRun:
         """Judge the items (of a shard) with models, from their scored results; replies are kept beside `out`."""
         raise TypeError(
@@ -89,7 +89,7 @@ class Evaluation(ABC, Generic[Summary, Line, Result]):
         )
 
     @abstractmethod
-    def record(self, run: Run[Result], started: datetime) -> schema.Record[Summary, Line]:
+    def record(self, run: Run[_Result], started: datetime) -> schema.Record[_Summary, _Line]:
         """Return the content of the output folder; equal runs give equal records, except for times."""
 
     def close(self) -> None:
@@ -174,14 +174,14 @@ class Checked:
         )
 
 
-class Task(ABC, Generic[Options, Summary, Line]):
+class Task(ABC, Generic[_Options, _Summary, _Line]):
     """A task."""
 
     name: ClassVar[TaskName]  # as in run.json
-    options: type[Options]
+    options: type[_Options]
     # The part that snapshots, comparisons and gates need.
-    compared: ComparedTask[Summary, Line, Any]
-    view: View[Summary, Line, Any]  # how its runs are shown
+    compared: ComparedTask[_Summary, _Line, Any]
+    view: View[_Summary, _Line, Any]  # how its runs are shown
 
     @property
     def judged(self) -> "JudgedKind | None":
@@ -189,24 +189,24 @@ class Task(ABC, Generic[Options, Summary, Line]):
         return None
 
     @abstractmethod
-    def units(self, item: Line) -> "Sequence[LabelUnit]":
+    def units(self, item: _Line) -> "Sequence[LabelUnit]":
         """Return what people can label of a line of per_item.jsonl."""
 
     @abstractmethod
-    def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
+    def open(self, options: _Options, progress: Progress) -> Evaluation[_Summary, _Line, Any]:
         """Check the input and prepare the evaluation; the class of a GigamindError determines the exit code."""
 
-    def forewarn(self, options: Options) -> tuple[Text, ...]:
+    def forewarn(self, options: _Options) -> tuple[Text, ...]:
         """Return warnings about the options alone, shown before the run, or raise InputError; the run repeats them."""
         del options
         return ()
 
     @abstractmethod
-    def shortfall(self, record: schema.Record[Summary, Line]) -> Text | None:
+    def shortfall(self, record: schema.Record[_Summary, _Line]) -> Text | None:
         """Return why the figures of a finished run do not represent its dataset, apart from models."""
 
     @abstractmethod
-    def check(self, options: Options) -> Checked:
+    def check(self, options: _Options) -> Checked:
         """Check the input as `open` does; no model is used, and nothing is embedded."""
 
 

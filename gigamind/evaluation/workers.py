@@ -23,8 +23,8 @@ from gigamind.i18n import _
 from gigamind.outcome import Failure, Success, attempt
 from gigamind.records.schema import SpeedReport
 
-Result = TypeVar("Result")
-ItemOutcome = Success[Result] | Failure
+_Result = TypeVar("_Result")
+ItemOutcome = Success[_Result] | Failure
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Stopped(KeyboardInterrupt):
 
 
 def run_workers(
-    tasks: Mapping[str, Callable[[], Result]],
+    tasks: Mapping[str, Callable[[], _Result]],
     *,
     max_concurrency: int,
     timeout_ms: int,
-    on_end: Callable[[ItemOutcome[Result]], None],
-) -> list[ItemOutcome[Result]]:
+    on_end: Callable[[ItemOutcome[_Result]], None],
+) -> list[ItemOutcome[_Result]]:
     """Run every task, by item id, at most `max_concurrency` at a time, and return outcomes in the order of `tasks`.
 
     Args:
@@ -68,16 +68,16 @@ def run_workers(
     return [run.outcomes[item] for item in tasks]
 
 
-class _Workers(Generic[Result]):
+class _Workers(Generic[_Result]):
     """The threads of a run, what they run, and the outcomes that were taken from them."""
 
-    def __init__(self, tasks: Mapping[str, Callable[[], Result]], timeout_ms: int) -> None:
+    def __init__(self, tasks: Mapping[str, Callable[[], _Result]], timeout_ms: int) -> None:
         self._tasks = tasks
         self._timeout_ms = timeout_ms
         self._started: dict[str, float] = {}  # whoever removes a running item gives its outcome
         self.waiting = deque(tasks)
-        self.ended: Queue[ItemOutcome[Result] | BaseException] = Queue()
-        self.outcomes: dict[str, ItemOutcome[Result]] = {}
+        self.ended: Queue[ItemOutcome[_Result] | BaseException] = Queue()
+        self.outcomes: dict[str, ItemOutcome[_Result]] = {}
 
     def start(self) -> None:
         threading.Thread(target=self._work, daemon=True).start()
@@ -99,7 +99,7 @@ class _Workers(Generic[Result]):
                 return  # abandoned, and replaced by a new worker
             self.ended.put(outcome)
 
-    def next_outcomes(self) -> Iterator[ItemOutcome[Result]]:
+    def next_outcomes(self) -> Iterator[ItemOutcome[_Result]]:
         """Wait until an item ends or reaches its limit, and yield the new outcomes."""
         now, limit_s = time.perf_counter(), self._timeout_ms / 1000
         next_limit = min(self._started.copy().values(), default=now) + limit_s
@@ -111,7 +111,7 @@ class _Workers(Generic[Result]):
                 self.start()
                 yield self.take(_timed_out(item, self._timeout_ms))
 
-    def take(self, outcome: ItemOutcome[Result] | BaseException) -> ItemOutcome[Result]:
+    def take(self, outcome: ItemOutcome[_Result] | BaseException) -> ItemOutcome[_Result]:
         """Return and keep an outcome, which is a timeout if it came late; raise a bug."""
         if isinstance(outcome, BaseException):
             raise outcome
@@ -129,11 +129,11 @@ def _timed_out(item_id: str, timeout_ms: int) -> Failure:
     return Failure(item_id, QueryTimeoutError.__name__, message)
 
 
-Input = TypeVar("Input")
+_Input = TypeVar("_Input")
 _MOST_QUERIES = 24
 _STEPS = 2_500
 _SORTED = 6_000
-Numbers = npt.NDArray[np.float32]
+_Numbers = npt.NDArray[np.float32]
 _LOAD_MS = 20.0  # maximum load before one query
 
 
@@ -155,7 +155,7 @@ def load() -> float:
 
 
 @cache
-def _numbers() -> tuple[Numbers, Numbers, Numbers]:
+def _numbers() -> tuple[_Numbers, _Numbers, _Numbers]:
     """Return the data of the load: 8 MB that pass through memory, a matrix of 4 MB and a vector. Equal everywhere."""
     period = (np.arange(1_009, dtype=np.int64) * 48_271 % 1_009).astype(np.float32)
     numbers = np.resize(period, 2_000_000)
@@ -186,7 +186,7 @@ class Effort:
 
 
 def measure_speed(
-    queries: Mapping[str, Input], search: Callable[[Input], object], effort: Effort
+    queries: Mapping[str, _Input], search: Callable[[_Input], object], effort: Effort
 ) -> SpeedReport | None:
     """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes.
 
@@ -217,14 +217,14 @@ def measure_speed(
 _ENOUGH = 6  # passes that a gate on an interval needs
 
 
-class _Timer(Generic[Input]):
+class _Timer(Generic[_Input]):
     """Measures passes; `passes` has the seconds of one unit of the load, and of each query."""
 
     def __init__(
         self,
-        search: Callable[[Input], object],
+        search: Callable[[_Input], object],
         clock: Callable[[], float],
-        queries: Mapping[str, Input],
+        queries: Mapping[str, _Input],
     ) -> None:
         self._search, self._clock, self._queries = search, clock, queries
         self.ids: list[str] = []

@@ -19,7 +19,7 @@ from gigamind.redaction import single_line
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 TRANSIENT: frozenset[LlmCode] = frozenset(
     {"rate_limited", "server_error", "timeout", "malformed_response"}
 )
@@ -192,11 +192,11 @@ def _retry_after_s(header: str | None) -> float | None:
 
 
 async def with_retries(
-    attempt: Callable[[], Awaitable[Result]],
+    attempt: Callable[[], Awaitable[_Result]],
     settings: ModelSettings,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     hopeless: Callable[[], bool] = lambda: False,
-) -> Result:
+) -> _Result:
     """Return the result of the first attempt without a transport error, unless it is `hopeless` to try again.
 
     Raises the LlmError of the last attempt, or one of `sleep`.

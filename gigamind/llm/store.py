@@ -22,7 +22,7 @@ from gigamind.runs.folders import private_file
 from gigamind.runs.store import Journal
 
 Record = Mapping[str, Any]
-Result = TypeVar("Result")
+_Reply = TypeVar("_Reply")
 _FORMAT = 1
 _LOOK_S = 0.2
 _ENTRY = re.compile(r"[0-9a-f]{64}\.json(?:\.asked)?|\.[0-9a-f]{64}\.json\.\d+\.[0-9a-f]{8}")
@@ -55,9 +55,9 @@ class Store:
     async def fetch(
         self,
         key: str,
-        read: Callable[[Record], Result],
-        make: Callable[[], Awaitable[tuple[Record, Result]]],
-    ) -> tuple[Result, bool]:
+        read: Callable[[Record], _Reply],
+        make: Callable[[], Awaitable[tuple[Record, _Reply]]],
+    ) -> tuple[_Reply, bool]:
         """Return the stored reply and True, or the reply from `make`, which is then stored, and False.
 
         Of concurrent callers with the same key, one makes the reply and the others wait until it is validated; if that
@@ -88,7 +88,7 @@ class Store:
                     return await self._make(key, make), False
             await asyncio.sleep(_LOOK_S)
 
-    async def _make(self, key: str, make: Callable[[], Awaitable[tuple[Record, Result]]]) -> Result:
+    async def _make(self, key: str, make: Callable[[], Awaitable[tuple[Record, _Reply]]]) -> _Reply:
         done = self._in_work[key] = asyncio.get_running_loop().create_future()
         try:
             record, result = await make()
@@ -119,7 +119,7 @@ class Store:
             path.unlink(missing_ok=True)
             claim.close()
 
-    def _read(self, key: str, read: Callable[[Record], Result]) -> Result | None:
+    def _read(self, key: str, read: Callable[[Record], _Reply]) -> _Reply | None:
         if self.mode == "refresh" and key not in self._made:
             return None
         path = reply_file(self._folder, key)

@@ -164,22 +164,22 @@ def write_page(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-Model = TypeVar("Model", bound=BaseModel)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
-def read_report(path: Path, model: type[Model], missing: Text) -> Model:
+def read_report(path: Path, model: type[_Model], missing: Text) -> _Model:
     """Read a file as a report; raises as `read_written`, or InputError if gigamind did not write it."""
     return parse_report(read_written(path, missing), model, str(path))
 
 
-def read_reports(path: Path, model: type[Model], missing: Text) -> list[Model]:
+def read_reports(path: Path, model: type[_Model], missing: Text) -> list[_Model]:
     """Read each line of a file as a report; raises as `read_report`, with the line."""
     # Not splitlines: a note's text may contain U+2028, which JSON does not escape.
     lines = enumerate(read_written(path, missing).split("\n"), start=1)
     return [parse_report(line, model, f"{path}:{number}") for number, line in lines if line]
 
 
-def parse_report(text: str, model: type[Model], place: str) -> Model:
+def parse_report(text: str, model: type[_Model], place: str) -> _Model:
     """Parse a report; `place` names its source in messages; InputError if gigamind did not write it."""
     try:
         return model.model_validate_json(text)

@@ -241,32 +241,32 @@ class RunReport(Report):
         return restored(data, "warnings", "warning_messages")
 
 
-Counts = TypeVar("Counts", bound=Report)
+_Counts = TypeVar("_Counts", bound=Report)
 _Slice = TypeVar("_Slice", bound=Report)
 
 
-class TaskSummary(Report, Generic[Counts, _Slice]):
+class TaskSummary(Report, Generic[_Counts, _Slice]):
     """The part of summary.json that is the same for every task."""
 
     schema_version: Literal["1.0"] = _SCHEMA_VERSION
     task: TaskName
     status: Literal["complete", "interrupted"]
-    counts: Counts
+    counts: _Counts
     overall: _Slice
     by_language: dict[str, _Slice]
 
 
-Summary = TypeVar("Summary")
-Line = TypeVar("Line")
+_Summary = TypeVar("_Summary")
+_Line = TypeVar("_Line")
 
 
 @dataclass(frozen=True)  # no slots: Python 3.11 cannot combine them with generic aliases
-class Record(Generic[Summary, Line]):
+class Record(Generic[_Summary, _Line]):
     """Everything in an output folder; `run.task` names the task."""
 
     run: RunReport
-    summary: Summary
-    items: Sequence[Line]  # per_item.jsonl, in the dataset's order
+    summary: _Summary
+    items: Sequence[_Line]  # per_item.jsonl, in the dataset's order
     errors: Sequence[ErrorReport]  # errors.jsonl, rows first
     attempts: Sequence[Attempt] | None = None  # attempts.jsonl; None if no model was used
     llm: LlmReport | None = None  # their cost, as in summary.json

@@ -48,11 +48,11 @@ class SnapshotCheck(Report):
     yes: dict[str, bool | Share]
 
 
-Summary = TypeVar("Summary", bound=BaseModel)
-Item = TypeVar("Item", bound=SnapshotItem)
+_Summary = TypeVar("_Summary", bound=BaseModel)
+_Item = TypeVar("_Item", bound=SnapshotItem)
 
 
-class EvalSnapshot(Report, Generic[Summary, Item]):
+class EvalSnapshot(Report, Generic[_Summary, _Item]):
     """One run as a baseline.
 
     Attributes:
@@ -77,14 +77,14 @@ class EvalSnapshot(Report, Generic[Summary, Item]):
     judge_fingerprint: str
     judge: JudgeReport | None = None
     config: dict[str, object]
-    metrics: Summary
-    items: tuple[Item, ...]
+    metrics: _Summary
+    items: tuple[_Item, ...]
     checksum: str | None = None
 
 
 Snapshot = EvalSnapshot[Any, Any]
-Line = TypeVar("Line", bound=BaseModel)
-Pairs = Sequence[tuple[Item, Item]]
+_Line = TypeVar("_Line", bound=BaseModel)
+Pairs = Sequence[tuple[_Item, _Item]]
 """The shared items: the baseline's and the current run's version of each."""
 Values = dict[str, list[tuple[float, float]]]
 """By metric with its block: baseline and current value of each item that both runs measured."""
@@ -125,13 +125,13 @@ class Change:
     what: Text
 
 
-class ComparedTask(ABC, Generic[Summary, Line, Item]):
+class ComparedTask(ABC, Generic[_Summary, _Line, _Item]):
     """One task, typed by its summary.json, per_item.jsonl and snapshot items; `settings` make another system."""
 
     settings: tuple[str, ...]
-    summary: type[Summary]
-    line: type[Line]
-    snapshot: type[EvalSnapshot[Summary, Item]]
+    summary: type[_Summary]
+    line: type[_Line]
+    snapshot: type[EvalSnapshot[_Summary, _Item]]
 
     def __init_subclass__(cls) -> None:
         cls.summary, cls.line, item = get_args(cls.__orig_bases__[0])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]  of every class with type arguments
@@ -143,10 +143,10 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         return run.judge.fingerprint if run.judge else ""
 
     @abstractmethod
-    def item(self, line: Line) -> Item:
+    def item(self, line: _Line) -> _Item:
         """Return the snapshot's item for a line of per_item.jsonl."""
 
-    def take_snapshot(self, record: Record[Summary, Line]) -> EvalSnapshot[Summary, Item]:
+    def take_snapshot(self, record: Record[_Summary, _Line]) -> EvalSnapshot[_Summary, _Item]:
         """Return the snapshot of a run."""
         run = record.run
         return self.snapshot.like(
@@ -162,46 +162,46 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         return {"task": run.task, **run.options}
 
     @abstractmethod
-    def shown(self, item: Item) -> Shown:
+    def shown(self, item: _Item) -> Shown:
         """Return the item as a comparison shows it."""
 
     @abstractmethod
-    def change(self, before: Item, after: Item) -> Change | None:
+    def change(self, before: _Item, after: _Item) -> Change | None:
         """Return how the result of an item changed; None if it did not."""
 
-    def has_verdict(self, _item: Item, /) -> bool:
+    def has_verdict(self, _item: _Item, /) -> bool:
         """Return whether the item has a verdict; always true for a task whose metrics need no judge."""
         return True
 
-    def has_answer(self, _item: Item, /) -> bool:
+    def has_answer(self, _item: _Item, /) -> bool:
         """Return whether the notes still contain the expected passage; always true for a task without such labels."""
         return True
 
-    def is_recorded(self, _snapshot: EvalSnapshot[Summary, Item], /) -> bool:
+    def is_recorded(self, _snapshot: EvalSnapshot[_Summary, _Item], /) -> bool:
         """Return whether the evaluated outputs are recorded in the dataset."""
         return False
 
-    def checklist(self, _snapshot: EvalSnapshot[Summary, Item], /) -> str:
+    def checklist(self, _snapshot: EvalSnapshot[_Summary, _Item], /) -> str:
         """Return the fingerprint of the checklist of the run; "" for a run without checks."""
         return ""
 
-    def is_checked(self, _item: Item, /) -> bool:
+    def is_checked(self, _item: _Item, /) -> bool:
         """Return whether the item has a checklist result."""
         return False
 
-    def without_checks(self, item: Item) -> Item:
+    def without_checks(self, item: _Item) -> _Item:
         """Return the item without its checklist result."""
         return item
 
-    def values(self, _pairs: Pairs[Item], /) -> Values:
+    def values(self, _pairs: Pairs[_Item], /) -> Values:
         """Return the metrics that are means over items."""
         return {}
 
-    def terms(self, _pairs: Pairs[Item], /) -> Terms:
+    def terms(self, _pairs: Pairs[_Item], /) -> Terms:
         """Return the metrics that are ratios of sums over items."""
         return {}
 
-    def figures(self, items: Sequence[Item]) -> dict[str, float]:
+    def figures(self, items: Sequence[_Item]) -> dict[str, float]:
         """Return every metric of one run that is defined."""
         pairs = [(item, item) for item in items]
         means = {name: [old for old, _new in both] for name, both in self.values(pairs).items()}
@@ -212,20 +212,20 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
                 figures[name] = over / under
         return figures
 
-    def counts(self, items: Sequence[Item]) -> dict[str, int]:
+    def counts(self, items: Sequence[_Item]) -> dict[str, int]:
         """Return, for each mean over items, the number of items with a value."""
         pairs = [(item, item) for item in items]
         return {name: len(both) for name, both in self.values(pairs).items()}
 
-    def speed(self, _summary: Summary, /) -> Mapping[Speed, float | None]:
+    def speed(self, _summary: _Summary, /) -> Mapping[Speed, float | None]:
         """Return the gated times in milliseconds; None for a time that was not measured."""
         return {}
 
-    def passes(self, _summary: Summary, /) -> SpeedReport | None:
+    def passes(self, _summary: _Summary, /) -> SpeedReport | None:
         """Return the cost of a search in units of the reference load, by pass; None if not measured."""
         return None
 
-    def models(self, summary: Summary) -> Mapping[str, tuple[str, ...]]:
+    def models(self, summary: _Summary) -> Mapping[str, tuple[str, ...]]:
         """Return the names that servers gave for the models that answered, by role."""
         llm: LlmReport | None = getattr(summary, "llm", None)
         return llm.models if llm else {}

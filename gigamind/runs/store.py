@@ -266,7 +266,7 @@ def _check(
         )
 
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 _OUTCOMES: dict[str, Outcome] = {
     "refused": "refused",
     "content_filtered": "refused",
@@ -283,8 +283,8 @@ def outcome_of(code: str) -> Outcome:
 
 
 async def evaluate_all(
-    items: Mapping[ItemKey, Item],
-    evaluate: Callable[[ItemKey, Item], Awaitable[Any]],
+    items: Mapping[ItemKey, _Item],
+    evaluate: Callable[[ItemKey, _Item], Awaitable[Any]],
     store: RunStore,
     *,
     max_in_flight: int,
@@ -324,7 +324,7 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     return replace(result, latency_ms=round(1000 * (time.perf_counter() - start), 3))
 
 
-async def unless_final(evaluation: Awaitable[Item]) -> Item | None:
+async def unless_final(evaluation: Awaitable[_Item]) -> _Item | None:
     """Return the result of a repeated evaluation; None if it failed for good, so that nothing can be compared.
 
     Raises:

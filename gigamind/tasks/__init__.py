@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # the options of a task must not cost the import of all that 
     from gigamind.evaluation.task import Task
     from gigamind.release.model import ComparedTask
 
-NAMES = ("search", "links", "answers")
-Part = TypeVar("Part")
+_NAMES = ("search", "links", "answers")
+_Part = TypeVar("_Part")
 
 
 def _load(name: str) -> "Task[Any, Any, Any]":
@@ -28,20 +28,20 @@ def _load(name: str) -> "Task[Any, Any, Any]":
     return TaskClass()
 
 
-class _Named(Mapping[str, Part], Generic[Part]):
+class _Named(Mapping[str, _Part], Generic[_Part]):
     """Tasks, or a part of each, by name. Each task is imported on first access."""
 
-    def __init__(self, part: "Callable[[Task[Any, Any, Any]], Part]") -> None:
+    def __init__(self, part: "Callable[[Task[Any, Any, Any]], _Part]") -> None:
         self._part = part
 
-    def __getitem__(self, name: str) -> Part:
+    def __getitem__(self, name: str) -> _Part:
         return self._part(_load(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(NAMES)
+        return len(_NAMES)
 
 
 TASKS: "Mapping[str, Task[Any, Any, Any]]" = _Named(lambda task: task)

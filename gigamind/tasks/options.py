@@ -22,7 +22,7 @@ from gigamind.retrieval.settings import (
 )
 from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions, shown_system
 
-Embedder = Annotated[
+_Embedder = Annotated[
     str,
     Field(
         description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>"
@@ -157,7 +157,7 @@ class SearchEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     cold_start: bool = Field(
         default=False, description="ignore caches, so that the time of a full start-up is measured"
     )
-    embedder: Embedder = DEFAULT_EMBEDDER
+    embedder: _Embedder = DEFAULT_EMBEDDER
     embedding_api_base: str | None = Field(
         None, description="base URL of the server for litellm embedding models"
     )
@@ -237,7 +237,7 @@ class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
         "weighted",
         description="with --answer-model, how hybrid mode combines keyword and semantic scores: weighted or balanced",
     )
-    embedder: Embedder = DEFAULT_EMBEDDER
+    embedder: _Embedder = DEFAULT_EMBEDDER
     checklist: bool = Field(
         default=False,
         description="also check each answer against the quality checklist; one more request per answer",
@@ -299,7 +299,7 @@ class LinkEvalOptions(_TaskOptions, CacheOptions):
         default=True,
         description="also suggest links for phrases that refer to a note without using its name",
     )
-    embedder: Embedder = DEFAULT_EMBEDDER
+    embedder: _Embedder = DEFAULT_EMBEDDER
     exclude_linked: bool = Field(
         default=False,
         description="do not suggest a target that the note already links to at another place",

@@ -39,7 +39,7 @@ _Loader.add_constructor(_NULL, lambda _loader, _node: None)
 
 
 @dataclass(frozen=True, slots=True)
-class Frontmatter:
+class _Frontmatter:
     """The frontmatter of a note."""
 
     fields: Mapping[str, object]  # scalars as written, or None; empty without a usable block
@@ -47,40 +47,40 @@ class Frontmatter:
     warnings: tuple[Message, ...] = ()  # why a block could not be used, without the note's path
 
 
-def split(text: str) -> Frontmatter:
+def split(text: str) -> _Frontmatter:
     """Read the frontmatter, which starts on the first line of the file: YAML between `---`, or TOML between `+++`."""
     if toml := _TOML.match(text):
         return _toml(toml)
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
-        return Frontmatter({}, body_start=1 if text.startswith("\ufeff") else 0)
+        return _Frontmatter({}, body_start=1 if text.startswith("\ufeff") else 0)
     try:
         loaded, twice = _load(text[opening.end() : closing.start()])
     except yaml.YAMLError as error:
-        return Frontmatter({}, closing.end(), (_broken(error),))
+        return _Frontmatter({}, closing.end(), (_broken(error),))
     if loaded is None:
-        return Frontmatter({}, closing.end())
+        return _Frontmatter({}, closing.end())
     if not isinstance(loaded, dict):
         warning = _(
             "the frontmatter has no `key: value` structure and is ignored. Write `key: value` lines."
         )
-        return Frontmatter({}, closing.end(), (warning,))
+        return _Frontmatter({}, closing.end(), (warning,))
     fields = {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
     warnings = [
         _("the frontmatter has the key {key} more than once. The last one counts.", key=key)
         for key in twice
     ]
-    return Frontmatter(fields, closing.end(), tuple(warnings))
+    return _Frontmatter(fields, closing.end(), tuple(warnings))
 
 
-def _toml(block: re.Match[str]) -> Frontmatter:
+def _toml(block: re.Match[str]) -> _Frontmatter:
     try:
-        return Frontmatter(tomllib.loads(block[1].replace("\r\n", "\n")), block.end())
+        return _Frontmatter(tomllib.loads(block[1].replace("\r\n", "\n")), block.end())
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         reason = str(error)
         warning = _("the frontmatter is not valid TOML and is ignored: {reason}", reason=reason)
-        return Frontmatter({}, block.end(), (warning,))
+        return _Frontmatter({}, block.end(), (warning,))
 
 
 def text_field(fields: Mapping[str, object], name: str) -> str:

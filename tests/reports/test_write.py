@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.finish import SUMMARY_FILE
 from gigamind.i18n import translator
 from gigamind.records.folder import check_out_folder, write_run
 from gigamind.records.schema import ErrorReport, RunReport
@@ -23,7 +22,7 @@ def write(out, record, output="both"):
     """As an evaluation does, but for its page."""
     say = translator("en")
     summary = render_markdown(run_document(SearchView(), record, Outcome(), say), say)
-    write_run(out, record, output, {SUMMARY_FILE: summary})
+    write_run(out, record, output, {"summary.md": summary})
 
 
 def names(folder):

@@ -198,7 +198,7 @@ _KINDS: dict[str, tuple[Literal["check", "item"], Text]] = {
     GATE_ROLE: ("check", _("checklist of answer")),
     SYSTEM_ROLE: ("item", _("question")),
 }
-Stored = TypeVar("Stored", bound=BaseModel)
+_Stored = TypeVar("_Stored", bound=BaseModel)
 
 
 def stored_verdict(verdict: JudgeVerdict[Any]) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def answer_item(
     )
 
 
-def _read(model: type[Stored], stored: dict[str, Any] | None) -> Stored | None:
+def _read(model: type[_Stored], stored: dict[str, Any] | None) -> _Stored | None:
     return model.model_validate(stored) if stored else None
 
 

@@ -26,8 +26,8 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note
 
 AnswerJudge = Chosen[Judge[AnswerCase, Any]]
-CONTEXT_CHARS = 6_000
-_TYPICAL_CONTEXT = Source("context", "words of it " * (CONTEXT_CHARS // 12))
+_CONTEXT_CHARS = 6_000
+_TYPICAL_CONTEXT = Source("context", "words of it " * (_CONTEXT_CHARS // 12))
 _TYPICAL_ANSWER = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 SYSTEM_ROLE = "system"
 """The part of an item's results that holds the answer of a system."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # options and reports must not import everything that runs th
 
 
 @dataclass
-class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
+class _AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     """Checked answers, queries with notes for a model to answer from, or questions for a system."""
 
     prepared: "PreparedAnswers"
@@ -109,7 +109,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             "utility": "graded",
             "supported": "binary",
         }
-        return JudgedKind(scales, AnswerLabel, self.compared, answer_items, self.units)
+        return JudgedKind(scales, AnswerLabel, self.compared, _answer_items, self.units)
 
     def units(self, item: AnswerItemReport) -> list[LabelUnit]:
         """Return the answer with its claims, then whether it answers the question or rightly abstains; if judged."""
@@ -143,10 +143,10 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         about = item.id, item.language or "", item.question, item.answer or ""
         return [LabelUnit(*about, (*claims, last), value, stratum)]
 
-    def open(self, options: AnswerEvalOptions, progress: Progress) -> AnswerEvaluation:
+    def open(self, options: AnswerEvalOptions, progress: Progress) -> _AnswerEvaluation:
         from gigamind.tasks.answers.prepare import prepare_answers
 
-        return AnswerEvaluation(prepare_answers(options, progress), self._answerer)
+        return _AnswerEvaluation(prepare_answers(options, progress), self._answerer)
 
     def shortfall(self, record: AnswerRunRecord) -> Text | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
@@ -201,7 +201,7 @@ def _context_fix(run: RunReport) -> Text:
 _SUPPORTED = "supported"
 
 
-def answer_items(item: AnswerItemReport) -> list[RunItem]:
+def _answer_items(item: AnswerItemReport) -> list[RunItem]:
     """Return the answer and its claims, as `<answer>#<claim>`; without an evaluation, the labelled claims."""
     judged, labels = item.evaluation, item.labels
     own = {"correctness": labels.correctness, "utility": labels.utility} if labels else {}

@@ -58,7 +58,7 @@ class _Suggestion:
     least: float = 0.0  # lowest confidence at which the suggestion is shown
 
 
-class Suggestions(NamedTuple):
+class _Suggestions(NamedTuple):
     """All suggestions for one note, best first; a run shows the top, the ranks of the rest explain misses."""
 
     every: Sequence[_Suggestion]
@@ -67,7 +67,7 @@ class Suggestions(NamedTuple):
     oddities: Mapping[Oddity, int]  # data-quality problems, with counts
 
 
-def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -> Suggestions:
+def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -> _Suggestions:
     every, unlinked = (
         [
             _Suggestion(
@@ -81,12 +81,12 @@ def _own_suggestions(suggester: LinkSuggester, context_chars: int, note: Note) -
         ]
         for excluding in (False, True)
     )
-    return Suggestions(every, unlinked, suggester.finder.linked(note), {})
+    return _Suggestions(every, unlinked, suggester.finder.linked(note), {})
 
 
 def _open_tool(
     path: Path, vault: Vault, identities: Identities, notes: Iterable[str] | None
-) -> tuple[Callable[[Note], Suggestions], Sequence[Text]]:
+) -> tuple[Callable[[Note], _Suggestions], Sequence[Text]]:
     """Return the suggestions of another tool for each note, read from a file, and warnings about the file.
 
     Raises InputError if it is unusable, or has none of the evaluated `notes`, if all are known.
@@ -107,10 +107,10 @@ def _tool_suggestions(
     graph: Mapping[str, Iterable[str]],
     identities: Identities,
     note: Note,
-) -> Suggestions:
+) -> _Suggestions:
     linked = frozenset(graph[note.path])
     if note.path not in rankings:
-        return Suggestions([], [], linked, {"not_in_run_file": 1})
+        return _Suggestions([], [], linked, {"not_in_run_file": 1})
     settled = settle(rankings[note.path], sys.maxsize, identities.find)
     oddities: Counter[Oddity] = Counter(settled.oddities)
     units, every = Utf16(note.text), list[_Suggestion]()
@@ -126,7 +126,7 @@ def _tool_suggestions(
     odd: dict[Oddity, int] = {
         name: n for name, n in oddities.items() if n and name not in _UNMEASURED
     }
-    return Suggestions(every, [x for x in every if x.target not in linked], linked, odd)
+    return _Suggestions(every, [x for x in every if x.target not in linked], linked, odd)
 
 
 def _span(note: Note, units: Utf16, link: RankedNote) -> Span | None:
@@ -168,7 +168,7 @@ def _read_link(link: object, number: int) -> RankedNote:
     return note_of({**named, "start": fields.get("start"), "end": fields.get("end")})
 
 
-def run_path(system: str) -> Path:
+def _run_path(system: str) -> Path:
     """Return the file that `--system run:FILE` names; raises InputError for another form."""
     kind, _colon, path = system.partition(":")
     if kind != "run" or not path.strip():
@@ -180,7 +180,7 @@ def run_path(system: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedLinks(PreparedInput):
+class _PreparedLinks(PreparedInput):
     """Valid input of one run; `--sample` draws notes."""
 
     options: LinkEvalOptions
@@ -191,7 +191,7 @@ class PreparedLinks(PreparedInput):
     rows: Mapping[str, tuple[CheckedLink, ...]]
 
 
-def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
+def prepare_links(options: LinkEvalOptions) -> _PreparedLinks:
     """Read and check all input of a run; raises InputError, and the errors of `read_vault` and `draw`."""
     system = _system(options)
     if not options.dataset.exists():
@@ -212,7 +212,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         by_note.setdefault(link.note.path, []).append(link)
     chosen, fields = draw(options, checked, vault, sorted(by_note))
     rows = {path: tuple(by_note[path]) for path in chosen}
-    return PreparedLinks(
+    return _PreparedLinks(
         **fields, vault=vault, identities=identities, checked=checked, rows=rows, system=system
     )
 
@@ -230,7 +230,7 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
             " of the two options.",
             option=idle,
         )
-    return describe_run(run_path(options.system))
+    return describe_run(_run_path(options.system))
 
 
 _WARM_UP_NOTES = 10
@@ -243,7 +243,7 @@ def _miss(
     shown: Sequence[_Suggestion],
     ranked: Sequence[_Ranked],
     excluded: frozenset[str],
-    evaluation: "LinkEvaluation",
+    evaluation: "_LinkEvaluation",
 ) -> schema.MissReport:
     """Return why an expected row was not suggested; `excluded` are targets that the note already links to."""
     others = [pair for pair in ranked if pair[1].target not in row.targets]
@@ -279,7 +279,7 @@ class _EvaluatedNote:
     measured: links.LinkedNote
 
 
-def _summary(prepared: PreparedLinks, run: Run[_EvaluatedNote]) -> schema.LinkSummaryReport:
+def _summary(prepared: _PreparedLinks, run: Run[_EvaluatedNote]) -> schema.LinkSummaryReport:
     """Return the figures of a run. Except for times, equal runs give equal summaries."""
     notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
@@ -379,11 +379,11 @@ def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
 
 
 @dataclass(frozen=True)
-class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport, _EvaluatedNote]):
+class _LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport, _EvaluatedNote]):
     """Checked input and a suggester for its vault."""
 
-    prepared: PreparedLinks
-    suggest: Callable[[Note], Suggestions]
+    prepared: _PreparedLinks
+    suggest: Callable[[Note], _Suggestions]
     prepare: Callable[[Iterable[Note]], object]  # prepares all these notes at once, which is faster
     # Title, file stem and aliases of each note, folded for comparison, by path.
     names: Mapping[str, frozenset[str]]
@@ -425,7 +425,7 @@ class LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport,
         return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 
-def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
+def open_links(options: LinkEvalOptions, progress: Progress) -> _LinkEvaluation:
     """Check the input (see `prepare_links`) and open the suggester."""
     prepared = prepare_links(options)
     names = {
@@ -435,19 +435,19 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     vault, identities = prepared.vault, prepared.identities
     if options.system is not None:
         whole = options.sample is None and not prepared.errors
-        path = run_path(options.system)
+        path = _run_path(options.system)
         suggest, warnings = _open_tool(path, vault, identities, prepared.rows if whole else None)
         prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
-        return LinkEvaluation(prepared, suggest, lambda _notes: None, names)
+        return _LinkEvaluation(prepared, suggest, lambda _notes: None, names)
     embedder = options.embedder if options.semantic else None
     stage = functools.partial(progress.stage, "Names")
     suggester = load_suggester(vault, identities, embedder, options.cache, stage)
     prepared = replace(prepared, embedding_model=suggester.embedding_model)
     suggest = functools.partial(_own_suggestions, suggester, options.context_chars)
-    return LinkEvaluation(prepared, suggest, suggester.prepare, names)
+    return _LinkEvaluation(prepared, suggest, suggester.prepare, names)
 
 
-def _suggest(evaluation: LinkEvaluation, path: str) -> _EvaluatedNote:
+def _suggest(evaluation: _LinkEvaluation, path: str) -> _EvaluatedNote:
     options, rows = evaluation.prepared.options, evaluation.prepared.rows[path]
     note = rows[0].note
     every, unlinked, linked, oddities = evaluation.suggest(note)

@@ -24,7 +24,7 @@ from gigamind.tasks.options import LinkEvalOptions
 _CONTEXT = 240  # code points shown before and after a link; text farther from any link is omitted
 _KINDS = ("linked", "novel", "miss", "hit")  # where links overlap, the later kind is shown
 
-Piece = tuple[str, str, str]
+_Piece = tuple[str, str, str]
 """Text, kind of link ("" for plain text) and target. Kind "gap" holds the number of omitted code points as text."""
 
 
@@ -47,7 +47,7 @@ def kind_of(suggestion: schema.SuggestionReport) -> str:
     return "hit" if suggestion.hit else "novel" if suggestion.novel else "linked"
 
 
-def pieces(item: schema.LinkItemReport) -> list[Piece]:
+def pieces(item: schema.LinkItemReport) -> list[_Piece]:
     """Split the note's text into plain pieces and links. Apart from gaps, the pieces add up to the text."""
     marks = [(s.anchor, kind_of(s), s.target) for s in item.suggestions if s.anchor]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
@@ -59,7 +59,7 @@ def pieces(item: schema.LinkItemReport) -> list[Piece]:
     spans.sort(key=lambda mark: _KINDS.index(mark[1]))
     edges = (edge for span, _kind, _target in spans for edge in (span.start, span.end))
     cuts = sorted({0, len(item.text), *edges})
-    parts: list[Piece] = []
+    parts: list[_Piece] = []
     for start, end in itertools.pairwise(cuts):
         own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
         if own:
@@ -70,7 +70,7 @@ def pieces(item: schema.LinkItemReport) -> list[Piece]:
     return parts
 
 
-def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
+def _plain(text: str, *, first: bool, last: bool) -> list[_Piece]:
     """Return text without links; the middle of a long text becomes a gap."""
     head, tail = (0 if first else _CONTEXT), (0 if last else _CONTEXT)
     if len(text) <= head + tail + _CONTEXT:

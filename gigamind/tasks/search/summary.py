@@ -70,7 +70,7 @@ def too_few_scores(items: Sequence[schema.ItemReport]) -> bool:
     return len(without_score(items)) > MOST_FAILED * len(items)
 
 
-def summarise(
+def _summarise(
     prepared: Prepared,
     judges: FreeJudges,
     run: Run[schema.ItemResult],
@@ -109,22 +109,22 @@ def summarise(
         ),
         judges=free_rates(judges, judge.kind, items) if judge else (),
         forecast=forecast,
-        weak_verdicts=weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
+        weak_verdicts=_weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
         out_of_reach=reach and schema.OutOfReachReport.like(reach),
         llm=_llm(items, run.model_run) if run.model_run else None,
-        system=health(items, len(results)) if prepared.system else None,
+        system=_health(items, len(results)) if prepared.system else None,
         holes=_measure_unjudged(items, overall.deepest),
     )
 
 
-def health(items: Sequence[schema.ItemReport], queries: int) -> SystemHealth:
+def _health(items: Sequence[schema.ItemReport], queries: int) -> SystemHealth:
     """Return how another system fared over a number of queries."""
     missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
     failed = queries - len(items) + missing
     return SystemHealth.of(failed, queries, (item.oddities for item in items))
 
 
-def weak_verdicts(items: Sequence[schema.ItemReport]) -> schema.WeakVerdicts:
+def _weak_verdicts(items: Sequence[schema.ItemReport]) -> schema.WeakVerdicts:
     """Count the weak verdicts of a judge that does not read the notes."""
     unanswerable = [item.answerable_score or 0.0 for item in items if not item.answerable]
     answerable = [item.answerable_score or 0.0 for item in items if item.answerable]
@@ -158,7 +158,7 @@ def record_run(
             for x in results
         ]
         items = [result for result in results if isinstance(result, schema.ItemReport)]
-    summary = summarise(prepared, judges, run, results, passes=passes, forecast=forecast)
+    summary = _summarise(prepared, judges, run, results, passes=passes, forecast=forecast)
     more = _quality_warnings(prepared, summary, results) if summary.system else ()
     advised = filter(None, [advice(summary.judges, forecast)])
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
@@ -347,7 +347,7 @@ def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
 
     judgements = [item.judgement for item in items if item.judgement]
     flips = ((item.judgement.flipped, item.id) for item in items if item.judgement)
-    llm = llm_report(run, len(items), flip_report(flips), rates(items))
+    llm = llm_report(run, len(items), flip_report(flips), _rates(items))
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
     conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
     counts = {
@@ -370,7 +370,7 @@ def _with_verdict(item: schema.ItemResult, run: ModelRun) -> schema.ItemResult:
     return item.model_copy(update={"judgement": judged, "judged_unanswerable": judged.unanswerable})
 
 
-def rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
+def _rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
     """Return precision, recall, F1 and FAR by the model's own verdicts, and with only proven answers accepted."""
     judged = [
         (not item.answerable, judgement)

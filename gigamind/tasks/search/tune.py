@@ -38,7 +38,7 @@ from gigamind.tasks.search.schema import JudgeRates, SearchComparison, SummaryRe
 from gigamind.version import __version__
 
 _DEEPEST = 10  # largest cut-off of the default metric
-Figures = dict[str, float | None]
+_Figures = dict[str, float | None]
 
 
 def tune_grid(
@@ -172,7 +172,7 @@ def rank_grid(
 
 def _figures(
     rankings: Sequence[Sequence[str]], queries: Sequence[CheckedQuery], topk: int
-) -> list[Figures]:
+) -> list[_Figures]:
     ranked = [
         RankedQuery(ranking, query.qrels, query.is_judged, *query.groups)
         for ranking, query in zip(rankings, queries, strict=True)
@@ -196,7 +196,7 @@ def _setting(
     )
 
 
-def _means(figures: Sequence[Figures], used: npt.NDArray[np.bool_]) -> dict[str, float]:
+def _means(figures: Sequence[_Figures], used: npt.NDArray[np.bool_]) -> dict[str, float]:
     rows = list(compress(figures, used))
     names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
     table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
@@ -221,7 +221,7 @@ Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class _Tuned:
     """The result of tuning."""
 
     tuning: Tuning
@@ -238,7 +238,7 @@ def tune(
     out: Path,
     evaluate: Evaluate,
     progress: Progress | None = None,
-) -> Tuned:
+) -> _Tuned:
     """Choose from the grid around the options, and write the result to `out`; InputError as in `tune_grid`."""
     check_out_folder(out)
     tuning = tune_grid(options, grid, progress)
@@ -277,7 +277,7 @@ def tune(
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
     write_page(out / PAGE_FILE, render_html(page, say))
     write_page(out / JSON_FILE, as_json(tuning, indent=2) + "\n")
-    return Tuned(tuning, document(), current, best, out / PAGE_FILE)
+    return _Tuned(tuning, document(), current, best, out / PAGE_FILE)
 
 
 def _compared(

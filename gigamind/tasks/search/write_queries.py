@@ -31,7 +31,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
 
-MAX_CHARS = 400_000  # of a note; about the context window of many models
+_MAX_CHARS = 400_000  # of a note; about the context window of many models
 _GIVEN = ("nonce", "notes", "answerable", "unanswerable")
 _ID_DIGITS = 12
 
@@ -84,7 +84,7 @@ async def write_queries(
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
-            for row in rows_of(note, reply, limits, dropped):
+            for row in _rows_of(note, reply, limits, dropped):
                 # The same question is answerable if either note answers it.
                 known = rows.get(row.id)
                 rows[row.id] = both(known, row) if known and known.answerable else row
@@ -92,30 +92,26 @@ async def write_queries(
     return _WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
-async def ask_about(
-    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
-) -> WrittenQuestions:
-    """Return the model's questions about one note; raises LlmError, or InputError if it is longer than `MAX_CHARS`."""
-    prompt, text = _prompt(_language(note)), note.text[note.document.body_start :]
-    if len(text) > MAX_CHARS:
-        raise InputError(
-            "{note}: {chars:,} characters exceed the limit of {limit:,}. Split the note.",
-            note=note.path,
-            chars=len(text),
-            limit=MAX_CHARS,
-        )
-    most = {"answerable": str(limits.answerable), "unanswerable": str(limits.unanswerable)}
-    messages = prompt.about([Source(note.title, text)], key, **most)
-    return await model.ask(
-        messages, WrittenQuestions, item_id=note.path, fingerprint=prompt.fingerprint
-    )
-
-
 async def _ask(
     model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions | Failure:
+    """Return the model's questions about one note, or why there are none."""
+    prompt, text = _prompt(_language(note)), note.text[note.document.body_start :]
+    most = {"answerable": str(limits.answerable), "unanswerable": str(limits.unanswerable)}
     try:
-        return await ask_about(model, note, key, limits)
+        if len(text) > _MAX_CHARS:
+            raise InputError(
+                "{note}: {chars:,} characters exceed the limit of {limit:,}. Split the note.",
+                note=note.path,
+                chars=len(text),
+                limit=_MAX_CHARS,
+            )
+        return await model.ask(
+            prompt.about([Source(note.title, text)], key, **most),
+            WrittenQuestions,
+            item_id=note.path,
+            fingerprint=prompt.fingerprint,
+        )
     except GigamindError as error:
         return Failure(note.path, type(error).__name__, error.message)
 
@@ -129,7 +125,7 @@ def _language(note: Note) -> Language:
     return "ko" if note_language(note) == "ko" else "en"
 
 
-def rows_of(
+def _rows_of(
     note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[Text]
 ) -> Iterable[QueryItem]:
     """Yield the valid questions, up to the limits; `dropped` counts the others and unreadable fields by reason."""
