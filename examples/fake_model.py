@@ -33,7 +33,7 @@ from gigamind.judges.search_qa.roles import ASKED_FOR, denies_knowledge
 from gigamind.judges.search_qa.segments import without_note_names
 from gigamind.judges.search_qa.words import Reading
 from gigamind.llm.ledger import SCRIPTED
-from gigamind.tasks.answers.answering import NO_NOTES
+from gigamind.tasks.answers import NO_NOTES
 from gigamind.text import sentences, unwrapped
 
 Json = dict[str, Any]

@@ -43,8 +43,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
 from gigamind.service.options import PAGE_LANGUAGES, ServiceOptions
 from gigamind.spans import Span
-from gigamind.tasks.answers.answering import NO_NOTES
-from gigamind.tasks.answers.checklist import check_answer
+from gigamind.tasks.answers import NO_NOTES
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
 from gigamind.vault.notes import Note, Vault, read_vault
@@ -378,7 +377,8 @@ class _Models:
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
         """Return the checklist result as JSON values of a `QualityReport`; LlmError without a usable reply."""
         asking = Asking(self._checking, _ITEM, self._fence_key, shorter=_SHORTER)
-        return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
+        verdict = await self._gates_of[ask.feature].judge(case, asking)
+        return verdict.detail.model_dump(mode="json")
 
     async def evaluate(self, case: AnswerCase) -> dict[str, Any]:
         """Return the evaluation as JSON values of a `SearchQAEvaluation`; LlmError without a usable reply."""

@@ -10,7 +10,7 @@ from gigamind.judges.search_qa.reply import SearchQAReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence
 from gigamind.prompting.prompts import as_json, load_prompt
-from gigamind.tasks.answers.answering import NO_NOTES
+from gigamind.tasks.answers import NO_NOTES
 
 KEY = b"k" * 32
 LEAVE = Source("휴가 규정", "# 휴가\n\n연차는 15일이다.\n\n- 반차는 0.5일로 계산한다.\n")

@@ -24,7 +24,7 @@ from gigamind.prompting.replies import (
     _share_of,
     unread_in,
 )
-from gigamind.tasks.answers.answering import AnswerReply
+from gigamind.tasks.answers.judging import AnswerReply
 from gigamind.tasks.search.write_queries import WrittenQuestions
 
 EVERY = (

@@ -9,8 +9,7 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware
 from gigamind.release.comparison import SnapshotHit
 from gigamind.release.model import SnapshotCheck
-from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
-from gigamind.tasks.answers.schema import QualitySliceReport, QualitySummaryReport
+from gigamind.tasks.answers import schema
 from gigamind.tasks.links.schema import (
     LinkCounts,
     LinkItem,
@@ -183,12 +182,12 @@ def _check(fulfilled: str | None) -> SnapshotCheck | None:
     return SnapshotCheck(passed=len(fulfilled) >= 3, yes=yes)
 
 
-def _quality(checked: int, fingerprint: str) -> QualitySummaryReport:
-    part = QualitySliceReport(
+def _quality(checked: int, fingerprint: str) -> schema.QualitySummaryReport:
+    part = schema.QualitySliceReport(
         checked=checked, passed=0, pass_rate=None, low=None, high=None, items=()
     )
     judge = JudgeReport(kind="checklist", file="judges/quality_gate.toml", fingerprint=fingerprint)
-    return QualitySummaryReport(
+    return schema.QualitySummaryReport(
         judge=judge,
         feature="search_qa",
         min_pass_ratio=0.75,
@@ -210,9 +209,9 @@ def answers() -> Make:
         *,
         checklist: str | None = "c",
         correctness: Mapping[str, float] | None = None,
-    ) -> AnswerSnapshot:
+    ) -> schema.AnswerSnapshot:
         checked = sum(fulfilled is not None for fulfilled in items.values())
-        return AnswerSnapshot(
+        return schema.AnswerSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
             run_id="20260101-000000",
             task="answers",
@@ -227,7 +226,7 @@ def answers() -> Make:
                 len(items), quality=_quality(checked, checklist) if checklist else None
             ),
             items=tuple(
-                AnswerItem(
+                schema.AnswerItem(
                     id=name,
                     question=f"question {name}",
                     evaluated=True,

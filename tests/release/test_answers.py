@@ -5,7 +5,7 @@ from message_values import values_of
 
 from gigamind.records.judged import LlmReport, UsageReport
 from gigamind.release.compare import compare
-from gigamind.tasks.answers.compare import AnswerComparison, AnswerItem
+from gigamind.tasks.answers.schema import AnswerComparison, AnswerItem
 
 
 def answer(correctness, utility, *unsupported, item_id="a", evaluated=None, unanswerable=False):

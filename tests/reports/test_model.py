@@ -10,8 +10,8 @@ from gigamind.llm.limiter import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
 from gigamind.reports.model import coverage_banner, model_blocks, role_text, terminal_blocks
-from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
+from gigamind.tasks.answers.prepared import GATE_ROLE
 from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)

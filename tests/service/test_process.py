@@ -16,7 +16,7 @@ from forked import command
 from sse import events
 
 from gigamind.cli.serve import _listening
-from gigamind.tasks.answers.answering import NO_NOTES
+from gigamind.tasks.answers import NO_NOTES
 
 
 def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):

@@ -1,19 +1,22 @@
-"""Calls a system once for each question, then models for its evaluation and checklist; estimates the cost of that.
+"""Gets the answers of a run from a system or a model, has models judge and check them, and estimates the cost of that.
 
-A model may give a missing answer, too. One process sends all questions to a system and stores its answers next to the
-out folder, so `--max-concurrency` applies to the run; a resumed run sends those without an answer.
+A model answers as the product does (seed 004): only from the notes, citing `[노트 1]` or `[Note 1]`. One process sends
+all questions to a system and stores its answers next to the out folder, so `--max-concurrency` applies to the run; a
+resumed run sends those without an answer.
 """
 
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
@@ -26,13 +29,16 @@ from gigamind.evaluation.task import Estimate
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
 from gigamind.interop.ranking import Oddity, Reply, parse_reply
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Verdict
 from gigamind.judges.quality_gate import QualityGate
+from gigamind.llm.client import Message
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
 from gigamind.outcome import Failure, attempt
 from gigamind.prompting.fences import fence_key
-from gigamind.prompting.prompts import Prompt
+from gigamind.prompting.prompts import Prompt, as_json, included_prompt
+from gigamind.prompting.replies import ModelReply, Most
+from gigamind.records.judged import ProofReport, SearchQAEvaluation, VerdictReport
 from gigamind.runs.store import (
     FINAL,
     ItemKey,
@@ -45,15 +51,14 @@ from gigamind.runs.store import (
 from gigamind.systems.dialect import ANSWERS, MOST_FAILED
 from gigamind.systems.open import open_system
 from gigamind.systems.protocol import Answerer, Guarded, Query, System
-from gigamind.tasks.answers.answering import (
-    AnswerReply,
-    answer_from,
-    answer_messages,
-    load_answer_prompt,
+from gigamind.tasks.answers import NO_NOTES
+from gigamind.tasks.answers.prepared import (
+    GATE_ROLE,
+    SYSTEM_ROLE,
+    EvalCase,
+    PreparedAnswers,
+    with_answers,
 )
-from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
-from gigamind.tasks.answers.items import stored_verdict
-from gigamind.tasks.answers.prepared import SYSTEM_ROLE, EvalCase, PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import question_id
 
 JUDGE_ROLE = "judge"
@@ -67,13 +72,31 @@ _SHORTER_REPLY = _(
 )
 
 
+class AnswerReply(ModelReply, frozen=True):
+    """The model's answer."""
+
+    answer: Annotated[str, Most(8_000)] = Field(
+        description="the answer, with the notes it rests on named in each sentence"
+    )
+
+
+@cache
+def _prompt(language: Language) -> Prompt:
+    return included_prompt("search_answer/v1", language, ("nonce", "notes", "question"))
+
+
+def _messages(case: EvalCase, fence_key: bytes) -> list[Message]:
+    """Return the request for an answer."""
+    prompt = _prompt(case.prompt_language)
+    return prompt.about(case.sources, fence_key, question=as_json(case.question))
+
+
 @dataclass(frozen=True, slots=True)
 class _Asker:
     """Answers, judges and checks one item with models."""
 
     judge: Judge[AnswerCase, Any]
     gate: QualityGate | None
-    prompts: Mapping[Language, Prompt]  # prompts of the model that answers; empty without one
     fence_key: bytes
     fresh: frozenset[str]  # items that are judged and checked a second time
     stored: Mapping[str, str]  # stored answers of that model, by id
@@ -94,7 +117,7 @@ class _Asker:
             repeat=case.repeat,
         )
         if self.gate and key.part == GATE_ROLE:
-            quality = await check_answer(self.gate, answered, asking, twice=twice)
+            quality = await _checked(self.gate, answered, asking, twice=twice)
             return {"answer": answer, "quality": quality, "unread": dict(asking.unread)}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
         try:
@@ -104,7 +127,7 @@ class _Asker:
                 raise
             # The answer was paid for, so it is kept although its evaluation failed permanently.
             return {**value, "code": error.code, "message": str(error)}
-        value |= stored_verdict(verdict) | {"unread": dict(asking.unread)}
+        value |= _stored(verdict) | {"unread": dict(asking.unread)}
         if twice and verdict.scores:
             again = await unless_final(self.judge.judge(answered, asking.afresh()))
             # Without a second verdict, the first one counts.
@@ -116,20 +139,56 @@ class _Asker:
         if known is not None:
             return known
         if case.id not in self.answers:
-            (model,) = models[ANSWER_ROLE].values()
-            language = case.prompt_language
-            answer = answer_from(
-                model,
-                self.prompts[language],
-                language,
-                case.question,
-                list(case.sources),
-                item_id=case.id,
-                fence_key=self.fence_key,
-                repeat=case.repeat,
-            )
-            self.answers[case.id] = asyncio.ensure_future(answer)
+            self.answers[case.id] = asyncio.ensure_future(self._generate(models, case))
         return await self.answers[case.id]
+
+    async def _generate(self, models: Models, case: EvalCase) -> str:
+        """Return the model's answer; without notes, a fixed answer that says so, without a request."""
+        if not case.notes:
+            return NO_NOTES[case.prompt_language]
+        (model,) = models[ANSWER_ROLE].values()
+        reply = await model.ask(
+            _messages(case, self.fence_key),
+            AnswerReply,
+            item_id=case.id,
+            fingerprint=_prompt(case.prompt_language).fingerprint,
+            repeat=case.repeat - 1,
+        )
+        return reply.answer
+
+
+async def _checked(
+    gate: QualityGate, case: AnswerCase, asking: Asking, *, twice: bool
+) -> dict[str, Any]:
+    """Check one answer, and return the JSON values of a `QualityReport`; a blank one needs no model.
+
+    If the second check of `twice` fails permanently, the first one counts and `flipped` is null. Raises LlmError as
+    `QualityGate.judge` does; for the second check, only transient ones.
+    """
+    report = (await gate.judge(case, asking)).detail
+    again = None
+    if twice and case.answer.strip():
+        again = await unless_final(gate.judge(case, asking.afresh()))
+    if again:
+        pairs = zip(report.items, again.detail.items, strict=True)
+        items = (own.model_copy(update={"flipped": own.yes != x.yes}) for own, x in pairs)
+        flipped = report.passed != again.detail.passed
+        report = report.model_copy(update={"items": tuple(items), "flipped": flipped})
+    return report.model_dump(mode="json")
+
+
+def _stored(verdict: Verdict[Any]) -> dict[str, Any]:
+    """Return the JSON values that a run stores of a verdict."""
+    if isinstance(verdict.detail, SearchQAEvaluation):
+        return {"evaluation": verdict.detail.model_dump(mode="json")}
+    if not verdict.scores:
+        return {"verdict": None}
+    report = VerdictReport.like(
+        verdict,
+        proof=tuple(map(ProofReport.like, verdict.proof)),
+        flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
+    )
+    return {"verdict": report.model_dump(mode="json")}
 
 
 def _begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
@@ -143,6 +202,7 @@ def ask_about(
 ) -> ModelRun:
     """Judge every answer of the run or shard with models; `begun` if the run has begun. Checks are separate."""
     options, cases = prepared.options, prepared.cases
+    fresh = judged_again(list(cases), options.fresh_fraction, options.seed)
     if shard is not None:
         cases = dict(shard.of(list(cases.items())))
     if prepared.system:  # questions without an answer cannot be judged
@@ -150,14 +210,12 @@ def ask_about(
     items = {ItemKey(name): case for name, case in cases.items()}
     if prepared.gate:  # last, because evaluations come first if the budget is too small for all
         items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
-    fresh = _judged_twice(prepared)
     folders = folders_of(unfinished_folder(out), shard) if options.answer_model else ()
     stored = results_in(folders).values()
     shorter = SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
-        {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies, options.store_mode),
         fresh,
         {result.item_id: result.value["answer"] for result in stored if result.value},
@@ -180,18 +238,14 @@ def ask_about(
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
 
-def _judged_twice(prepared: PreparedAnswers) -> frozenset[str]:
-    options = prepared.options
-    return judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
-
-
 def least_calls(prepared: PreparedAnswers) -> int:
     """Return the number of requests that judge the first answer completely; 0 without a model."""
-    first = next(iter(prepared.cases.values()))
-    return _needs(prepared, _judged_twice(prepared), ItemKey(first.id), first)
+    options, first = prepared.options, next(iter(prepared.cases.values()))
+    fresh = judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
+    return _needs(prepared, fresh, ItemKey(first.id), first)
 
 
-def _needs(prepared: PreparedAnswers, fresh: Container[str], key: ItemKey, case: EvalCase) -> int:
+def _needs(prepared: PreparedAnswers, fresh: Collection[str], key: ItemKey, case: EvalCase) -> int:
     judge, answering = prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
         judge = prepared.gate.judge
@@ -276,10 +330,8 @@ def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[P
 
 def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:
     if case.notes:
-        prompt = load_answer_prompt(case.prompt_language)
-        messages = answer_messages(prompt, case.question, list(case.sources), b"")
         most = prepared.options.answer_max_tokens
-        yield PlannedCall.of(messages, AnswerReply, _MIN_ANSWER, most)
+        yield PlannedCall.of(_messages(case, b""), AnswerReply, _MIN_ANSWER, most)
 
 
 _MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent

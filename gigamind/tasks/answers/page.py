@@ -12,8 +12,13 @@ from gigamind.records.judged import NOT_EVALUATED, EvaluatedClaim, SourceSentenc
 from gigamind.release.comparison import Comparison, ItemChange
 from gigamind.reports.html import items_script
 from gigamind.reports.labels import LABELS
-from gigamind.tasks.answers.compare import AnswerItem, AnswerSnapshot
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, NoteReport
+from gigamind.tasks.answers.schema import (
+    AnswerItem,
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSnapshot,
+    NoteReport,
+)
 
 _CONTEXT = 120  # code points of the line that are shown before and after a quote
 

@@ -1,9 +1,10 @@
 """Prepares an answer run: its answers, or questions with the top search results, 12 000 characters (spec 004)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedAnswer, GivenNote, check_answers, check_queries
@@ -15,13 +16,20 @@ from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import OF_ANSWERS, judge_place, load_judge
 from gigamind.judges.protocol import chosen
+from gigamind.judges.quality_gate import load_quality_gate
+from gigamind.judges.search_qa.segments import claims_of, comparable, pieces_of
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.systems.dialect import ANSWERS
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
-from gigamind.tasks.answers.checklist import choose_gate
-from gigamind.tasks.answers.items import unbacked_facts, unmatched_labels
-from gigamind.tasks.answers.prepared import AnswerJudge, ContextReader, EvalCase, PreparedAnswers
+from gigamind.tasks.answers.prepared import (
+    AnswerJudge,
+    ContextReader,
+    EvalCase,
+    Gate,
+    PreparedAnswers,
+    backing,
+)
 from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
@@ -41,6 +49,22 @@ def _choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     return chosen(judge, judge_place(str(path)), options)
 
 
+def _choose_gate(options: AnswerEvalOptions) -> Gate | None:
+    """Return the quality gate of the options, or raise InputError; None without `--checklist`."""
+    if not options.checklist:
+        if idle := options.flags(["checklist_judge"]) or options.flags(["feature"]):
+            raise InputError(
+                "{option}: requires --checklist. Add --checklist or remove it.", option=idle
+            )
+        return None
+    path = options.checklist_judge or asset("judges") / "quality_gate.toml"
+    return chosen(load_quality_gate(path, options.feature, options.judge_lang), path, options)
+
+
+_Read = tuple[Sequence[EvalCase], dict[str, Any]]
+"""The cases of a run, and the fields of `PreparedAnswers` that depend on their origin."""
+
+
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
     """Read and check all input of a run; with `--answer-model`, search the notes for the context of every query.
 
@@ -49,24 +73,30 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         DatasetError: Too few rows are usable, or a row is invalid under `--strict`.
         NotesError, IndexingError, EmbeddingError: The vault cannot be read or searched.
     """
-    judge, gate = _choose_answer_judge(options), choose_gate(options)
+    judge, gate = _choose_answer_judge(options), _choose_gate(options)
     _refuse_idle(options)
+    vault = read_vault(options.notes, options.exclude) if options.notes else None
+    identities = Identities(vault.notes if vault else ())
     if options.system is not None:
-        prepared = _from_questions(options, judge)
+        cases, fields = _from_questions(options, options.system, vault, identities)
     elif options.answer_model:
-        prepared = _from_queries(options, judge, progress)
+        cases, fields = _from_queries(options, vault, identities, progress)
     else:
-        prepared = _from_answers(options, judge)
-    prepared = replace(prepared, cases=_repeated(prepared.cases, options.repeats))
-    warnings = prepared.warnings
+        cases, fields = _from_answers(options, vault, identities)
     if not gate and not judge.report.asks_a_model and options.typed(["model"]):
         idle = _(
             "--model {model}: not used, because --judge {judge} calls no model. Remove one of them.",
             model=options.model,
             judge=options.judge,
         )
-        warnings = (idle, *warnings)
-    return replace(prepared, gate=gate, warnings=warnings)
+        fields["warnings"] = (idle, *fields["warnings"])
+    return PreparedAnswers(
+        **fields,
+        judge=judge,
+        gate=gate,
+        cases=_repeated({case.id: case for case in cases}, options.repeats),
+        notes=len(vault.notes) if vault else 0,
+    )
 
 
 def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase]:
@@ -84,19 +114,6 @@ def _repeated(cases: Mapping[str, EvalCase], repeats: int) -> dict[str, EvalCase
             id=taken[0],
         )
     return {case.id: case for case in every}
-
-
-def _from_answers(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:
-    vault, identities = _read_vault(options)
-    checked = check_answers(read_answers(options.dataset), vault, identities)
-    chosen, fields = draw(options, checked, vault, checked.usable)
-    fields["warnings"] += tuple(_label_warnings(options.dataset, chosen))
-    return PreparedAnswers(
-        **fields,
-        judge=judge,
-        cases={row.item.id: _case(row) for row in chosen},
-        notes=len(vault.notes) if vault else 0,
-    )
 
 
 def _refuse_idle(options: AnswerEvalOptions) -> None:
@@ -123,12 +140,18 @@ def _refuse_idle(options: AnswerEvalOptions) -> None:
         raise InputError(_("--answer-model: cannot be combined with --system. Remove one of them."))
 
 
-def _from_questions(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:
-    """Prepare questions for a system: the queries of a dataset, or the questions of an answers dataset."""
-    system = describe_system(
-        options.system or BUILTIN, options.system_config, ANSWERS, options.system_name
-    )
-    vault, identities = _read_vault(options)
+def _from_answers(options: AnswerEvalOptions, vault: Vault | None, identities: Identities) -> _Read:
+    checked = check_answers(read_answers(options.dataset), vault, identities)
+    chosen, fields = draw(options, checked, vault, checked.usable)
+    fields["warnings"] += tuple(_label_warnings(options.dataset, chosen))
+    return [_case(row) for row in chosen], fields
+
+
+def _from_questions(
+    options: AnswerEvalOptions, system: str, vault: Vault | None, identities: Identities
+) -> _Read:
+    """Return questions for a system: the queries of a dataset, or the questions of an answers dataset."""
+    described = describe_system(system, options.system_config, ANSWERS, options.system_name)
     if dataset_kind(options.dataset) == "queries":
         checked = check_queries(read_queries(options.dataset), vault, identities)
         rows = ((row.item, row.relevant if vault else None) for row in checked.usable)
@@ -138,19 +161,29 @@ def _from_questions(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedA
         checked = check_answers(questions, vault, identities, answered=False)
         cases = [_of_question(row) for row in checked.usable]
     chosen, fields = draw(options, checked, vault, cases)
-    return PreparedAnswers(
-        **fields,
-        judge=judge,
-        cases={case.id: case for case in chosen},
-        notes=len(vault.notes) if vault else 0,
-        system=system,
-        contexts=ContextReader(identities, has_vault=vault is not None),
-    )
+    reader = ContextReader(identities, has_vault=vault is not None)
+    return chosen, {**fields, "system": described, "contexts": reader}
 
 
-def _read_vault(options: AnswerEvalOptions) -> tuple[Vault | None, Identities]:
-    vault = read_vault(options.notes, options.exclude) if options.notes else None
-    return vault, Identities(vault.notes if vault else ())
+def _from_queries(
+    options: AnswerEvalOptions, vault: Vault | None, identities: Identities, progress: Progress
+) -> _Read:
+    """Return queries with the notes that a search finds for each."""
+    if vault is None:
+        raise InputError(_("--answer-model: requires --notes, the vault to search"))
+    checked = check_queries(read_queries(options.dataset), vault, identities)
+    chosen, fields = draw(options, checked, vault, checked.usable)
+    with open_retriever(
+        vault, identities, options.retrieval, partial(progress.stage, "Indexing")
+    ) as retriever:
+        cases: list[EvalCase] = []
+        for query in chosen:
+            context = context_of_hits(vault, retriever.search(query.item.query), options)
+            notes = tuple(GivenNote(x.path, x.source.title, x.source.text) for x in context)
+            cases.append(_of_query(query.item, query.relevant).given(notes))
+            progress.stage("Searching", len(cases), len(chosen))
+        model = retriever.semantic.embedder.name if retriever.semantic else None
+    return cases, {**fields, "embedding_model": model}
 
 
 def _of_query(item: QueryItem, relevant: Iterable[str] | None = None) -> EvalCase:
@@ -178,34 +211,6 @@ def _of_question(row: CheckedAnswer) -> EvalCase:
     )
 
 
-def _from_queries(
-    options: AnswerEvalOptions, judge: AnswerJudge, progress: Progress
-) -> PreparedAnswers:
-    if options.notes is None:
-        raise InputError(_("--answer-model: requires --notes, the vault to search"))
-    dataset = read_queries(options.dataset)
-    vault = read_vault(options.notes, options.exclude)
-    identities = Identities(vault.notes)
-    checked = check_queries(dataset, vault, identities)
-    chosen, fields = draw(options, checked, vault, checked.usable)
-    with open_retriever(
-        vault, identities, options.retrieval, partial(progress.stage, "Indexing")
-    ) as retriever:
-        cases: dict[str, EvalCase] = {}
-        for done, query in enumerate(chosen, start=1):
-            context = context_of_hits(vault, retriever.search(query.item.query), options)
-            notes = tuple(GivenNote(x.path, x.source.title, x.source.text) for x in context)
-            numbered = enumerate(notes, start=1)
-            relevant = frozenset(number for number, note in numbered if note.path in query.relevant)
-            case = _of_query(query.item)
-            cases[case.id] = replace(case, notes=notes, relevant=relevant)
-            progress.stage("Searching", done, len(chosen))
-        model = retriever.semantic.embedder.name if retriever.semantic else None
-    return PreparedAnswers(
-        **fields, judge=judge, cases=cases, notes=len(vault.notes), embedding_model=model
-    )
-
-
 def _case(row: CheckedAnswer) -> EvalCase:
     item = row.item
     return EvalCase(
@@ -219,7 +224,7 @@ def _case(row: CheckedAnswer) -> EvalCase:
     )
 
 
-def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterable[Text]:
+def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterator[Text]:
     """Yield a warning for each labelled claim that the answer lacks, and one for all facts that the notes lack."""
     for row in chosen:
         for text in unmatched_labels(row.item.answer or "", row.item.labels):
@@ -230,9 +235,10 @@ def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterable[Tex
                 text=text,
             )
     facts = [
-        (row.line, text)
+        (row.line, fact.text)
         for row in chosen
-        for text in unbacked_facts(row.item.labels, tuple(note.text for note in row.notes))
+        for fact in (row.item.labels.facts if row.item.labels else ())
+        if not backing(fact.text, tuple(note.text for note in row.notes))
     ]
     for line, text in facts[:1]:
         yield n_(
@@ -245,3 +251,11 @@ def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterable[Tex
             line=line,
             text=text,
         )
+
+
+def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
+    """Return the labelled claims that the answer lacks."""
+    if labels is None:
+        return []
+    known = {comparable(claim.text) for claim in claims_of(pieces_of(answer))}
+    return [claim.text for claim in labels.claims if comparable(claim.text) not in known]

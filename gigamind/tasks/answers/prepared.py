@@ -7,30 +7,35 @@ that note of the vault; an unknown note becomes empty, which proves nothing.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from gigamind.datasets.check import GivenNote
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evidence.again import find_again
+from gigamind.evidence.align import align_all
+from gigamind.evidence.result import Aligned, Quote
 from gigamind.i18n import Language
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.quality_gate import QualityGate
+from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import Chosen
 from gigamind.prompting.fences import Source
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.checklist import Gate
 from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note
 
+Gate = Chosen[QualityGate]
 AnswerJudge = Chosen[Judge[AnswerCase, Any]]
-_CONTEXT_CHARS = 6_000
-_TYPICAL_CONTEXT = Source("context", "words of it " * (_CONTEXT_CHARS // 12))
+_TYPICAL_CONTEXT = Source("context", "words of it " * 500)  # 6 000 characters
 _TYPICAL_ANSWER = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 SYSTEM_ROLE = "system"
-"""The part of an item's results that holds the answer of a system."""
+GATE_ROLE = "quality_gate"
+"""The parts of an item's results that hold the answer of a system, and the checklist results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,12 @@ class EvalCase:
     @property
     def sources(self) -> tuple[Source, ...]:
         return tuple(Source(note.title, note.text) for note in self.notes)
+
+    def given(self, notes: tuple[GivenNote, ...]) -> "EvalCase":
+        """Return the case with these notes as its context."""
+        numbered, expected = enumerate(notes, start=1), self.expected
+        relevant = frozenset(number for number, note in numbered if note.path in (expected or ()))
+        return replace(self, notes=notes, relevant=None if expected is None else relevant)
 
     def answered(self, answer: str) -> AnswerCase:
         return AnswerCase(self.question, answer, self.sources, self.prompt_language)
@@ -170,10 +181,18 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
         for context in result.value["contexts"]
     )
     notes, oddities = reader.read(contexts)
-    relevant = None
-    if case.expected is not None:
-        numbered = enumerate(notes, start=1)
-        relevant = frozenset(number for number, note in numbered if note.path in case.expected)
     answer, odd = result.value["answer"], result.value["oddities"] | oddities
     details = _SystemAnswer(contexts, odd, result.latency_ms or None)
-    return replace(case, answer=answer, notes=notes, relevant=relevant, response=details)
+    return replace(case.given(notes), answer=answer, response=details)
+
+
+_MIN_CHARS = 8  # letters and digits of a fact, as for a quote
+
+
+@lru_cache(maxsize=4_096)  # each fact is looked for before the run, and again for its report
+def backing(fact: str, notes: tuple[str, ...]) -> Sequence[Aligned]:
+    """Return the places in the notes that contain a fact."""
+    quotes = [Quote(fact, source_index=index) for index in range(len(notes))]
+    outcomes = align_all(quotes, notes).outcomes
+    places = (best_proof(outcome, notes, _MIN_CHARS) for outcome in outcomes)
+    return [place for place, proves in places if proves and isinstance(place, Aligned)]

@@ -19,8 +19,12 @@ from gigamind.judges.protocol import Scale
 from gigamind.records.judged import EvaluatedClaim
 from gigamind.records.schema import RunReport
 from gigamind.runs.store import read_results
-from gigamind.tasks.answers.compare import AnswerComparison
-from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
+from gigamind.tasks.answers.schema import (
+    AnswerComparison,
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSummaryReport,
+)
 from gigamind.tasks.answers.view import AnswerView
 from gigamind.tasks.options import AnswerEvalOptions
 

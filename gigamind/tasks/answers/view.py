@@ -16,8 +16,8 @@ from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import Figure, View, slice_table
 from gigamind.tasks.answers import schema
-from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.page import list_data, reasons
+from gigamind.tasks.answers.schema import AnswerSnapshot
 
 _FEW = 30  # answers of a slice; with fewer, its figures are unreliable
 _TAGS = 15

@@ -39,7 +39,7 @@ _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
 _CHANGED = _WORSE | _BETTER  # only these also show the baseline's ranking
 
 
-def items_json(
+def _items_json(
     record: schema.RunRecord,
     say: Translator,
     comparison: Comparison | None = None,
@@ -351,7 +351,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
 
     list_title = _("Queries")
     list_script = "report_item.js"
-    list_data = staticmethod(items_json)
+    list_data = staticmethod(_items_json)
 
     def not_run(self, summary: schema.SummaryReport) -> int:
         return summary.counts.queries_not_run

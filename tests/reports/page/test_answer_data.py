@@ -12,9 +12,9 @@ from gigamind.records.judged import (
 )
 from gigamind.release.comparison import ItemChange
 from gigamind.release.model import SnapshotCheck
-from gigamind.tasks.answers.compare import AnswerItem
 from gigamind.tasks.answers.page import list_data, pieces
 from gigamind.tasks.answers.schema import (
+    AnswerItem,
     AnswerItemReport,
     LabelledClaimReport,
     LabelledFactReport,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
 from gigamind.reports.html import items_script
-from gigamind.tasks.search.view import items_json
+from gigamind.tasks.search.task import SearchTask
 
 EN = translator("en")
 
@@ -21,7 +21,7 @@ def _passage(start, end, text, note="n.md"):
 
 
 def _data(*items):
-    return json.loads(items_json(SimpleNamespace(items=items), EN))
+    return json.loads(SearchTask.view.list_data(SimpleNamespace(items=items), EN))
 
 
 @pytest.fixture

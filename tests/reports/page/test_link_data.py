@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
-from gigamind.tasks.links.view import kind_of, notes_json, pieces
+from gigamind.tasks.links.task import LinkTask, kind_of, pieces
 
 EN = translator("en")
+
+
+def listed(*items):
+    return json.loads(LinkTask.view.list_data(SimpleNamespace(items=items), EN))["items"]
 
 
 def marked(item):
@@ -101,9 +105,7 @@ def test_pieces_put_together_are_the_text(make_note, data):
 
 
 def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
-    (row,) = json.loads(notes_json(SimpleNamespace(items=[make_note(note="dir/My Note.md")]), EN))[
-        "items"
-    ]
+    (row,) = listed(make_note(note="dir/My Note.md"))
     assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
     assert row[5] == [["Omega", "omega.md", "no_candidate", None, None]]
     assert row[6][0] == ["Beta", "beta.md", 0.9, "hit", 0, "title Beta"]
@@ -114,7 +116,7 @@ def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
     own = {"place": 7, "anchor": "omega", "target": "omega.md", "confidence": 0.25}
     own |= {"reason": "alias", "features": {"mention": 0.123456, "kind": "alias", "words": 1}}
     miss = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": None}
-    (row,) = json.loads(notes_json(SimpleNamespace(items=[make_note(misses=(miss,))]), EN))["items"]
+    (row,) = listed(make_note(misses=(miss,)))
     [missed] = row[5]
     assert missed[:3] == ["Omega", "omega.md", "ranked_too_low"]
     shown = [7, "omega", "omega.md", 0.25, "alias", "mention 0.123 · kind alias · words 1"]
@@ -124,6 +126,6 @@ def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
 def test_the_data_cannot_end_the_script_they_stand_in(make_note):
     hostile = "</script><!-- & Beta Gamma Delta Omega"
     item = make_note(text=hostile, expected=(), suggestions=())
-    text = notes_json(SimpleNamespace(items=[item]), EN)
+    text = LinkTask.view.list_data(SimpleNamespace(items=[item]), EN)
     assert "<" not in text
     assert json.loads(text)["items"][0][4][0][0] == hostile

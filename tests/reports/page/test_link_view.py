@@ -22,15 +22,15 @@ from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS
-from gigamind.tasks.links.view import LinkView
+from gigamind.tasks.links.task import LinkTask
 
-EN = translator("en")
+EN, VIEW = translator("en"), LinkTask.view
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"' | \u202e"
 RANKED = {"anchor": "omega", "target": "o.md", "reason": "alias", "features": {}}
 
 
 def document(record, outcome=None):
-    return run_document(LinkView(), record, outcome or Outcome(), EN)
+    return run_document(VIEW, record, outcome or Outcome(), EN)
 
 
 def section(page, name):
@@ -47,13 +47,13 @@ def counted(record, **changes):
 
 
 def test_the_result_counts_links_and_suggestions(make_links, make_note):
-    result = LinkView().result(make_links(make_note(), make_note(note="b.md")))
+    result = VIEW.result(make_links(make_note(), make_note(note="b.md")))
     assert re.findall(r"\d+ of \d+", result) == ["4 of 6", "2 of 4"]  # the larger share first
 
 
 def test_a_run_that_suggested_nothing_has_another_result(make_links, make_note):
     silent = make_note(suggestions=(), terms={"precision_at_5": (0, 0), "recall_at_5": (0, 2)})
-    results = {LinkView().result(make_links(*notes)) for notes in ((silent,), (), (make_note(),))}
+    results = {VIEW.result(make_links(*notes)) for notes in ((silent,), (), (make_note(),))}
     assert len(results) == 3
 
 
@@ -71,7 +71,7 @@ def test_key_figures_have_the_highest_value_that_the_dataset_allows(make_links, 
 def test_the_notes_with_the_most_missed_links_are_the_examples(make_links, make_note):
     more = make_note(note="dir/b.md", suggestions=())
     found = make_note(note="c.md", expected=make_note().expected[:1], misses=())
-    examples = LinkView().examples(make_links(make_note(), found, more))
+    examples = VIEW.examples(make_links(make_note(), found, more))
     assert [(one.id, one.title) for one in examples.items] == [("dir/b.md", "b"), ("a.md", "a")]
     assert examples.of == 2
     missed, suggested = examples.items[1].sides
@@ -142,7 +142,7 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(make_link
     misses = {"no_candidate": 1}
     record = counted(make_links(note, warnings=(HOSTILE,), dataset=HOSTILE), misses=misses)
     say = translator(lang)
-    page = run_document(LinkView(), record, Outcome(), say)
+    page = run_document(VIEW, record, Outcome(), say)
     rendered = render_html(page, say)
     assert rendered.count("<script") == 2
     assert "<img" not in rendered
@@ -189,6 +189,6 @@ def test_rows_whose_range_does_not_match_are_a_warning(make_links, make_note):
     record = make_links(make_note())
     counts = record.summary.counts.model_copy(update={"ranges_misfit": 2})
     misfit = replace(record, summary=record.summary.model_copy(update={"counts": counts}))
-    assert list(LinkView().warnings(record)) == []
-    (warning,) = LinkView().warnings(misfit)
+    assert list(VIEW.warnings(record)) == []
+    (warning,) = VIEW.warnings(misfit)
     assert "2" in warning

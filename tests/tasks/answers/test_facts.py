@@ -7,7 +7,7 @@ import pytest
 from answer_reply import answer_reply
 
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.compare import AnswerComparison, AnswerItem
+from gigamind.tasks.answers.schema import AnswerComparison, AnswerItem
 
 NOTE = "연차는 입사 첫해에 15일을 준다. 남은 연차는 5일까지 이월한다. 이월분은 3월 31일에 소멸한다."
 FIRST = "연차는 입사 첫해에 15일을 준다."

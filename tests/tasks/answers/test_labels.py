@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gigamind.datasets.schema import AnswerLabels
-from gigamind.tasks.answers.items import unmatched_labels
+from gigamind.tasks.answers.prepare import unmatched_labels
 
 
 def labels(text):

@@ -8,7 +8,7 @@ from vault_files import write_files
 
 from gigamind import tasks
 from gigamind.release.snapshot import read_run
-from gigamind.tasks.links.view import LinkView
+from gigamind.tasks.links.task import LinkTask
 from gigamind.tasks.options import LinkEvalOptions
 
 NOTES = {
@@ -114,7 +114,7 @@ def test_links_of_a_note_to_one_target_are_told_as_rows_and_counted_once(evaluat
     evaluate({"Alpha Centauri": "alpha.md", "Alpha": "alpha.md", "some words": "delta.md"})
     (out,) = tmp_path.glob("out-*")
     record = read_run(out, tasks.KINDS)
-    assert "1 of 2" in LinkView().result(record)
+    assert "1 of 2" in LinkTask.view.result(record)
     assert len(record.items[0].expected) == 3
 
 
@@ -122,7 +122,7 @@ def test_links_of_a_note_to_one_target_are_told_as_rows_and_counted_once(evaluat
 def test_the_result_names_the_threshold_that_was_used(evaluate, tmp_path, asked, told):
     evaluate({"Alpha Centauri": "alpha.md"}, min_confidence=asked)
     (out,) = tmp_path.glob("out-*")
-    result = LinkView().result(read_run(out, tasks.KINDS))
+    result = LinkTask.view.result(read_run(out, tasks.KINDS))
     assert told in re.findall(r"\d\.\d+", result)
 
 
@@ -131,14 +131,14 @@ def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate, tmp_
     (out,) = tmp_path.glob("out-*")
     record = read_run(out, tasks.KINDS)
     assert all(one["confidence"] >= 0.3 for one in item["suggestions"])
-    assert list(LinkView().steps(record)) == []
+    assert list(LinkTask.view.steps(record)) == []
     point = summary.sweep[6]
     assert point.min_confidence == 0.3
     shown = {"suggested": 1, "precision": 1.0, "low": 0.25, "high": 1.0, "recall": 0.5}
     fewer = point.model_copy(update=shown)
     sweep = (*summary.sweep[:6], fewer, *summary.sweep[7:])
     less = replace(record, summary=summary.model_copy(update={"sweep": sweep}))
-    [step] = LinkView().steps(less)
+    [step] = LinkTask.view.steps(less)
     for part in ("0.3", "1.000", "0.250 – 1.000", "0.500"):
         assert part in step.label
     assert "--min-confidence 0.3" in step.command
