@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,6 @@ from xml.etree import ElementTree as ET
 from pydantic import ValidationError
 
 from gigamind.choices import BASELINES
-from gigamind.datasets.write import write_text
 from gigamind.errors import BrokenBoundError, GigamindError, InputError, reason_of, text_of
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.evaluation.task import Task
@@ -333,37 +332,6 @@ def _read_waiver(out: Path) -> Waiver | None:
             file=file,
             reason=reason,
         ) from error
-
-
-def waive(out: Path, *, reason: str, until: date, by: str) -> Waiver:
-    """Write a waiver for the failed gates of a run.
-
-    Raises:
-        InputError: the run has no failed gate, or the date is over.
-        EvaluationError: the file cannot be written.
-    """
-    verdict = read_verdict(out)
-    if verdict is None or not verdict.gate.failed:
-        raise InputError(
-            "{folder}: no failed gate. Name the output folder of a run that was compared and failed.",
-            folder=out,
-        )
-    today = datetime.now(UTC).date()
-    if until < today:
-        raise InputError(
-            "--until {until}: the date is over. Name a later date.", until=until.isoformat()
-        )
-    waiver = Waiver(
-        run_id=verdict.comparison.current.run_id,
-        baseline=verdict.comparison.baseline.run_id,
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        reason=reason,
-        until=until,
-        by=by,
-        metrics=tuple(rule.metric for rule in verdict.gate.failed),
-    )
-    write_text(out / WAIVER_FILE, waiver.model_dump_json(indent=2) + "\n")
-    return waiver
 
 
 _Tasks = Mapping[str, Task[Any, Any, Any]]

@@ -1,15 +1,16 @@
 """Make a run the baseline if its gates passed, or accept its failed gates with a waiver."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.datasets.write import write_text
 from gigamind.errors import GigamindError, InputError
 from gigamind.evaluation.finish import no_result
-from gigamind.evaluation.release import read_verdict, verdict_files, waive
+from gigamind.evaluation.release import WAIVER_FILE, read_verdict, verdict_files
 from gigamind.evaluation.retention import finished_runs
 from gigamind.i18n import Text, _, translator
 from gigamind.records.card import JudgeCard
@@ -102,10 +103,33 @@ def _why_incomplete(run: Path) -> Text | None:
 
 
 def waive_run(run: Path, *, reason: str, until: date, by: str) -> Waiver:
-    """Write a waiver for the failed gates of a run, and its pages again; raises the errors of `waive`."""
-    waiver = waive(run, reason=reason, until=until, by=by)
+    """Write a waiver for the failed gates of a run, and its pages again.
+
+    Raises:
+        InputError: the run has no failed gate, or the date is over.
+        EvaluationError: a file cannot be written.
+    """
     verdict = read_verdict(run)
-    assert verdict is not None  # noqa: S101  `waive` has read it
+    if verdict is None or not verdict.gate.failed:
+        raise InputError(
+            "{folder}: no failed gate. Name the output folder of a run that was compared and failed.",
+            folder=run,
+        )
+    now = datetime.now(UTC)
+    if until < now.date():
+        raise InputError(
+            "--until {until}: the date is over. Name a later date.", until=until.isoformat()
+        )
+    waiver = Waiver(
+        run_id=verdict.comparison.current.run_id,
+        baseline=verdict.comparison.baseline.run_id,
+        created_at=now.isoformat(timespec="seconds"),
+        reason=reason,
+        until=until,
+        by=by,
+        metrics=tuple(rule.metric for rule in verdict.gate.failed),
+    )
+    write_text(run / WAIVER_FILE, waiver.model_dump_json(indent=2) + "\n")
     verdict = verdict.model_copy(update={"waiver": waiver})
     lang, files = _pages(run, verdict) if (run / "per_item.jsonl").is_file() else ("en", {})
     rewrite_texts(run, verdict_files(verdict, lang, run) | files)
