@@ -18,7 +18,7 @@ from shutil import which
 from tempfile import TemporaryDirectory
 
 from gigamind.i18n import translator
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.reports.html import render_html
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS

@@ -14,7 +14,7 @@ from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
 from gigamind.publish.home import shared_home
 from gigamind.publish.server import flow_timeout_s
-from gigamind.release.snapshot import POINTER
+from gigamind.release.model import POINTER
 from gigamind.reports.verdict import worst_value_text
 from gigamind.tasks.promotion import Promoted, PromoteOptions, promote_run
 

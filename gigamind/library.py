@@ -612,7 +612,7 @@ def assert_no_regression(
 
 
 def _snapshot(run: _Run) -> "EvalSnapshot[Any, Any]":
-    from gigamind.release.snapshot import read_baseline
+    from gigamind.release.model import read_baseline
     from gigamind.tasks import KINDS
 
     return read_baseline(Path(run), KINDS) if isinstance(run, str | Path) else run.snapshot

@@ -339,7 +339,7 @@ def _row(item: "ItemReport | AnswerItemReport") -> dict[str, object]:
 
 
 def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
-    from gigamind.release.snapshot import read_run
+    from gigamind.release.model import read_run
     from gigamind.tasks import KINDS
 
     record = read_run(run, KINDS)

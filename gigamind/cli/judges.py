@@ -425,7 +425,7 @@ def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
 def _expected_work(
     trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: _TuneOptions
 ) -> "list[Estimate]":
-    from gigamind.evaluation.estimate import asking
+    from gigamind.evaluation.costs import asking
     from gigamind.judges.protocol import AnswerCase
     from gigamind.vault.language import question_language
 

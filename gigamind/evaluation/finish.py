@@ -35,10 +35,9 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
-from gigamind.release.model import EvalSnapshot
+from gigamind.release.model import EvalSnapshot, Kinds, read_run, snapshot_text
 from gigamind.release.policy import GateResult, Release, read_policy
 from gigamind.release.shortfall import checked_card
-from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.document import STATES, Document, Step, Verdict
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown

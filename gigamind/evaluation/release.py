@@ -36,7 +36,7 @@ from gigamind.records.schema import RunReport
 from gigamind.release.compare import Experiment, compare, compare_with_first
 from gigamind.release.gates import judge_release
 from gigamind.release.mismatches import check_models, check_task
-from gigamind.release.model import FILE, EvalSnapshot, Snapshot
+from gigamind.release.model import FILE, EvalSnapshot, Kinds, Snapshot, read_baseline, read_run
 from gigamind.release.policy import (
     Attempt,
     GateResult,
@@ -46,7 +46,6 @@ from gigamind.release.policy import (
     Waiver,
     read_policy,
 )
-from gigamind.release.snapshot import Kinds, read_baseline, read_run
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document

@@ -24,7 +24,7 @@ from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
 from gigamind.i18n import Message, Text, _
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
-from gigamind.release.snapshot import Kinds
+from gigamind.release.model import Kinds
 from gigamind.runs.store import ItemKey, ItemResult
 
 # Prefect costs about 6 ms per task and displays at most a hundred well, so batches are long enough for that.

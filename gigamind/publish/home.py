@@ -22,7 +22,7 @@ from gigamind.llm.store import reply_file
 from gigamind.prompting.fences import FENCE_KEY
 from gigamind.publish.ends import deployment_name, in_run_language
 from gigamind.redaction import redacted, without_secrets
-from gigamind.release.snapshot import POINTER
+from gigamind.release.model import POINTER
 from gigamind.reports.run import MOST_RUNS
 from gigamind.runs.folders import private_file, whole_folder
 

@@ -45,11 +45,6 @@ class Selection:
     fold_gains: Matrix  # mean difference of each in the folds that picked it, or NaN
     detectable: float | None  # gain that 80 of 100 samples detect; None if all equal
 
-    @property
-    def is_switch(self) -> bool:
-        """Return whether a column is significantly better than the reference."""
-        return self.chosen != 0
-
     def corrected(self, column: int) -> tuple[float, Interval]:
         """Return the gain of a column without selection bias, and an interval that contains it."""
         value = float(self.gains[column]) - self.selection_bias

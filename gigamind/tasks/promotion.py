@@ -17,10 +17,9 @@ from gigamind.records.card import JudgeCard
 from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
 from gigamind.release.gates import at_worst
-from gigamind.release.model import EvalSnapshot
+from gigamind.release.model import EvalSnapshot, promote, read_baseline, read_run, read_snapshot
 from gigamind.release.policy import Release, Waiver, read_policy
 from gigamind.release.shortfall import checked_card
-from gigamind.release.snapshot import promote, read_baseline, read_run, read_snapshot
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document

@@ -19,7 +19,7 @@ from told import check_told
 from webhook import Webhook
 
 from gigamind.evaluation.options import validated
-from gigamind.release.snapshot import _pointer_of, promote, read_snapshot
+from gigamind.release.model import _pointer_of, promote, read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 

@@ -12,7 +12,7 @@ from fault_work import SEARCH, fresh, index, run_of
 
 from gigamind.errors import InputError
 from gigamind.memory.events import read_events
-from gigamind.release.snapshot import promote, read_baseline, read_snapshot
+from gigamind.release.model import promote, read_baseline, read_snapshot
 from gigamind.runs.store import ItemResult, RunStore, read_results
 from gigamind.tasks import KINDS
 

@@ -16,12 +16,12 @@ from gate_policy import shipped
 
 from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
-from gigamind.evaluation.release import waive
 from gigamind.publish.ends import in_form_words
 from gigamind.publish.flows import STEPS
 from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
+from gigamind.tasks.promotion import waive_run
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 FRUITS = ("apple", "cherry", "fig", "grape", "lemon", "mango", "olive", "peach", "plum", "quince")
@@ -232,7 +232,7 @@ def test_a_waived_failure_names_who_and_until_when(search, tmp_path):
     hide(tmp_path, "apple", "fig")
     search("first")
     today = datetime.now(UTC).date()
-    waive(tmp_path / "runs" / "first", reason="new FAQ", until=today, by="Kim")
+    waive_run(tmp_path / "runs" / "first", reason="new FAQ", until=today, by="Kim")
     end = search()
     assert (end.state.is_completed(), end.name) == (True, "Waived")
     assert all(word in end.sentence for word in ("Kim", "new FAQ", today.isoformat(), "hit@1"))

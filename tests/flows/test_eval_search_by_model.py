@@ -4,7 +4,7 @@ import pytest
 from flow_files import load_flow
 
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.tasks import KINDS, evaluate
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]

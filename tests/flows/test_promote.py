@@ -3,7 +3,7 @@
 import pytest
 from flow_files import load_flow
 
-from gigamind.release.snapshot import read_baseline
+from gigamind.release.model import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.promotion import PromoteOptions
 

@@ -14,7 +14,7 @@ from gigamind.choices import BASELINES
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.retention import CleanupOptions
 from gigamind.publish.home import Home
-from gigamind.release.snapshot import read_baseline
+from gigamind.release.model import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions

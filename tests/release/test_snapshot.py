@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.release.snapshot import POINTER, promote, read_baseline, read_snapshot
+from gigamind.release.model import POINTER, promote, read_baseline, read_snapshot
 from gigamind.tasks import KINDS
 
 

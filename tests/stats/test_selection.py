@@ -27,7 +27,7 @@ def test_the_chance_is_that_of_signs_with_one_unseen_loss():
     found = chosen(beside(np.zeros(11), np.ones(11)))
     assert found.p_values[1] == pytest.approx(13 / 2**12, abs=0.0025)
     assert found.p_values[0] == 1.0
-    assert found.is_switch
+    assert found.chosen
     assert found.chosen == found.best == 1
 
 
@@ -77,7 +77,7 @@ def test_noise_is_kept_and_what_it_seems_to_gain_is_gone_out_of_fold():
     """100 nulls: 3 may switch by chance, and more than 8 of 100 do so once in a hundred times."""
     random = np.random.default_rng(3)
     found = [chosen(noise(random, 60, 15), seed) for seed in range(100)]
-    assert sum(one.is_switch for one in found) <= 8
+    assert sum(bool(one.chosen) for one in found) <= 8
     looks = np.mean([one.gains[one.best] for one in found])
     told = np.mean([one.corrected(one.best)[0] for one in found])
     assert looks > 0.05
@@ -93,7 +93,7 @@ def test_many_small_gains_beside_rare_losses_are_no_gain():
     for seed in range(40):
         drawn = random.random((60, 1)) + 0.02 * random.random((60, 10))
         moved = np.where(drawn < 0.3, 0.1, np.where(drawn > 0.96, -0.6, 0.0))
-        switches += chosen(beside(np.full(60, 0.6), 0.6 + moved), seed).is_switch
+        switches += bool(chosen(beside(np.full(60, 0.6), 0.6 + moved), seed).chosen)
     assert switches <= 3
 
 

@@ -9,7 +9,7 @@ import pytest
 from vault_files import write_files
 
 from gigamind.errors import InputError
-from gigamind.release.snapshot import read_baseline
+from gigamind.release.model import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.promotion import PromoteOptions, promote_run

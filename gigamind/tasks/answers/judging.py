@@ -20,7 +20,7 @@ from pydantic import Field
 
 from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.estimate import asking, with_fresh
+from gigamind.evaluation.costs import asking, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.estimate import asking, dollars_of, with_fresh
+from gigamind.evaluation.costs import asking, dollars_of, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT, ContextNote, context_of, context_of_hits
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from gigamind.evaluation.costs import flip_report, llm_report
 from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
 from gigamind.evaluation.workers import latency
@@ -27,7 +28,7 @@ from gigamind.tasks.search import schema
 from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates, weakness
 from gigamind.tasks.search.prepare import Prepared
 
-MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
+_MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
 
 class _NameMismatch(NamedTuple):
@@ -38,7 +39,7 @@ class _NameMismatch(NamedTuple):
     labelled: str  # a name in the labels, with the same file stem if possible
 
 
-def name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> _NameMismatch | None:
+def _name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> _NameMismatch | None:
     """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
@@ -60,14 +61,14 @@ def _stem(name: str) -> str:
     return PurePosixPath(name).stem.casefold()
 
 
-def without_score(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
+def _without_score(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
     """Return the queries whose first hit has no score, so that a threshold cannot judge them."""
     return [item for item in items if item.ranking and item.ranking[0].base_score is None]
 
 
-def too_few_scores(items: Sequence[schema.ItemReport]) -> bool:
+def _too_few_scores(items: Sequence[schema.ItemReport]) -> bool:
     """Return whether too many queries lack a score; the remaining verdicts could all be of empty rankings."""
-    return len(without_score(items)) > MOST_FAILED * len(items)
+    return len(_without_score(items)) > MOST_FAILED * len(items)
 
 
 def _summarise(
@@ -150,7 +151,7 @@ def record_run(
         results = [_with_verdict(result, run.model_run) for result in results]
     judge = prepared.judge.judge if prepared.judge else None
     items = [result for result in results if isinstance(result, schema.ItemReport)]
-    if prepared.system and isinstance(judge, ThresholdJudge) and too_few_scores(items):
+    if prepared.system and isinstance(judge, ThresholdJudge) and _too_few_scores(items):
         no_verdict: dict[str, object] = {"judged_unanswerable": None, "answerable_score": None}
         no_verdict["judges"] = {}
         results = [
@@ -230,7 +231,7 @@ def _quality_warnings(
     for name, count in oddities.items():
         if not (may_lack and name in _OPTIONAL):
             yield _oddity_texts(count, total, folded)[name]
-    mismatch = name_mismatch(items, has_vault=prepared.options.notes is not None)
+    mismatch = _name_mismatch(items, has_vault=prepared.options.notes is not None)
     if mismatch:
         yield _(
             "No note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
@@ -244,11 +245,11 @@ def _quality_warnings(
             " endpoint, also check the path of `hits` in --system-config.",
             total=total,
         )
-    values = {"count": len(without_score(items)), "total": total}
+    values = {"count": len(_without_score(items)), "total": total}
     judge = prepared.judge.judge if prepared.judge else None
     if not values["count"] or not isinstance(judge, ThresholdJudge):
         return
-    if too_few_scores(items):
+    if _too_few_scores(items):
         yield _(
             "{count:,} of {total:,} queries have no score of the top hit, which --min-score needs. These are too"
             " many, so no query has a verdict. Let the system return scores; for an endpoint, check the path of"
@@ -261,6 +262,28 @@ def _quality_warnings(
             " returned none for them.",
             **values,
         )
+
+
+def unmeasurable(record: schema.RunRecord) -> Text | None:
+    """Return why the rankings of a system give no figures or verdicts; None if they do."""
+    items, judge = record.items, record.run.judge
+    mismatch = _name_mismatch(items, has_vault=record.summary.counts.notes is not None)
+    if mismatch and mismatch.rankings >= _MIN_RANKINGS:
+        return _(
+            "no note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
+            " Use the same names in both.",
+            ranked=mismatch.ranked,
+            labelled=mismatch.labelled,
+        )
+    if judge and judge.kind == "threshold" and _too_few_scores(items):
+        return _(
+            "no verdict for {count:,} of {total:,} queries: --min-score needs the score of the top hit, but the system"
+            " returns none. Remove --min-score, or let the system return scores (for an endpoint, set the path of"
+            " `score` in --system-config).",
+            count=len(_without_score(items)),
+            total=len(items),
+        )
+    return None
 
 
 def _oddity_texts(count: int, total: int, folded: tuple[str, str]) -> dict[Oddity, Text]:
@@ -343,8 +366,6 @@ def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> 
 
 def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
-    from gigamind.evaluation.costs import flip_report, llm_report
-
     judgements = [item.judgement for item in items if item.judgement]
     flips = ((item.judgement.flipped, item.id) for item in items if item.judgement)
     llm = llm_report(run, len(items), flip_report(flips), _rates(items))

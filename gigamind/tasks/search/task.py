@@ -7,7 +7,6 @@ from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SearchComparison, SummaryReport
-from gigamind.tasks.search.summary import MIN_RANKINGS, name_mismatch, too_few_scores, without_score
 from gigamind.tasks.search.view import SearchView
 
 if TYPE_CHECKING:
@@ -76,11 +75,13 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         return idle_options(options)
 
     def shortfall(self, record: RunRecord) -> Text | None:
+        from gigamind.tasks.search.summary import unmeasurable
+
         health = record.summary.system
         if health is None:
             return None
         if not health.is_unreliable:
-            return _unmeasurable(record)
+            return unmeasurable(record)
         missing = _("the run file lacks answerable queries of the dataset")
         return _(
             "the system returned no ranking for {count:,} queries ({share:.0%}): {reason}",
@@ -116,28 +117,6 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         hashes = prepared.dataset_hash, prepared.notes_hash
         work = (lambda: estimate(prepared), lambda: least_calls(prepared))
         return Checked(ready, details, prepared.errors, warnings, *hashes, *work)
-
-
-def _unmeasurable(record: RunRecord) -> Text | None:
-    """Return why the rankings of a system give no figures or verdicts; None if they do."""
-    items, judge = record.items, record.run.judge
-    mismatch = name_mismatch(items, has_vault=record.summary.counts.notes is not None)
-    if mismatch and mismatch.rankings >= MIN_RANKINGS:
-        return _(
-            "no note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
-            " Use the same names in both.",
-            ranked=mismatch.ranked,
-            labelled=mismatch.labelled,
-        )
-    if judge and judge.kind == "threshold" and too_few_scores(items):
-        return _(
-            "no verdict for {count:,} of {total:,} queries: --min-score needs the score of the top hit, but the system"
-            " returns none. Remove --min-score, or let the system return scores (for an endpoint, set the path of"
-            " `score` in --system-config).",
-            count=len(without_score(items)),
-            total=len(items),
-        )
-    return None
 
 
 def _search_items(item: ItemReport) -> "list[RunItem]":

@@ -22,7 +22,7 @@ from gigamind.metrics.table import use_of
 from gigamind.records.folder import as_json, check_out_folder, write_page
 from gigamind.release.compare import compare_with_first
 from gigamind.release.comparison import Comparison
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
@@ -217,7 +217,7 @@ def _eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[s
 CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
 _DECIMALS = 10_000  # of thresholds
-Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
+_Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def tune(
     options: SearchEvalOptions,
     grid: GridOptions,
     out: Path,
-    evaluate: Evaluate,
+    evaluate: _Evaluate,
     progress: Progress | None = None,
 ) -> _Tuned:
     """Choose from the grid around the options, and write the result to `out`; InputError as in `tune_grid`."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from selenium.webdriver.common.by import By
 
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.reports.labels import LABELS
 from gigamind.tasks import KINDS
 

@@ -7,7 +7,7 @@ import pytest
 
 from gigamind.i18n import translator
 from gigamind.release.compare import compare_with_first
-from gigamind.release.snapshot import read_snapshot
+from gigamind.release.model import read_snapshot
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html
 from gigamind.tasks import KINDS, evaluate

@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.links.schema import MissReport, RankedReport
 from gigamind.tasks.options import LinkEvalOptions

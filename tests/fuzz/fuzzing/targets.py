@@ -41,8 +41,8 @@ from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
 from gigamind.memory.sessions import parse_extraction, parse_session
 from gigamind.release.compare import compare
+from gigamind.release.model import read_run, read_snapshot, snapshot_text
 from gigamind.release.policy import read_policy
-from gigamind.release.snapshot import read_run, read_snapshot, snapshot_text
 from gigamind.service.answering import sent_event
 from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, rankings, read_preset
 from gigamind.systems.protocol import settle

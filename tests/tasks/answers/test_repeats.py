@@ -17,7 +17,7 @@ from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
-from gigamind.release.snapshot import read_run, read_snapshot
+from gigamind.release.model import read_run, read_snapshot
 from gigamind.reports.terminal import show
 from gigamind.tasks import KINDS, TASKS, evaluate
 from gigamind.tasks.answers.judging import estimate_answers

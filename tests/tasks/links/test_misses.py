@@ -7,7 +7,7 @@ from time_limit import check_linear
 from vault_files import write_files
 
 from gigamind import tasks
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.tasks.links.task import LinkTask
 from gigamind.tasks.options import LinkEvalOptions
 

@@ -7,7 +7,7 @@ import pytest
 from blocks import section
 
 from gigamind.i18n import translator
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS, evaluate
 

@@ -8,8 +8,8 @@ from gigamind.cli.main import cli
 from gigamind.evidence.again import find_again
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
+from gigamind.release.model import read_run
 from gigamind.release.policy import Release, read_policy
-from gigamind.release.snapshot import read_run
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Section
 from gigamind.spans import Span

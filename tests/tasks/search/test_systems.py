@@ -13,7 +13,7 @@ import gigamind
 from gigamind.errors import EvaluationError, InputError
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.release.compare import compare
-from gigamind.release.snapshot import read_snapshot
+from gigamind.release.model import read_snapshot
 from gigamind.systems.dialect import rankings
 from gigamind.systems.open import describe_system
 from gigamind.tasks import KINDS, evaluate

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 

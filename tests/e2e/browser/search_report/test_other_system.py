@@ -5,7 +5,7 @@ import json
 import pytest
 from selenium.webdriver.common.by import By
 
-from gigamind.release.snapshot import read_run
+from gigamind.release.model import read_run
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
 
