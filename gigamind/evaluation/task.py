@@ -17,7 +17,6 @@ from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records import schema
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import describe_hardware
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -231,6 +230,6 @@ def run_report(
         options=options.for_report(),
         config=options.config,
         judge=judge,
-        environment=schema.describe_environment(prepared.embedding_model, index, prepared.system),
-        hardware=describe_hardware(),
+        environment=schema.Environment.here(prepared.embedding_model, index, prepared.system),
+        hardware=schema.Hardware.here(),
     )

@@ -135,6 +135,7 @@ _STEPS = 2_500
 _SORTED = 6_000
 _Numbers = npt.NDArray[np.float32]
 _LOAD_MS = 20.0  # maximum load before one query
+_ENOUGH = 6  # passes that a gate on an interval needs
 
 
 def load() -> float:
@@ -196,89 +197,69 @@ def measure_speed(
     waiting, so wall time is used if a server searches.
     """
     start = time.perf_counter()
-    clock = time.process_time if effort.clock == "cpu" else time.perf_counter
-    timer = _Timer(search, clock, queries)
+    timer = _Timer(time.process_time if effort.clock == "cpu" else time.perf_counter)
+    ids, passes = list[str](), list[tuple[float, list[float]]]()
+
+    def searched(name: str) -> float:
+        return timer.seconds(lambda: search(queries[name]))
+
     try:
         # Equal for equal queries, and similar for similar ones.
         seeded = {
             name: hashlib.sha256(f"{effort.seed}\0{name}".encode()).digest() for name in queries
         }
-        ids = timer.warm_up(sorted(queries, key=seeded.__getitem__), effort)
-        while ids and len(timer.passes) < effort.passes:
-            timer.run(ids)
+        share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
+        took = list[float]()
+        for name in sorted(queries, key=seeded.__getitem__)[:_MOST_QUERIES]:
+            took.append(searched(name))
+            ids.append(name)
+            if 1000 * sum(took) > share_ms:
+                break
+        unit = timer.unit()
+        units = max(1, min(int(_LOAD_MS / 1000 / unit), round(median(took or [0]) / unit)))
+        while ids and len(passes) < effort.passes:
+            loads, times = 0.0, list[float]()
+            for name in ids:
+                loads += timer.seconds(lambda: [load() for _unit in range(units)])
+                times.append(searched(name))
+            passes.append((loads / (len(ids) * units), times))
             is_late = 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms
-            if is_late and len(timer.passes) >= _ENOUGH:
+            if is_late and len(passes) >= _ENOUGH:
                 break
     except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
         pass
-    return timer.report(effort.clock)
+    seen = [(unit, times) for unit, times in passes if unit > 0 and sum(times) > 0]
+    if not seen:
+        return None
+    return SpeedReport(
+        clock=effort.clock,
+        queries=tuple(ids),
+        query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
+        unit_ms=1000 * median(unit for unit, _ in seen),
+        costs=tuple(tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen),
+    )
 
 
-_ENOUGH = 6  # passes that a gate on an interval needs
+@dataclass(frozen=True, slots=True)
+class _Timer:
+    """Measures seconds on a clock."""
 
+    clock: Callable[[], float]
 
-class _Timer(Generic[_Input]):
-    """Measures passes; `passes` has the seconds of one unit of the load, and of each query."""
+    def seconds(self, work: Callable[[], object]) -> float:
+        start = self.clock()
+        work()
+        return self.clock() - start
 
-    def __init__(
-        self,
-        search: Callable[[_Input], object],
-        clock: Callable[[], float],
-        queries: Mapping[str, _Input],
-    ) -> None:
-        self._search, self._clock, self._queries = search, clock, queries
-        self.ids: list[str] = []
-        self.units = 1
-        self.passes: list[tuple[float, list[float]]] = []
-
-    def warm_up(self, ids: Sequence[str], effort: Effort) -> list[str]:
-        share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
-        took = list[float]()
-        for name in ids[:_MOST_QUERIES]:
-            took.append(self._timed(lambda name=name: self._search(self._queries[name])))
-            self.ids.append(name)
-            if 1000 * sum(took) > share_ms:
-                break
-        unit = self._unit()
-        most = max(1, int(_LOAD_MS / 1000 / unit))
-        self.units = min(most, max(1, round(median(took) / unit))) if took else 1
-        return self.ids
-
-    def run(self, ids: Sequence[str]) -> None:
-        loads, times = 0.0, list[float]()
-        for name in ids:
-            loads += self._timed(lambda: [load() for _unit in range(self.units)])
-            times.append(self._timed(lambda name=name: self._search(self._queries[name])))
-        self.passes.append((loads / (len(ids) * self.units), times))
-
-    def _unit(self) -> float:
+    def unit(self) -> float:
         """Return the seconds of one unit of the load, above 0 even on a coarse clock such as Windows' (16 ms)."""
-        best = min(self._timed(load) for _ in range(3))
-        start, units = self._clock(), 0
+        best = min(self.seconds(load) for _ in range(3))
+        start, units = self.clock(), 0
         while not best:
             load()
             units += 1
-            best = (self._clock() - start) / units
+            best = (self.clock() - start) / units
         return best
-
-    def _timed(self, work: Callable[[], object]) -> float:
-        start = self._clock()
-        work()
-        return self._clock() - start
-
-    def report(self, clock: Literal["cpu", "wall"]) -> SpeedReport | None:
-        seen = [(unit, times) for unit, times in self.passes if unit > 0 and sum(times) > 0]
-        if not seen:
-            return None
-        return SpeedReport(
-            clock=clock,
-            queries=tuple(self.ids),
-            query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
-            unit_ms=1000 * median(unit for unit, _ in seen),
-            costs=tuple(
-                tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen
-            ),
-        )
 
 
 def latency(times_ms: Sequence[float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, Field, computed_field, model_validator
 
@@ -187,6 +187,21 @@ class Environment(Report):
     packages: dict[str, str]
     system: SystemReport | None = Field(default=None, exclude_if=lambda system: system is None)
 
+    @classmethod
+    def here(
+        cls, embedding_model: str | None, rag_schema_version: str, system: SystemReport | None
+    ) -> Self:
+        """Return versions and commit; `embedding_model` is None if no vectors were used."""
+        return cls(
+            app_version=__version__,
+            git_commit=_git_commit(),
+            python_version=platform.python_version(),
+            embedding_model=embedding_model,
+            rag_schema_version=rag_schema_version,
+            system=system,
+            packages={name: installed for name in _PACKAGES if (installed := version_of(name))},
+        )
+
 
 class Hardware(Report):
     """The machine; `hash` identifies its kind, because speed is only comparable on the same kind."""
@@ -196,6 +211,18 @@ class Hardware(Report):
     memory_gib: float
     system: str
     hash: str
+
+    @classmethod
+    def here(cls) -> Self:
+        """Describe the machine, without anything that identifies its owner."""
+        cpu, cores = _cpu_model(), os.cpu_count() or 0
+        system = f"{platform.system()} {platform.machine()}"
+        memory = 0.0
+        if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+            memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
+        kind = f"{cpu}|{cores}|{round(memory)}|{system}"
+        digest = hashlib.sha256(kind.encode()).hexdigest()[:16]
+        return cls(cpu=cpu, cores=cores, memory_gib=memory, system=system, hash=digest)
 
 
 class RunReport(Report):
@@ -288,38 +315,6 @@ _PACKAGES = (
     "tokenizers",
 )
 _GIT_TIMEOUT_S = 5
-
-
-def describe_environment(
-    embedding_model: str | None, rag_schema_version: str, system: SystemReport | None = None
-) -> Environment:
-    """Return versions and commit; `embedding_model` is None if no vectors were used."""
-    return Environment(
-        app_version=__version__,
-        git_commit=_git_commit(),
-        python_version=platform.python_version(),
-        embedding_model=embedding_model,
-        rag_schema_version=rag_schema_version,
-        system=system,
-        packages={name: installed for name in _PACKAGES if (installed := version_of(name))},
-    )
-
-
-def describe_hardware() -> Hardware:
-    """Describe the machine, without anything that identifies its owner."""
-    cpu, cores = _cpu_model(), os.cpu_count() or 0
-    system = f"{platform.system()} {platform.machine()}"
-    memory = 0.0
-    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
-    kind = f"{cpu}|{cores}|{round(memory)}|{system}"
-    return Hardware(
-        cpu=cpu,
-        cores=cores,
-        memory_gib=memory,
-        system=system,
-        hash=hashlib.sha256(kind.encode()).hexdigest()[:16],
-    )
 
 
 @functools.cache

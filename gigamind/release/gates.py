@@ -168,21 +168,20 @@ def judge_release(
     ]
     if judge and judge.needs_card:
         rules.append(card_rule(checked, judge, policy.quality.cards))
-    verdict = _verdict(rules)
+    found = _decided(phase, rules)
+    reasons = (*found.reasons, *map(relaxation, differing))
+    return found.model_copy(update={"reasons": reasons, "relaxed": relaxed})
+
+
+def _decided(phase: Phase, rules: Sequence[RuleResult]) -> GateResult:
+    """Return the verdict of all rules, which is that of the worst one, with its reasons."""
+    statuses = {rule.status for rule in rules}
+    worst_first = (verdict for verdict in _VERDICTS if verdict in statuses)
+    verdict: GateVerdict = next(worst_first, "passed")
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in _UNKNOWABLE)
-    reasons = [rule.explanation for rule in deciding]
-    reasons += map(relaxation, differing)
-    return GateResult(
-        phase=phase, verdict=verdict, rules=tuple(rules), reasons=tuple(reasons), relaxed=relaxed
-    )
-
-
-def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
-    for worst in _VERDICTS:
-        if any(rule.status == worst for rule in rules):
-            return worst
-    return "passed"
+    reasons = tuple(rule.explanation for rule in deciding)
+    return GateResult(phase=phase, verdict=verdict, rules=tuple(rules), reasons=reasons)
 
 
 _VERDICTS: tuple[GateVerdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
@@ -241,15 +240,11 @@ def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> Ga
     blocks = {*blocks_of(run.task), *((BLOCK,) if run.kind.checklist(run) else ())}
     named = [name for name in policy.gated if name.partition(".")[0] in blocks]
     soft = policy.phases[phase].soft
-    rules = tuple(
+    rules = [
         _softened(rule, phase, soft=rule.metric.partition(".")[0] in soft)
         for rule in _bounds(run.kind.figures(run.items), policy, named)
-    )
-    if not rules:
-        return None
-    verdict = _verdict(rules)
-    reasons = tuple(rule.explanation for rule in rules if _is_reason(rule, verdict))
-    return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=reasons)
+    ]
+    return _decided(phase, rules) if rules else None
 
 
 def _bounds(figures: Mapping[str, float], policy: Policy, names: Sequence[str]) -> list[RuleResult]:

@@ -3,11 +3,11 @@ import re
 from importlib.metadata import version
 
 from gigamind import __version__
-from gigamind.records.schema import describe_environment, describe_hardware
+from gigamind.records.schema import Environment, Hardware
 
 
 def test_the_versions_are_those_of_the_running_packages():
-    found = describe_environment("model", "1.2")
+    found = Environment.here("model", "1.2", None)
     assert found.app_version == __version__
     assert found.python_version == platform.python_version()
     assert found.packages["numpy"] == version("numpy")
@@ -17,7 +17,7 @@ def test_the_versions_are_those_of_the_running_packages():
 
 
 def test_the_machine_is_described_alike_each_time_and_without_its_name():
-    one, two = describe_hardware(), describe_hardware()
+    one, two = Hardware.here(), Hardware.here()
     assert one == two
     assert one.cores > 0
     assert one.memory_gib > 0

@@ -32,7 +32,7 @@ from gigamind.tasks.search.schema import ItemReport
 from gigamind.vault.language import question_language
 
 
-def judgement(
+def _judgement(
     prepared: Prepared,
     verdict: LlmVerdict,
     context: Sequence[ContextNote],
@@ -102,7 +102,7 @@ def ask_model(
         case, context = _case(prepared, item)
         asking = Asking(models[ROLE], item.id, fence, shorter=SHORTER_CONTEXT)
         verdict, flipped = await judge.judge(case, asking), None
-        report = judgement(prepared, verdict.detail, context, asking.unread)
+        report = _judgement(prepared, verdict.detail, context, asking.unread)
         if key.item_id in fresh:
             again = await unless_final(judge.judge(case, asking.afresh()))
             flipped = again.scores != verdict.scores if again else None
