@@ -174,14 +174,19 @@ def judge_release(
 
 
 def _decided(phase: Phase, rules: Sequence[RuleResult]) -> GateResult:
-    """Return the verdict of all rules, which is that of the worst one, with its reasons."""
-    statuses = {rule.status for rule in rules}
-    worst_first = (verdict for verdict in _VERDICTS if verdict in statuses)
-    verdict: GateVerdict = next(worst_first, "passed")
+    """Return the verdict of all rules, with its reasons."""
+    verdict = _verdict(rules)
     deciding = [rule for rule in rules if _is_reason(rule, verdict)]
     deciding.sort(key=lambda rule: rule.why not in _UNKNOWABLE)
     reasons = tuple(rule.explanation for rule in deciding)
     return GateResult(phase=phase, verdict=verdict, rules=tuple(rules), reasons=reasons)
+
+
+def _verdict(rules: Sequence[RuleResult]) -> GateVerdict:
+    for worst in _VERDICTS:
+        if any(rule.status == worst for rule in rules):
+            return worst
+    return "passed"
 
 
 _VERDICTS: tuple[GateVerdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")

@@ -337,12 +337,11 @@ def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCal
 _MAX_FAILURES = 8  # after this many failures without any answer, no more questions are sent
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class SystemResults:
     """The answers of a system."""
 
-    # Of each completed question, by item.
-    results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
+    results: Mapping[ItemKey, ItemResult]  # of each completed question, by item
     interrupted: bool = False  # whether Ctrl-C stopped it
     warnings: tuple[str, ...] = ()  # data-quality warnings about the system
 
