@@ -30,7 +30,7 @@ from gigamind.evaluation.task import Task
 from gigamind.i18n import Message, Text, _, joined, n_, translator
 from gigamind.metrics.spec import units_of
 from gigamind.records.card import read_card
-from gigamind.records.folder import check_out_folder, past_run, past_runs, served_at, write_run
+from gigamind.records.folder import PastRun, check_out_folder, past_runs, served_at, write_run
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
@@ -160,7 +160,7 @@ def _write(
     """Write a run; return the result, why the run counts as failed, and its page."""
     verdict = refused = bounds = None
     files: dict[str, str] = {}
-    past = past_runs(out, MOST_RUNS, past_run(out.resolve().name, record))
+    past = past_runs(out, MOST_RUNS, PastRun.of(out.resolve().name, record))
     if record.items:
         take_snapshot = cache(partial(task.compared.take_snapshot, record))
         bounds = bounds_of(record, options, take_snapshot)

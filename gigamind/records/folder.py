@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
@@ -226,6 +226,11 @@ class PastRun:
     run: RunReport
     figures: Mapping[str, float]
 
+    @classmethod
+    def of(cls, folder: str, record: Record[Any, Any]) -> Self:
+        """Return a run that is not written yet."""
+        return cls(folder, record.run, _figures(record.summary.overall.model_dump()))
+
     @property
     def source(self) -> tuple[str, str, str]:
         """Return what was evaluated; runs with another source have another history."""
@@ -322,11 +327,6 @@ def past_runs(out: Path, most: int, own: PastRun | None = None) -> list[PastRun]
     complete = (past for past in same if past.run.status == "complete")
     last = list(itertools.islice(complete, most - (own is not None)))
     return sorted([*last, *([own] if own else [])], key=_created)
-
-
-def past_run(folder: str, record: Record[Any, Any]) -> PastRun:
-    """Return a run that is not written yet."""
-    return PastRun(folder, record.run, _figures(record.summary.overall.model_dump()))
 
 
 def _figures(overall: Mapping[str, Any]) -> dict[str, float]:

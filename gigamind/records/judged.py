@@ -343,7 +343,7 @@ class SourceCoverage(Report):
     marked: bool
 
 
-class AnswerSentence(Report):
+class _AnswerSentence(Report):
     """One sentence with its number; offsets are half-open ranges of the answer.
 
     Attributes:
@@ -360,7 +360,7 @@ class AnswerSentence(Report):
     utf16_end: int
 
 
-class EvaluatedAside(AnswerSentence):
+class EvaluatedAside(_AnswerSentence):
     """A sentence that is not a claim."""
 
     role: _Aside
@@ -388,7 +388,7 @@ class SourceSentence(Report):
     text: str
 
 
-class EvaluatedClaim(AnswerSentence):
+class EvaluatedClaim(_AnswerSentence):
     """One claim.
 
     Attributes:

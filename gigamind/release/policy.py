@@ -45,7 +45,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PhaseRules(_Section):
+class _PhaseRules(_Section):
     """The thresholds of one phase; `card` replaces keys of `[card]`.
 
     Attributes:
@@ -61,7 +61,7 @@ class PhaseRules(_Section):
     card: CardRequirements = CardRequirements()
 
 
-class SmallSample(_Section):
+class _SmallSample(_Section):
     """`drop` replaces the drop of the phase for runs with fewer than `below` items."""
 
     below: Annotated[int, Field(ge=0)]
@@ -112,7 +112,7 @@ class Comparable(_Section):
     relax: tuple[Relaxable, ...] = ()
 
 
-class Coverage(_Section):
+class _Coverage(_Section):
     """`max_lost`: largest allowed share of the baseline's items that this run could not evaluate, in [0, 1]."""
 
     max_lost: _Limit
@@ -130,7 +130,7 @@ class SpeedRule(_Section):
         return min(before + self.rise_ms, max(before * self.ratio, before + self.ratio_from_ms))
 
 
-class Speed(_Section):
+class _Speed(_Section):
     """Rules for the p95 of a query and the cold start; `systems`: whether they gate another --system."""
 
     systems: _Held = "warn"
@@ -142,15 +142,15 @@ class Policy(_Section):
     """All of gates.toml."""
 
     schema_: Literal[1] = Field(alias="schema")
-    phases: dict[Phase, PhaseRules]
-    small_sample: SmallSample
+    phases: dict[Phase, _PhaseRules]
+    small_sample: _SmallSample
     quality: Quality
     floors: dict[str, _Limit] = {}
     ceilings: dict[str, _Limit] = {}
     comparable: Comparable = Comparable()
     card: CardRequirements = CardRequirements()
-    coverage: Coverage
-    speed: Speed
+    coverage: _Coverage
+    speed: _Speed
 
     @model_validator(mode="after")
     def _check_bounds(self) -> "Policy":

@@ -15,7 +15,6 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished_folder
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.i18n import Text, _, n_
-from gigamind.judges.protocol import Scale
 from gigamind.records.judged import EvaluatedClaim
 from gigamind.records.schema import RunReport
 from gigamind.runs.store import read_results
@@ -107,13 +106,9 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     @property
     def judged(self) -> JudgedKind:
-        scales: dict[str, Scale] = {
-            "correctness": "graded",
-            "completeness": "graded",
-            "utility": "graded",
-            "supported": "binary",
-        }
-        return JudgedKind(scales, AnswerLabel, self.compared, _answer_items, self.units)
+        from gigamind.judges.search_qa.judge import SearchQA
+
+        return JudgedKind(SearchQA.scales, AnswerLabel, self.compared, _answer_items, self.units)
 
     def units(self, item: AnswerItemReport) -> list[LabelUnit]:
         """Return the answer with its claims, then whether it answers the question or rightly abstains; if judged."""
