@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import cache, partial
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
@@ -24,8 +25,15 @@ from gigamind.evaluation.costs import asking, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.shards import ModelRun, Shard, folders_of, results_in, unfinished_folder
-from gigamind.evaluation.task import Estimate
+from gigamind.evaluation.shards import (
+    ModelRun,
+    Shard,
+    folders_of,
+    is_resumable,
+    results_in,
+    unfinished_folder,
+)
+from gigamind.evaluation.task import Estimate, Evaluation, Run
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
 from gigamind.i18n import Language, Text, _
 from gigamind.interop.ranking import Oddity, Reply, parse_reply
@@ -59,7 +67,13 @@ from gigamind.tasks.answers.prepared import (
     PreparedAnswers,
     with_answers,
 )
-from gigamind.tasks.answers.schema import question_id
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSummaryReport,
+    question_id,
+)
+from gigamind.tasks.answers.summary import record_answers
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -193,11 +207,11 @@ def _stored(verdict: Verdict[Any]) -> dict[str, Any]:
 
 def _begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
     """Start or resume a run without any request, so that its models are opened; return its identity."""
-    ask_about(replace(prepared, cases={}), out, progress, None, begun=False)
+    _ask_about(replace(prepared, cases={}), out, progress, None, begun=False)
     return _identity(prepared)
 
 
-def ask_about(
+def _ask_about(
     prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
     """Judge every answer of the run or shard with models; `begun` if the run has begun. Checks are separate."""
@@ -338,7 +352,7 @@ _MAX_FAILURES = 8  # after this many failures without any answer, no more questi
 
 
 @dataclass(frozen=True, slots=True)
-class SystemResults:
+class _SystemResults:
     """The answers of a system."""
 
     results: Mapping[ItemKey, ItemResult]  # of each completed question, by item
@@ -369,9 +383,9 @@ def _system_of(prepared: PreparedAnswers, answerer: Answerer | None) -> System[R
     return open_system(options.named_system, ANSWERS, prepared.cases.keys() if whole else None)
 
 
-def ask_system(
+def _ask_system(
     prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
-) -> SystemResults:
+) -> _SystemResults:
     """Start or resume the run of `out`, and send the questions without an answer, to `answerer` if it is open."""
     most = prepared.options.max_concurrency
     with (
@@ -405,14 +419,14 @@ def ask_system(
                 if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
                     store.append(_result(outcome, is_run=is_run))
         results = {key: store.results[key] for key in keys if key in store.results}
-    return SystemResults(results, interrupted, system.warnings)
+    return _SystemResults(results, interrupted, system.warnings)
 
 
-def stored_answers(prepared: PreparedAnswers, out: Path) -> SystemResults:
+def _stored_answers(prepared: PreparedAnswers, out: Path) -> _SystemResults:
     """Return the answers that another process of the run has stored."""
     results = read_results(unfinished_folder(out))
     keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
-    return SystemResults({key: results[key] for key in keys if key in results})
+    return _SystemResults({key: results[key] for key in keys if key in results})
 
 
 @dataclass
@@ -478,3 +492,58 @@ def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
     answered = with_answers(prepared, {result.key: result for result in results})
     cases = {name: case for name, case in answered.cases.items() if case.response}
     return replace(prepared, cases=cases, warnings=(*prepared.warnings, *system.warnings))
+
+
+@dataclass
+class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
+    """Checked answers, queries with notes for a model to answer from, or questions for a system."""
+
+    prepared: PreparedAnswers
+    answerer: Answerer | None = None  # the system, if the caller has opened it
+    # The system's answers, once there are any.
+    system_results: _SystemResults | None = field(default=None, init=False)
+    results = TypeAdapter(list[None])
+
+    @property
+    def count(self) -> int:
+        return 0
+
+    @property
+    def asks_a_model(self) -> bool:
+        return True
+
+    def score(self, first: int, end: int, progress: Progress) -> list[None]:
+        del first, end, progress
+        return []
+
+    @property
+    def to_ask(self) -> int:
+        return len(self.prepared.cases)
+
+    def ask(
+        self, results: Sequence[None], out: Path, progress: Progress, shard: Shard | None = None
+    ) -> ModelRun:
+        del results
+        if self.prepared.system is None:
+            return _ask_about(self.prepared, out, progress, shard, begun=False)
+        if shard and not shard.gathers:  # the process that began the run stored the answers
+            prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
+            return _ask_about(prepared, out, progress, shard, begun=False)
+        if shard and is_resumable(out) and self.prepared.options.resume is None:
+            self.system_results = self.system_results or _stored_answers(self.prepared, out)
+        answers = self.system_results or _ask_system(self.prepared, self.answerer, out, progress)
+        self.system_results = answers
+        if answers.interrupted and shard:
+            raise KeyboardInterrupt
+        if answers.interrupted:
+            return ModelRun(answers.results, (), interrupted=True)
+        prepared = with_answers(self.prepared, answers.results)
+        run = _ask_about(prepared, out, progress, shard, begun=True)
+        return replace(run, results={**answers.final, **run.results})
+
+    def record(self, run: Run[None], started: datetime) -> AnswerRunRecord:
+        model_run, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
+        if self.system_results:
+            warnings = (*prepared.warnings, *self.system_results.warnings)
+            prepared = replace(prepared, warnings=warnings)
+        return record_answers(prepared, run, model_run, started)

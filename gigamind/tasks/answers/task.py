@@ -1,23 +1,15 @@
 """The answers task (spec 004): are answers grounded in their notes, and are they useful? Models judge them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pydantic import TypeAdapter
 
 from gigamind.assurance.judged_runs import JudgedKind, RunItem
 from gigamind.assurance.label_items import LabelSource, LabelTask, LabelUnit
 from gigamind.datasets.labels import AnswerLabel
 from gigamind.evaluation.progress import Progress, Quiet
-from gigamind.evaluation.shards import ModelRun, Shard, is_resumable, unfinished_folder
-from gigamind.evaluation.task import Checked, Evaluation, Run, Task
+from gigamind.evaluation.task import Checked, Task
 from gigamind.i18n import Text, _, n_
 from gigamind.records.judged import EvaluatedClaim
 from gigamind.records.schema import RunReport
-from gigamind.runs.store import read_results
 from gigamind.tasks.answers.schema import (
     AnswerComparison,
     AnswerItemReport,
@@ -29,68 +21,7 @@ from gigamind.tasks.options import AnswerEvalOptions
 
 if TYPE_CHECKING:  # options and reports must not import everything that runs the task
     from gigamind.systems.protocol import Answerer
-    from gigamind.tasks.answers.judging import SystemResults
-    from gigamind.tasks.answers.prepared import PreparedAnswers
-
-
-@dataclass
-class _AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
-    """Checked answers, queries with notes for a model to answer from, or questions for a system."""
-
-    prepared: "PreparedAnswers"
-    answerer: "Answerer | None" = None  # the system, if the caller has opened it
-    # The system's answers, once there are any.
-    system_results: "SystemResults | None" = field(default=None, init=False)
-    results = TypeAdapter(list[None])
-
-    @property
-    def count(self) -> int:
-        return 0
-
-    @property
-    def asks_a_model(self) -> bool:
-        return True
-
-    def score(self, first: int, end: int, progress: Progress) -> list[None]:
-        del first, end, progress
-        return []
-
-    @property
-    def to_ask(self) -> int:
-        return len(self.prepared.cases)
-
-    def ask(
-        self, results: Sequence[None], out: Path, progress: Progress, shard: Shard | None = None
-    ) -> ModelRun:
-        from gigamind.tasks.answers.judging import ask_about, ask_system, stored_answers
-        from gigamind.tasks.answers.prepared import with_answers
-
-        del results
-        if self.prepared.system is None:
-            return ask_about(self.prepared, out, progress, shard, begun=False)
-        if shard and not shard.gathers:  # the process that began the run stored the answers
-            prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
-            return ask_about(prepared, out, progress, shard, begun=False)
-        if shard and is_resumable(out) and self.prepared.options.resume is None:
-            self.system_results = self.system_results or stored_answers(self.prepared, out)
-        answers = self.system_results or ask_system(self.prepared, self.answerer, out, progress)
-        self.system_results = answers
-        if answers.interrupted and shard:
-            raise KeyboardInterrupt
-        if answers.interrupted:
-            return ModelRun(answers.results, (), interrupted=True)
-        prepared = with_answers(self.prepared, answers.results)
-        run = ask_about(prepared, out, progress, shard, begun=True)
-        return replace(run, results={**answers.final, **run.results})
-
-    def record(self, run: Run[None], started: datetime) -> AnswerRunRecord:
-        from gigamind.tasks.answers.summary import record_answers
-
-        model_run, prepared = run.model_run or ModelRun({}, (), interrupted=True), self.prepared
-        if self.system_results:
-            warnings = (*prepared.warnings, *self.system_results.warnings)
-            prepared = replace(prepared, warnings=warnings)
-        return record_answers(prepared, run, model_run, started)
+    from gigamind.tasks.answers.judging import AnswerEvaluation
 
 
 class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport]):
@@ -142,10 +73,11 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         about = item.id, item.language or "", item.question, item.answer or ""
         return [LabelUnit(*about, (*claims, last), value, stratum)]
 
-    def open(self, options: AnswerEvalOptions, progress: Progress) -> _AnswerEvaluation:
+    def open(self, options: AnswerEvalOptions, progress: Progress) -> "AnswerEvaluation":
+        from gigamind.tasks.answers.judging import AnswerEvaluation
         from gigamind.tasks.answers.prepare import prepare_answers
 
-        return _AnswerEvaluation(prepare_answers(options, progress), self._answerer)
+        return AnswerEvaluation(prepare_answers(options, progress), self._answerer)
 
     def shortfall(self, record: AnswerRunRecord) -> Text | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")

@@ -234,18 +234,19 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
 
 
 _WARM_UP_NOTES = 10
-_Ranked = tuple[int, _Suggestion]
-"""A suggestion with its rank in the complete list, from 1."""
 
 
 def _miss(
     row: CheckedLink,
     shown: Sequence[_Suggestion],
-    ranked: Sequence[_Ranked],
+    ranked: Sequence[tuple[int, _Suggestion]],
     excluded: frozenset[str],
     evaluation: "_LinkEvaluation",
 ) -> schema.MissReport:
-    """Return why an expected row was not suggested; `excluded` are targets that the note already links to."""
+    """Return why an expected row was not suggested.
+
+    `ranked` are all suggestions with their ranks, from 1; `excluded` are targets that the note already links to.
+    """
     others = [pair for pair in ranked if pair[1].target not in row.targets]
     instead = next((pair for pair in others if _overlaps_anchor(pair[1], row)), None)
     own = next((pair for pair in ranked if pair[1].target in row.targets), None)
@@ -260,9 +261,8 @@ def _miss(
         names = frozenset[str]().union(*(evaluation.names[target] for target in row.targets))
         instead = instead or next((pair for pair in others if fold(pair[1].anchor) in names), None)
         cause = "namesake" if instead else "no_candidate"
-    return schema.MissReport(
-        id=row.item.id, cause=cause, own=_ranked(own), instead=_ranked(instead)
-    )
+    reports = [pair and schema.RankedReport.like(pair[1], place=pair[0]) for pair in (own, instead)]
+    return schema.MissReport(id=row.item.id, cause=cause, own=reports[0], instead=reports[1])
 
 
 def _overlaps_anchor(suggestion: _Suggestion, row: CheckedLink) -> bool:
@@ -351,13 +351,6 @@ def _oddity_texts(count: int, total: int) -> dict[Oddity, Text]:
             **values,
         ),
     }
-
-
-def _ranked(ranked: _Ranked | None) -> schema.RankedReport | None:
-    if ranked is None:
-        return None
-    place, suggestion = ranked
-    return schema.RankedReport.like(suggestion, place=place)
 
 
 def _slice(notes: Sequence[_EvaluatedNote], topk: int, seed: int) -> schema.LinkSliceReport:
