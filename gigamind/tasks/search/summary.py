@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from gigamind.evaluation.costs import flip_report, llm_report
 from gigamind.evaluation.shards import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
 from gigamind.evaluation.workers import latency
@@ -366,6 +365,8 @@ def _latency_method(system: SystemReport | None, options: SearchEvalOptions) -> 
 
 def _llm(items: Sequence[schema.ItemReport], run: ModelRun) -> LlmReport:
     """Return the calls of a run, with suspected prompt injections and verdicts that contradict their quotes."""
+    from gigamind.evaluation.costs import flip_report, llm_report
+
     judgements = [item.judgement for item in items if item.judgement]
     flips = ((item.judgement.flipped, item.id) for item in items if item.judgement)
     llm = llm_report(run, len(items), flip_report(flips), _rates(items))
