@@ -1,4 +1,4 @@
-"""What a run costs: an estimate before it starts (seed 4.3), and the `llm` block of its summary, from its ledger.
+"""What a run costs: an estimate before it starts (spec 4.3), and the `llm` block of its summary, from its ledger.
 
 Estimates are ranges, as tokenizers and answers differ. Caches and stored replies are ignored. Only a local model, which
 is free, gets a few small requests that measure its speed; other speeds are assumed.

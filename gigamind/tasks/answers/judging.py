@@ -1,6 +1,6 @@
 """Gets the answers of a run from a system or a model, has models judge and check them, and estimates the cost of that.
 
-A model answers as the product does (seed 004): only from the notes, citing `[노트 1]` or `[Note 1]`. One process sends
+A model answers as the product does (spec 004): only from the notes, citing `[노트 1]` or `[Note 1]`. One process sends
 all questions to a system and stores its answers next to the out folder, so `--max-concurrency` applies to the run; a
 resumed run sends those without an answer.
 """
