@@ -3,7 +3,7 @@
 compile             write the files that programs read (.mo, scripts.json)
 update [LANGUAGE]   merge what the code says; a reworded message keeps its translation, marked fuzzy
 keep [LANGUAGE]     the same, not marked fuzzy: for rewrites whose translation is still right
-check               report what is missing, fuzzy, orphaned or wrong; exit code 1 if anything is
+check               report what is wrong, or missing in a complete language; exit code 1 if anything is
 missing [PATH]      list messages of files below PATH that have no translation
 """
 
@@ -30,8 +30,11 @@ from jinja2.ext import babel_extract
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "gigamind"
 LOCALES = PACKAGE / "locales"
+# `check` demands all messages of these languages. What others lack is shown in English.
+COMPLETE = {"ko"}
 KEYWORDS: dict[str, Any] = {"_": None, "N_": None, "n_": (1, 2)}
 PAIRS = re.compile(r"은\(는\)|이\(가\)|을\(를\)|과\(와\)|으로\(로\)|이라\(라\)|이었\(였\)")
+_SIMILAR = 0.6  # of two wordings of a message, by SequenceMatcher
 HELP = {"help", "short_help", "epilog"}
 _JS_CALL = re.compile(r"""(?<![\w.$])(?<!function )(?:_|n_)\((?!\w+, \w+\) =>)(?=(\s*["'])?)""")
 # The keys of locales/<language>.json, which the project's specification names, and their English ids.
@@ -123,7 +126,8 @@ def template() -> Catalog:
         pattern, method = mapping.pop("pattern"), mapping.pop("method")
         found = extract.extract_from_dir(ROOT, [(pattern, method)], {pattern: mapping}, KEYWORDS)
         for file, line, text, comments, context in found:
-            catalog.add(text, None, [(file, line)], auto_comments=comments, context=context)
+            marks = [*comments, OF_SCRIPTS] if file.endswith(".js") else comments
+            catalog.add(text, None, [(file, line)], auto_comments=marks, context=context)
     return catalog
 
 
@@ -138,14 +142,14 @@ def read(language: str) -> Catalog:
 
 def write_specified(language: str) -> None:
     """Write locales/<language>.json from the catalogue."""
-    texts = {str(text.id): str(text.string) for text in read(language)}
-    words = SPECIFIED if language == "en" else {k: texts[text] for k, text in SPECIFIED.items()}
+    texts = {str(text.id): str(text.string) for text in read(language) if is_complete(text)}
+    words = {name: texts.get(text, text) for name, text in SPECIFIED.items()}
     content = json.dumps({"ai": words}, ensure_ascii=False, indent=2)
     (LOCALES / f"{language}.json").write_text(f"{content}\n", "utf-8")
 
 
-def write(language: str, catalog: Catalog) -> None:
-    """Write a .po so that git shows small changes (sorted, unwrapped, no line numbers or dates), and compile it."""
+def content(catalog: Catalog) -> bytes:
+    """Return a .po of which git shows small changes: sorted, unwrapped, without places in the code or dates."""
     catalog.fuzzy, catalog.header_comment = False, "# Written by `make catalogue`."
     for message in catalog:  # Babel takes "95 % interval" for a %-format
         formats = {"python-format"} | (
@@ -154,36 +158,27 @@ def write(language: str, catalog: Catalog) -> None:
         message.flags -= formats
     out = io.BytesIO()
     pofile.write_po(
-        out, catalog, width=0, sort_output=True, include_lineno=False, include_previous=True
+        out, catalog, width=0, sort_output=True, no_location=True, include_previous=True
     )
-    _po(language).parent.mkdir(parents=True, exist_ok=True)
-    _po(language).write_bytes(re.sub(_HEADERS, b"", out.getvalue()))
-    compile_catalogue(_po(language), read_catalogue(_po(language), language))
+    return re.sub(_HEADERS, b"", out.getvalue())
 
 
-def update(language: str, *, keep: bool = False) -> None:
-    """Merge the messages of the code into a catalogue.
+def merged(language: str, *, keep: bool = False) -> Catalog:
+    """Return a catalogue with the messages of the code.
 
-    A reworded message takes the translation of the most similar old message of the same file with the same places.
+    A reworded message takes the translation of the most similar old message with the same places.
     """
     current, known = template(), read(language)
     gone = [m for m in known if m.id and current.get(m.id, m.context) is None]
     for message in [m for m in current if m.id and known.get(m.id, m.context) is None]:
-        file, places = message.locations[0][0], _places(message.id)
-        near = [
-            m
+        places = _places(message.id)
+        near = {
+            SequenceMatcher(None, str(m.id), str(message.id)).ratio(): m
             for m in gone
-            if file in dict(m.locations)
-            and m.string
-            and _places(m.id) == places
-            and m.pluralizable == message.pluralizable
-        ]
-        best = max(
-            near,
-            key=lambda m: SequenceMatcher(None, str(m.id), str(message.id)).ratio(),
-            default=None,
-        )
-        if best:
+            if m.string and _places(m.id) == places and m.pluralizable == message.pluralizable
+        }
+        if near and max(near) >= _SIMILAR:
+            best = near[max(near)]
             gone.remove(best)
             flags, previous = (set[str](), ()) if keep else ({"fuzzy"}, best.id)
             known.add(
@@ -191,7 +186,16 @@ def update(language: str, *, keep: bool = False) -> None:
             )
     known.update(current, no_fuzzy_matching=True)
     known.obsolete.clear()  # git keeps them
-    write(language, known)
+    return known
+
+
+def update(language: str, *, keep: bool = False) -> None:
+    """Merge the messages of the code into a catalogue, and compile it."""
+    catalog = content(merged(language, keep=keep))
+    _po(language).parent.mkdir(parents=True, exist_ok=True)
+    _po(language).write_bytes(catalog)
+    compile_catalogue(_po(language), read(language))
+    write_specified(language)
 
 
 def missing_prompts(language: str) -> Iterator[str]:
@@ -214,15 +218,15 @@ def missing(language: str, below: str = "") -> Iterator[str]:
 
 
 def problems(language: str) -> Iterator[str]:
-    """Yield what keeps a catalogue from being complete and safe."""
-    yield from missing(language)
+    """Yield what keeps a catalogue from being safe, up to date and, if it must be, complete."""
+    if content(merged(language)) != _po(language).read_bytes():
+        yield f"{language}: not up to date: run `make catalogue`"
+    if language in COMPLETE:
+        yield from missing(language)
     current = template()
     for message in (m for m in read(language) if m.id):
         here = current.get(message.id, message.context)
-        if here is None:
-            yield f"{language}: orphaned: {message.id!r}"
-            continue
-        if "help" in here.auto_comments:
+        if here is None or "help" in here.auto_comments:
             continue
         wanted = _places(message.id)
         for form in filter(None, forms(message.string)):
@@ -330,7 +334,6 @@ def main(command: str, argument: str = "") -> int:
     if command in {"update", "keep"}:
         for language in [argument] if argument else languages():
             update(language, keep=command == "keep")
-            write_specified(language)
             write_specified("en")
             left = len([*missing(language)])
             report = f"{_po(language).relative_to(ROOT)}: {left} messages to translate"
@@ -340,6 +343,9 @@ def main(command: str, argument: str = "") -> int:
         found = [problem for language in languages() for problem in missing(language, argument)]
     else:
         found = [*lint(), *(problem for language in languages() for problem in problems(language))]
+        for language in set(languages()) - COMPLETE:
+            left = len([*missing(language)])
+            sys.stdout.write(f"{language}: {left} messages are shown in English\n")
     sys.stdout.writelines(f"{problem}\n" for problem in found)
     return bool(found)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from babel.messages import mofile, pofile
 from babel.messages.catalog import Catalog, Message
 
-OF_SCRIPTS = "script"  # the comment of a message that an HTML attribute holds
+OF_SCRIPTS = "script"  # the comment of a message that a script or an HTML attribute holds
 
 
 def compile_catalogues(locales: Path) -> None:
@@ -48,8 +48,7 @@ def is_complete(message: Message) -> bool:
 
 
 def _is_of_script(message: Message) -> bool:
-    in_script = any(str(file).endswith(".js") for file, _line in message.locations)
-    return not message.context and (in_script or OF_SCRIPTS in message.auto_comments)
+    return not message.context and OF_SCRIPTS in message.auto_comments
 
 
 if __name__ == "__main__":
