@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from gigamind.evidence.clause import is_question
+from gigamind.i18n import translator
 from gigamind.judges.search_qa.passage import HEADING, is_row
 from gigamind.judges.search_qa.roles import ASKED_FOR, denies_knowledge
 from gigamind.judges.search_qa.segments import without_note_names
@@ -205,7 +206,9 @@ class _Prompt:
 def _answer(prompt: _Prompt) -> str:
     name = "노트" if prompt.language == "ko" else "Note"
     best = prompt.best
-    return f"{best.sentence} [{name} {best.note}]." if best else NO_NOTES[prompt.language]
+    return (
+        f"{best.sentence} [{name} {best.note}]." if best else translator(prompt.language)(NO_NOTES)
+    )
 
 
 def _answerability(prompt: _Prompt) -> Json:

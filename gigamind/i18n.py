@@ -8,7 +8,8 @@ Catalogues are locales/<language>/LC_MESSAGES/gigamind.po; `make catalogue` upda
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from gettext import GNUTranslations
 from io import BytesIO
@@ -17,9 +18,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self, cast, get_args
 
 LOCALES = Path(__file__).parent / "locales"
-_DOMAIN = "gigamind"
-LANGUAGES = ("en", *sorted(path.parent.name for path in LOCALES.glob("*/LC_MESSAGES")))
-"""English, and every language that has a catalogue."""
+LANGUAGES = ("en", *sorted(path.parts[-3] for path in LOCALES.glob("*/LC_MESSAGES/*.mo")))
+"""English, and every language that has a compiled catalogue."""
 Language = str  # one of LANGUAGES
 if TYPE_CHECKING:
     LanguageChoice = str
@@ -32,8 +32,12 @@ def language_of(choice: LanguageChoice = "auto") -> Language:
     if choice != "auto":
         return choice
     names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    code = next(filter(None, names), "")[:2].lower()
-    return code if code in LANGUAGES else "en"
+    return or_english(next(filter(None, names), "")[:2].lower())
+
+
+def or_english(language: str, known: Container[str] = LANGUAGES) -> Language:
+    """Return a language if it is a known one, by default one with a catalogue; else English."""
+    return language if language in known else "en"
 
 
 class Message(str):
@@ -179,7 +183,7 @@ class Translator:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        path = LOCALES / language / "LC_MESSAGES" / f"{_DOMAIN}.mo"
+        path = LOCALES / language / "LC_MESSAGES" / "gigamind.mo"
         known = language != "en" and path.is_file()
         self._catalogue = GNUTranslations(BytesIO(path.read_bytes())) if known else None
         self._join: Any = _with_particles if language == "ko" else None
@@ -249,11 +253,10 @@ _ASIDE = r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$"
 _SIGNS = r"[\s\"'”’」』》>)\]*_~`.,:;!?…]"
 _SILENT = rf"(?<!{_SIGNS}){_SIGNS}+$"
 FIRST_SYLLABLE, LAST_SYLLABLE = 0xAC00, 0xD7A3
-FINAL_CONSONANTS = 28  # a syllable's index modulo 28 is its final consonant
+_FINAL_CONSONANTS = 28  # a syllable's index modulo 28 is its final consonant
 _CLOSED_DIGITS = set("013678")  # 영 일 삼 육 칠 팔
 _CLOSED_LETTERS = set("LMNR")  # 엘 엠 엔 알
-_ENDS_IN_L = r"[178LR]$|[a-z]le?$"  # 일 칠 팔 엘 알, 메일, 파일
-_L = 8  # its number among the final consonants
+_ENDS_IN_L = r"[178LR\u11af]$|[a-z]le?$"  # 일 칠 팔 엘 알, ㄹ as a jamo, 메일, 파일
 _OPEN_SIGNS = set("%+℃")  # 퍼센트, 플러스
 _LATIN = r"(?<![A-Za-z])[A-Za-z]+$"
 _CLOSED_WORD = r"""(?x)
@@ -270,7 +273,7 @@ def with_particle(word: str, pair: _Pair) -> str:
     ends = ends_in_consonant(word)
     if ends is None:
         return f"{word}{closed}({opened})"
-    if pair == "으로/로" and _ends_in_l(word):  # 서울로
+    if pair == "으로/로" and ends_in_l(word):  # 서울로
         return word + opened
     return word + (closed if ends else opened)
 
@@ -287,11 +290,9 @@ def _with_particles(literal: str, before: str = "") -> str:
     return text + literal[start:]
 
 
-def _ends_in_l(word: str) -> bool:
-    spoken = _spoken_part(word)
-    if FIRST_SYLLABLE <= ord(spoken[-1]) <= LAST_SYLLABLE:
-        return (ord(spoken[-1]) - FIRST_SYLLABLE) % FINAL_CONSONANTS == _L
-    return re.search(_ENDS_IN_L, spoken) is not None
+def ends_in_l(word: str) -> bool:
+    """Return whether the last sound of a word is ㄹ."""
+    return re.search(_ENDS_IN_L, unicodedata.normalize("NFD", _spoken_part(word))) is not None
 
 
 def _spoken_part(word: str) -> str:
@@ -306,7 +307,7 @@ def ends_in_consonant(word: str) -> bool | None:
     if not last:
         return None
     if FIRST_SYLLABLE <= ord(last) <= LAST_SYLLABLE:
-        return (ord(last) - FIRST_SYLLABLE) % FINAL_CONSONANTS != 0
+        return (ord(last) - FIRST_SYLLABLE) % _FINAL_CONSONANTS != 0
     if last.isascii() and last.isdigit():
         return last in _CLOSED_DIGITS
     if last in _OPEN_SIGNS:

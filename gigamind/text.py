@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from gigamind.i18n import FINAL_CONSONANTS, FIRST_SYLLABLE, LAST_SYLLABLE, ends_in_consonant
+from gigamind.i18n import FIRST_SYLLABLE, LAST_SYLLABLE, ends_in_consonant, ends_in_l
 from gigamind.spans import Span
 
 # Hangul jamo, kana, CJK ideographs with extension A, compatibility jamo, Hangul syllables, compatibility ideographs,
@@ -215,8 +215,6 @@ _SECOND = (
     " 인 입니다 이다 서"
 )
 
-_RIEUL = 8
-
 
 def _alternatives(*lists: str) -> str:
     words = {word for particles in lists for word in particles.split()}
@@ -244,7 +242,7 @@ def _agrees(word: str, particle: str) -> bool:
     last = ord(word[-1])
     if not FIRST_SYLLABLE <= last <= LAST_SYLLABLE:
         return True  # how a Latin word sounds is only guessed
-    if particle in _RIEUL_ENDS_OPEN and (last - FIRST_SYLLABLE) % FINAL_CONSONANTS == _RIEUL:
+    if particle in _RIEUL_ENDS_OPEN and ends_in_l(word):
         return particle == "로"
     if particle in _NEEDS_CONSONANT:
         return ends_in_consonant(word) is True

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import Field
 
+from gigamind.choices import PromptLanguage
 from gigamind.cli.command import Group
 from gigamind.cli.llm import ask_model
 from gigamind.cli.options import options_of
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 class _ExtractionOptions(ModelOptions, AlignOptions):
     """Options of the model that extracts entries."""
 
-    prompt_lang: Literal["auto", "ko", "en"] = Field(
+    prompt_lang: PromptLanguage = Field(
         "auto",
         description="language of the extraction prompt; auto uses the language of the session",
     )
@@ -109,11 +110,10 @@ def _graduate(
     called = session_id or sessions.session_id(Path(session_name).stem)
     session = parse_session(called, lines, session_name)
     if extracted_name is None:  # before the log is opened: the model must block no other process
-        language = None if options.prompt_lang == "auto" else options.prompt_lang
         dropped: Counter[str] = Counter()
         extraction = ask_model(
             options,
-            lambda model, key: extract(session, model, key, language, dropped),
+            lambda model, key: extract(session, model, key, options.prompt_lang, dropped),
             max_tokens=options.max_tokens,
             store=log_path.parent / "replies",
             ledger=options.ledger or log_path.parent / "attempts.jsonl",

@@ -19,7 +19,7 @@ from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import GENERATED, ExpectedSpan, QueryItem
 from gigamind.datasets.write import copy_vault, refuse_existing_file, refuse_places, write_rows
 from gigamind.errors import InputError
-from gigamind.i18n import Message, _, ends_in_consonant, joined, n_, with_particle
+from gigamind.i18n import Message, _, ends_in_consonant, joined, n_, or_english, with_particle
 from gigamind.spans import Span, Utf16
 from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key
@@ -120,7 +120,7 @@ def _content(note: Note, start: int, end: int) -> Iterator[Block]:
 
 def _drafts(note: Note) -> Iterator[_Draft]:
     """Yield every question of a note except near misses, the title's first."""
-    language = "ko" if note_language(note) == "ko" else "en"
+    language = or_english(note_language(note), _PATTERNS)
     title = _title(note)
     asks = title.endswith(("?", "？"))
     yield _Draft("title", ("{T}",) if asks else _PATTERNS[language]["title"], title)

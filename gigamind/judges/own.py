@@ -142,6 +142,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return replace(Verdict(**record), proof=proof, flags=case.flagged)
 
     def _messages(self, case: AnswerCase, key: bytes) -> list[Message]:
-        prompt = self._prompts.get(case.language) or next(iter(self._prompts.values()))
+        prompts = self._prompts
+        prompt = next(prompts[own] for own in (case.language, "en", *prompts) if own in prompts)
         question, answer = as_json(case.question), as_json(case.answer)
         return prompt.about(case.notes, key, question=question, answer=answer)

@@ -305,8 +305,8 @@ class LocalisedJudge(Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Det
     by_language: Mapping[Language, _Spoken]
 
     def language_in(self, language: str) -> Language:
-        """Return the language of the prompt for an item of this language."""
-        return language if language in self.by_language else next(iter(self.by_language))
+        """Return the language of the prompt for an item of this language: its own, English or another."""
+        return next(own for own in (language, "en", *self.by_language) if own in self.by_language)
 
     def judge_in(self, language: str) -> _Spoken:
         return self.by_language[self.language_in(language)]

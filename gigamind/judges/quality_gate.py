@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -38,7 +38,7 @@ _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class ChecklistItem(BaseModel, extra="forbid", frozen=True):
-    """One question of a checklist, in both languages; `quote` says where the proof of a yes must be.
+    """One question of a checklist by language, `others` beside the two; `quote` says where the proof of a yes must be.
 
     If it `cites` sources, a citation of a non-existing note proves nothing.
     """
@@ -48,9 +48,10 @@ class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     cites: bool = False
     ko: _Phrase
     en: _Phrase
+    others: Mapping[Language, _Phrase] = Field(default={}, exclude_if=lambda others: not others)
 
     def question(self, language: Language) -> str:
-        return self.ko if language == "ko" else self.en
+        return {"ko": self.ko, **self.others}.get(language, self.en)
 
 
 class _Checklist(BaseModel, extra="forbid", frozen=True):

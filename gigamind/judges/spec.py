@@ -19,7 +19,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.loading import read_fields
-from gigamind.prompting.prompts import Prompt, included_prompt
+from gigamind.prompting.prompts import Prompt, load_prompt
 from gigamind.records.judged import JudgeReport
 
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
@@ -120,7 +120,7 @@ def load_llm_judge(
     file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
-    prompt = included_prompt(read.prompt, language, given)
+    prompt = load_prompt(asset("prompts") / read.prompt / f"{language}.jinja", given)
     mark = fingerprint_of(read, prompt.fingerprint, reply)
     return LlmJudge(read, prompt, fingerprint_of(read, mark, *parts) if parts else mark)
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from gigamind.checksum import seal, text_hash, unsealed
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.i18n import Message, _, joined, n_, translator
+from gigamind.i18n import Message, _, joined, n_, or_english, translator
 from gigamind.linking.anchors import fold
 from gigamind.linking.candidates import CandidateFinder, names_of
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures, NameKind
@@ -415,7 +415,7 @@ class LinkSuggester:
         features = rated.candidate.features
         around = options.context_chars
         left = max(note.document.body_start, span.start - around // 2)
-        language = options.language or ("ko" if note_language(note) == "ko" else "en")
+        language = options.language or or_english(note_language(note))
         return LinkSuggestion(
             anchor=span.slice(note.text),
             span=span,

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
 from gigamind.evidence.schema import Encodable
-from gigamind.i18n import Language, _
+from gigamind.i18n import _
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.memory.sessions import ExtractedEntry, Extraction, QuotedEvidence, Session
@@ -57,14 +58,14 @@ async def extract(
     session: Session,
     model: LanguageModel,
     key: bytes,
-    language: Language | None = None,
+    language: PromptLanguage = "auto",
     dropped: Counter[str] | None = None,
 ) -> Extraction:
     """Return the entries that a model extracts, named e1, e2, ...; none for a session of blank messages.
 
     Args:
         key: secret key of the fences around messages.
-        language: language of the prompt; None for that of the session.
+        language: language of the prompt; "auto" for that of the session.
         dropped: counts the parts of the reply that are left out, by reason.
 
     Raises:
@@ -102,7 +103,7 @@ async def extract(
 
 
 def _extraction_prompt(
-    session: Session, key: bytes, language: Language | None = None
+    session: Session, key: bytes, language: PromptLanguage = "auto"
 ) -> list[Message]:
     """Return the request: instructions, the messages in fences, numbered from 0, and the task again.
 
@@ -123,12 +124,11 @@ def _extraction_prompt(
     )
 
 
-def _prompt(session: Session, language: Language | None) -> Prompt:
-    return included_prompt("extract/v1", language or _language_of(session), _GIVEN)
-
-
-def _language_of(session: Session) -> Language:
-    """Return Korean if at least a fifth of the letters are Hangul, else English."""
-    text = unicodedata.normalize("NFC", "\n".join(message.content for message in session.messages))
-    hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))
-    return "ko" if letters and hangul >= _LEAST_KOREAN * letters else "en"
+def _prompt(session: Session, language: PromptLanguage) -> Prompt:
+    """Return the prompt; "auto" is Korean if at least a fifth of the letters are Hangul, else English."""
+    if language == "auto":
+        text = "\n".join(message.content for message in session.messages)
+        text = unicodedata.normalize("NFC", text)
+        hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))
+        language = "ko" if letters and hangul >= _LEAST_KOREAN * letters else "en"
+    return included_prompt("extract/v1", language, _GIVEN)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gigamind.assets import asset
 from gigamind.errors import InputError, reason_of
+from gigamind.i18n import or_english
 from gigamind.llm.client import Message
 from gigamind.prompting.fences import Source, fence
 
@@ -50,8 +51,10 @@ class Prompt:
 
 
 def included_prompt(name: str, language: str, given: Collection[str]) -> Prompt:
-    """Return a prompt in `prompts/`, such as "extract/v1", in one language; raises as `load_prompt`."""
-    return load_prompt(asset("prompts") / name / f"{language}.jinja", given)
+    """Return a prompt in `prompts/`, such as "extract/v1", in its language or English; raises as `load_prompt`."""
+    folder = asset("prompts") / name
+    own = or_english(language, [file.stem for file in folder.glob("*.jinja")])
+    return load_prompt(folder / f"{own}.jinja", given)
 
 
 def load_prompt(path: Path, given: Collection[str]) -> Prompt:
@@ -87,7 +90,16 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
             line=error.lineno,
             reason=str(error),
         ) from error
-    _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
+    if unknown := used - set(given):
+        raise InputError(
+            "{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown)
+        )
+    if missing := [name for name in _BLOCKS if name not in template.blocks]:
+        raise InputError(
+            "{file}: the prompt template lacks these required blocks: {names}",
+            file=where,
+            names=missing,
+        )
     return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 
 
@@ -98,16 +110,3 @@ def _flat(text: str) -> str:
 def as_json(text: str) -> str:
     """Return a text as a JSON string, which a title, a question or an answer cannot break out of."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> None:
-    if unknown:
-        raise InputError(
-            "{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown)
-        )
-    if missing:
-        raise InputError(
-            "{file}: the prompt template lacks these required blocks: {names}",
-            file=where,
-            names=missing,
-        )

@@ -92,9 +92,7 @@ class Ask(BaseModel, frozen=True, json_schema_extra={"examples": [_EXAMPLE]}):
 
     @property
     def language(self) -> Language:
-        if self.options.lang:
-            return self.options.lang
-        return "ko" if question_language(self.content) == "ko" else "en"
+        return self.options.lang or question_language(self.content)
 
     @property
     def searches(self) -> bool:
@@ -266,18 +264,7 @@ _ANSWER_TEMPERATURE = 0.3
 # One id for all: turns are taken by item, and the service has no last item.
 _ITEM = "service"
 _SHORTER = _("start the service with a smaller --context-chars.")
-_TASKS: dict[Language, dict[_Feature, str]] = {
-    "ko": {
-        "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
-        "writing": "요청한 글을 쓰십시오.",
-        "summary": "핵심을 간결하게 요약하십시오. 원문에 없는 내용을 더하지 마십시오.",
-    },
-    "en": {
-        "insight": "Show a new connection or view that the notes give; keep facts and guesses apart.",
-        "writing": "Write the text that is asked for.",
-        "summary": "Summarise the main points briefly; add nothing that the notes do not say.",
-    },
-}
+_SEARCH_CHAT, _ASSIST = "search_chat/v1", "assist/v2"  # prompts
 
 
 @dataclass(slots=True)
@@ -319,9 +306,9 @@ class _Models:
         }
         self._prompts = {
             (name, language): included_prompt(
-                f"{name}/v1", language, ("nonce", "notes", "question", "task")
+                name, language, ("nonce", "notes", "question", "task")
             )
-            for name in ("search_chat", "assist")
+            for name in (_SEARCH_CHAT, _ASSIST)
             for language in PAGE_LANGUAGES
         }
         figures.scripted = _is_scripted(options.api_base)
@@ -365,13 +352,12 @@ class _Models:
         """Return the answer to a question, and pass it on chunk by chunk; LlmError if it is missing or incomplete."""
         language = ask.language
         if ask.is_evaluated and not context.sources:
-            await on_text(NO_NOTES[language])
-            return NO_NOTES[language]
-        prompt, task = self._prompts["search_chat", language], ""
-        if ask.feature != "search_qa":
-            prompt, task = self._prompts["assist", language], _TASKS[language][ask.feature]
+            answer = translator(language)(NO_NOTES)
+            await on_text(answer)
+            return answer
+        prompt = self._prompts[_SEARCH_CHAT if ask.feature == "search_qa" else _ASSIST, language]
         question, key = as_json(ask.content), self._fence_key
-        messages = prompt.about(context.sources, key, question=question, task=task)
+        messages = prompt.about(context.sources, key, question=question, task=ask.feature)
         return await self._answering.tell(messages, on_text, item_id=_ITEM)
 
     async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:

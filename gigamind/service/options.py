@@ -12,8 +12,8 @@ from gigamind.llm.client import is_loopback
 from gigamind.llm.settings import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
-PAGE_LANGUAGES = (*LANGUAGES[1:], LANGUAGES[0])
-"""Languages of the page in their order of preference: translations before English."""
+PAGE_LANGUAGES = (*sorted(LANGUAGES[1:], key="ko".__ne__), LANGUAGES[0])
+"""Languages of the page in their order of preference: translations, Korean first, before English."""
 
 
 class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from row_files import write_rows
+from vault_files import write_files
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD = {"id": "a", "query": "q", "answerable": True, "expected_notes": ["n.md"]}
@@ -19,8 +20,7 @@ def test_check_passes_the_examples(gigamind):
 
 
 def test_check_names_each_bad_row_with_its_line(gigamind, rows, tmp_path):
-    (tmp_path / "v").mkdir()
-    (tmp_path / "v" / "n.md").write_text("text")
+    write_files(tmp_path / "v", {"n.md": "text"})
     path = rows(GOOD, "broken", GOOD | {"id": "b", "expected_notes": ["zzz"]})
     without = gigamind("dataset", "check", "--dataset", path)
     assert without.code == 1
@@ -57,17 +57,14 @@ def test_check_reads_answers_as_an_evaluation_does(gigamind, rows, tmp_path):
     unanswered = gigamind("dataset", "check", rows(answered, {"id": "b", "question": "q"}))
     assert unanswered.code == 1
     assert ':2: field "answer": missing' in unanswered.stdout
-    (tmp_path / "v").mkdir()
-    (tmp_path / "v" / "other.md").write_text("text")
+    write_files(tmp_path / "v", {"other.md": "text"})
     nowhere = gigamind("dataset", "check", rows(answered), "--notes", tmp_path / "v")
     assert nowhere.code == 1
     assert 'no note "n.md"' in nowhere.stdout
 
 
 def test_a_collision_fails_only_a_strict_check(gigamind, rows, tmp_path):
-    for folder in ("x", "y"):
-        (tmp_path / "v" / folder).mkdir(parents=True)
-        (tmp_path / "v" / folder / "n.md").write_text("text")
+    write_files(tmp_path / "v", {"x/n.md": "text", "y/n.md": "text"})
     given = ("dataset", "check", "--dataset", rows(GOOD), "--notes", tmp_path / "v")
     assert gigamind(*given).code == 0
     strict = gigamind(*given, "--strict")
@@ -76,8 +73,7 @@ def test_a_collision_fails_only_a_strict_check(gigamind, rows, tmp_path):
 
 
 def test_check_looks_up_links_too(gigamind, rows, tmp_path):
-    (tmp_path / "v").mkdir()
-    (tmp_path / "v" / "n.md").write_text("text")
+    write_files(tmp_path / "v", {"n.md": "text"})
     row = {"id": "1", "source_note": "n", "anchor": "text", "expected_links": ["zzz"]}
     ended = gigamind("dataset", "check", "--dataset", rows(row), "--notes", tmp_path / "v")
     assert ended.code == 1
@@ -85,8 +81,7 @@ def test_check_looks_up_links_too(gigamind, rows, tmp_path):
 
 
 def test_check_says_when_an_evaluation_would_stop_in_the_same_words(gigamind, rows, tmp_path):
-    (tmp_path / "v").mkdir()
-    (tmp_path / "v" / "other.md").write_text("text")
+    write_files(tmp_path / "v", {"other.md": "text"})
     path = rows(*({**GOOD, "id": str(n), "expected_notes": ["zzz"]} for n in range(3)))
     checked = gigamind("dataset", "check", "--dataset", path, "--notes", tmp_path / "v")
     run = gigamind("eval", "search", "--dataset", path, "--notes", tmp_path / "v", "--dry-run")

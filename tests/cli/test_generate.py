@@ -1,13 +1,12 @@
 import re
 
+from vault_files import write_files
+
 from gigamind.vault.walk import notes_hash
 
 
 def test_generate_links_says_what_it_removed(gigamind, tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "a.md").write_text("[[b]] and [[b|again]]")
-    (vault / "b.md").write_text("[[a]]")
+    vault = write_files(tmp_path / "vault", {"a.md": "[[b]] and [[b|again]]", "b.md": "[[a]]"})
     before = notes_hash(vault)
     made = ("--out-notes", tmp_path / "copy", "--dataset", tmp_path / "l.jsonl")
     options = ("--notes", vault, *made)
@@ -22,11 +21,8 @@ def test_generate_links_says_what_it_removed(gigamind, tmp_path):
 
 
 def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "a.md").write_text("# Rain\n\nIt rains.\n\n## Causes\n\nClouds.\n")
-    (vault / "b.md").write_text("# Empty\n")
-    out = tmp_path / "q.jsonl"
+    notes = {"a.md": "# Rain\n\nIt rains.\n\n## Causes\n\nClouds.\n", "b.md": "# Empty\n"}
+    vault, out = write_files(tmp_path / "vault", notes), tmp_path / "q.jsonl"
     ended = gigamind(
         "eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers"
     )
@@ -40,11 +36,8 @@ def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
 
 
 def test_a_report_over_generated_queries_says_that_they_are_easier(gigamind, tmp_path):
-    vault, out = tmp_path / "vault", tmp_path / "q.jsonl"
-    vault.mkdir()
-    (vault / "a.md").write_text(
-        "# Rain 2024\n\nIt rains.\n\n## Drizzle\n\nRain of very small drops.\n"
-    )
+    note = "# Rain 2024\n\nIt rains.\n\n## Drizzle\n\nRain of very small drops.\n"
+    vault, out = write_files(tmp_path / "vault", {"a.md": note}), tmp_path / "q.jsonl"
     asked = ("--notes", vault, "--out", out, "--forms", "all", "--limit", 3, "--seed", 1)
     assert gigamind("eval", "generate-queries", *asked).code == 0
     with out.open("a") as file:

@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 from link_features import MEANT, suggestions_of
+from vault_files import write_files
 
 from gigamind.cli.suggestions import Suggested, summary
 from gigamind.linking.features import MeantFeatures, NamedFeatures
@@ -21,10 +22,7 @@ NOTES = {
 @pytest.fixture
 def suggest(gigamind, tmp_path):
     """Runs the command on names alone, unless options say otherwise."""
-    for path, text in NOTES.items():
-        (tmp_path / "v" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "v" / path).write_text(text, encoding="utf-8")
-    command = ("suggest-links", "--no-semantic", "--notes", tmp_path / "v")
+    command = ("suggest-links", "--no-semantic", "--notes", write_files(tmp_path / "v", NOTES))
     return lambda *options: gigamind(*command, *options)
 
 

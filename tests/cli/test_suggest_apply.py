@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from korean import HANGUL
 from terminal import Terminal
+from vault_files import write_files
 
 from gigamind.vault.walk import notes_hash
 
@@ -28,9 +29,7 @@ ASK = "suggest-links --no-semantic --notes vault --all --min-confidence 0 --in-p
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for path, text in NOTES.items():
-        (tmp_path / "vault" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "vault" / path).write_text(text, encoding="utf-8", newline="")
+    write_files(tmp_path / "vault", NOTES)
     return tmp_path
 
 

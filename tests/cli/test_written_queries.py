@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+from vault_files import write_files
 
 POLICY = (
     "---\nlang: ko\n---\n# 휴가 👋\n\n연차는 입사 1년 뒤에 15일을 받는다. 신청은 팀장에게 한다.\n"
@@ -36,9 +37,7 @@ def write(gigamind, fake, tmp_path, monkeypatch):
     """Runs the command over a vault of two notes, one request at a time, in the order of their paths."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "garden.md").write_text(GARDEN, encoding="utf-8")
-    (tmp_path / "vault" / "휴가.md").write_text(POLICY, encoding="utf-8")
+    write_files(tmp_path / "vault", {"garden.md": GARDEN, "휴가.md": POLICY})
 
     def run(*options, model="openai/m"):
         given = ("--notes", "vault", "--out", "q.jsonl", "--model", model, "--api-base", fake.url)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from row_files import read_rows
+from vault_files import write_files
 
 from gigamind.datasets.generate_links import _GeneratedLinks, generate_links, unlinked
 from gigamind.datasets.jsonl import read_links
@@ -31,11 +32,7 @@ NOTES = {
 
 def vault_of(folder: Path, **notes: str) -> Path:
     """A vault of these notes, by their paths without `.md`."""
-    root = folder / "vault"
-    for name, text in notes.items():
-        (root / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
-        (root / f"{name}.md").write_text(text, encoding="utf-8", newline="")
-    return root
+    return write_files(folder / "vault", {f"{name}.md": text for name, text in notes.items()})
 
 
 @pytest.fixture

@@ -6,7 +6,9 @@ import pytest
 from fake_model import reply_to
 
 from gigamind.assets import asset
+from gigamind.i18n import translator
 from gigamind.judges.search_qa.reply import SearchQAReply
+from gigamind.judges.search_qa.roles import denies_knowledge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence
 from gigamind.prompting.prompts import as_json, load_prompt
@@ -63,8 +65,10 @@ def test_the_answer_is_the_sentence_with_the_words_of_the_question_and_names_its
 def test_a_question_that_shares_too_little_with_the_notes_gets_the_products_abstention(
     language, question
 ):
-    assert answered(question, language=language) == NO_NOTES[language]
-    assert answered(question, (), language) == NO_NOTES[language]
+    abstention = translator(language)(NO_NOTES)
+    assert denies_knowledge(abstention)
+    assert answered(question, language=language) == abstention
+    assert answered(question, (), language) == abstention
 
 
 def test_a_question_is_answerable_with_a_quote_from_the_notes_or_unanswerable_without():

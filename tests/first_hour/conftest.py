@@ -11,6 +11,7 @@ import pytest
 from called import Ended, call
 from loopback import Answering, listening
 from row_files import as_lines
+from vault_files import write_files
 
 NOTES = {
     "deploy.md": "# Deploy\n\nThe deploy runs every Friday, as [[garden]] says.\n",
@@ -96,13 +97,8 @@ def ports() -> Iterator[dict[str, int]]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder; commands are called in it, without keys and without an answering Prefect server."""
     folder = tmp_path_factory.mktemp("place")
-    for name, content in FILES.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    for name, text in NOTES.items():
-        (folder / "vault" / name).parent.mkdir(exist_ok=True)
-        (folder / "vault" / name).write_text(text, "utf-8")
+    write_files(folder, FILES)
+    write_files(folder / "vault", NOTES)
     (folder / "nothing").mkdir()
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(folder)

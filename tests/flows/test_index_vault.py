@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flow_files import load_flow
 from qdrant_server import qdrant
+from vault_files import write_files
 
 from gigamind.retrieval.indexing import IndexOptions
 
@@ -19,11 +20,8 @@ def index(notes: Path, url: str) -> Any:
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    for number in range(3):
-        (folder / f"{number}.md").write_text(f"# Note {number}\n\nBike {number} is red.", "utf-8")
-    return folder
+    notes = {f"{n}.md": f"# Note {n}\n\nBike {n} is red." for n in range(3)}
+    return write_files(tmp_path / "vault", notes)
 
 
 def test_the_collection_stands_under_the_alias_of_the_vault(vault: Path):

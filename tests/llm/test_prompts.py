@@ -96,7 +96,9 @@ def test_a_prompt_begins_with_what_all_items_share(path):
     """A server that keeps prefixes of prompts bills the system message once."""
     given = meta.find_undeclared_variables(Environment().parse(path.read_text("utf-8")))
     prompt = load_prompt(path, given)
-    system, user = prompt.render(**{name: f"<<{name}>>" for name in given})
+    assert prompt.variables == load_prompt(path.with_stem("en"), given).variables
+    values = {name: f"<<{name}>>" for name in given} | {"task": "summary"}
+    system, user = prompt.render(**values)
     assert system["role"] == "system"
     own = [name for name in given if f"<<{name}>>" in system["content"]]
     assert set(own) <= OF_ALL_ITEMS

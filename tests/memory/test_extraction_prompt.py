@@ -2,9 +2,7 @@ import unicodedata
 
 import pytest
 
-from gigamind.assets import asset
-from gigamind.memory.extract import _extraction_prompt, _language_of
-from gigamind.prompting.prompts import load_prompt
+from gigamind.memory.extract import _extraction_prompt, _prompt
 
 
 @pytest.mark.parametrize(
@@ -23,13 +21,6 @@ def test_the_task_stands_before_the_messages_and_again_after_them(language, aske
     assert {"ko": "0부터 2까지", "en": "0 to 2"}[language] in after
 
 
-def test_the_prompts_of_both_languages_say_the_same_variables():
-    folder = asset("prompts") / "extract" / "v1"
-    given = ("nonce", "messages", "last_index")
-    used = {load_prompt(folder / f"{name}.jinja", given).variables for name in ("ko", "en")}
-    assert used == {frozenset(given)}
-
-
 @pytest.mark.parametrize(
     ("content", "language"),
     [
@@ -43,4 +34,5 @@ def test_the_prompts_of_both_languages_say_the_same_variables():
     ],
 )
 def test_the_prompt_speaks_korean_from_a_fifth_of_hangul_on(content, language, session_of):
-    assert _language_of(session_of(content)) == language
+    session = session_of(content)
+    assert _prompt(session, "auto").text == _prompt(session, language).text

@@ -48,7 +48,7 @@ def settings(fake):
 def extract_each(settings, key):
     """Asks one model about several sessions."""
 
-    def run(*sessions, behaviour="", language=None, dropped=None, **given):
+    def run(*sessions, behaviour="", language="auto", dropped=None, **given):
         async def ask():
             model = LanguageModel(settings(behaviour), **given)
             try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from shared_homes import ROOT, Breaking, empty_home, names_in
+from vault_files import write_files
 
 from gigamind.choices import BASELINES
 from gigamind.errors import EvaluationError, InputError
@@ -36,16 +37,10 @@ def enter(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
-def write(folder, **texts):
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-
-
 def finished(run, days=0.0, **more):
     created = (datetime.now(UTC) - timedelta(days=days)).isoformat()
     about = {"run_id": run.name, "created_at": created}
-    write(run, **{"run.json": json.dumps(about), "per_item.jsonl": "{}\n", **more})
+    write_files(run, {"run.json": json.dumps(about), "per_item.jsonl": "{}\n", **more})
 
 
 def test_a_reader_sees_a_whole_run_or_none_wherever_its_upload_breaks_off(tmp_path, monkeypatch):
@@ -72,15 +67,15 @@ def test_a_reader_sees_the_old_baseline_or_the_new_one_wherever_a_promotion_brea
 ):
     promote = runpy.run_path(str(ROOT / "flows" / "promote.py"))["_promoted"]
     enter(tmp_path / "A", monkeypatch)
-    write(Path("vault"), **{"leave.md": "annual leave\n", "misc.md": "lunch menu\n"})
+    write_files(Path("vault"), {"leave.md": "annual leave\n", "misc.md": "lunch menu\n"})
     row = {"id": "q", "query": "leave", "answerable": True, "expected_notes": ["leave.md"]}
-    write(Path(), **{"queries.jsonl": json.dumps(row) + "\n"})
+    write_files(Path(), {"queries.jsonl": json.dumps(row) + "\n"})
     nights = [OUT / name for name in ("20260101-030000", "20260102-030000")]
     for night in nights:
         given = {"mode": "keyword", "speed_passes": 0, "out": night}
         evaluate(OPTIONS.model_copy(update=given))
         about = json.loads((night / "run.json").read_text("utf-8")) | {"run_id": night.name}
-        write(night, **{"run.json": json.dumps(about)})
+        write_files(night, {"run.json": json.dumps(about)})
     monkeypatch.setenv("GIGAMIND_HOME", "breaking://team/home")
     monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "promote")
     seen = []
@@ -122,11 +117,11 @@ def test_an_unfinished_run_is_replaced_by_one_that_went_on_and_kept_if_it_went_o
     url, tmp_path, monkeypatch
 ):
     unfinished = NIGHT.with_name(f"{NIGHT.name}.unfinished")
-    write(unfinished, **{"items.jsonl": "1\n2\n", "shard-1.1/items.jsonl": "1\n"})
+    write_files(unfinished, {"items.jsonl": "1\n2\n", "shard-1.1/items.jsonl": "1\n"})
     Home(url).upload(OPTIONS, [unfinished])
     for name, here, there in (("B", "1\n", "1\n2\n"), ("C", "1\n2\n3\n4\n", "1\n2\n3\n4\n")):
         enter(tmp_path / name, monkeypatch)
-        write(unfinished, **{"items.jsonl": here})
+        write_files(unfinished, {"items.jsonl": here})
         Home(url).fetch_for(OPTIONS, OUT)
         assert (unfinished / "items.jsonl").read_text() == there
         assert (unfinished / "shard-1.1" / "items.jsonl").exists() is (name == "B")
@@ -140,7 +135,7 @@ def test_a_run_that_another_worker_has_finished_is_no_longer_unfinished_here(
     Home(url).finish(OPTIONS, OUT, [NIGHT])
     enter(tmp_path / "B", monkeypatch)
     finished(NIGHT, **{"report.html": "stopped"})
-    write(unfinished, **{"items.jsonl": "1\n"})
+    write_files(unfinished, {"items.jsonl": "1\n"})
     Home(url).fetch_for(OPTIONS, OUT)
     assert not unfinished.exists()
     assert (NIGHT / "report.html").read_text() == "whole"

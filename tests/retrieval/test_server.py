@@ -1,13 +1,12 @@
 """A Qdrant server: filled once, completed when half full, waited for when it is away, and named when it stays away."""
 
 import itertools
-import socket
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from loopback import Answering, listening
+from loopback import Answering, free_ports, listening
 from qdrant_server import DROPPED
 
 from gigamind.errors import IndexingError
@@ -114,22 +113,15 @@ def test_a_server_that_fails_is_an_indexing_error(engine, content_of, known):
 
 
 @pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture
 def impatient(monkeypatch):
     """What waits for half a minute waits for a third of a second."""
     monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypatch):
+def test_a_server_that_is_not_there_is_named_without_its_key(monkeypatch):
     monkeypatch.setenv(_KEY_VARIABLE, "secret-key-123")
-    url = f"http://127.0.0.1:{free_port}"
+    url = f"http://127.0.0.1:{free_ports()[0]}"
 
     with (
         pytest.raises(IndexingError) as caught,
@@ -144,9 +136,9 @@ def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypa
 
 
 def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_for(
-    standing, free_port, monkeypatch
+    standing, monkeypatch
 ):
-    begun = time.monotonic()
+    begun, (free_port, _other) = time.monotonic(), free_ports()
     with pytest.raises(IndexingError, match=str(free_port)):
         connect(f"http://127.0.0.1:{free_port}")
     assert time.monotonic() - begun < of_server.PATIENCE_S

@@ -5,6 +5,7 @@ import math
 import tracemalloc
 
 import pytest
+from row_files import write_rows
 from time_limit import check_linear
 
 from gigamind.errors import DatasetError, InputError
@@ -39,13 +40,11 @@ def case(tmp_path, monkeypatch):
 
 
 def dataset(case, *expected):
-    path = case / "queries.jsonl"
     rows = [
         {"id": f"q{n}", "query": "leave", "answerable": True, "expected_notes": [name]}
         for n, name in enumerate(expected)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
+    return write_rows(case / "queries.jsonl", rows)
 
 
 def test_a_dataset_that_points_out_of_the_vault_reads_nothing_there(case):

@@ -15,6 +15,7 @@ from fake_model import reply_to
 from faulty_model import FakeServer, running
 from served_app import serving
 from sse import events
+from vault_files import write_files
 
 from gigamind.service.options import ServiceOptions
 
@@ -83,10 +84,7 @@ Start = Callable[..., Service]
 
 @contextlib.contextmanager
 def starting(model: FakeServer, folder: Path) -> Generator[Start]:
-    vault = folder / "vault"
-    vault.mkdir()
-    for name, text in NOTES.items():
-        (vault / name).write_text(text, encoding="utf-8")
+    vault = write_files(folder / "vault", NOTES)
     with contextlib.ExitStack() as stack:
 
         def start(chat: str = "chat", heartbeat_s: float = 15.0, **changes: Any) -> Service:

@@ -13,23 +13,23 @@ import urllib.request
 
 import fake_model
 from forked import command
+from loopback import free_ports
 from sse import events
+from vault_files import write_files
 
 from gigamind.cli.serve import _listening
 from gigamind.tasks.answers import NO_NOTES
 
 
 def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
-    (tmp_path / "vault").mkdir()
     notes = {
-        "휴가": "연차는 입사 첫해에 15일을 준다.",
-        "garden": "The garden has roses.",
-        "parking": "Cars stand behind the depot.",
-        "invoices": "Invoices are paid on Mondays.",
+        "휴가.md": "연차는 입사 첫해에 15일을 준다.",
+        "garden.md": "The garden has roses.",
+        "parking.md": "Cars stand behind the depot.",
+        "invoices.md": "Invoices are paid on Mondays.",
     }
-    for name, text in notes.items():
-        (tmp_path / "vault" / f"{name}.md").write_text(text, encoding="utf-8")
-    port = free_port()
+    write_files(tmp_path / "vault", notes)
+    port, _other = free_ports()
     process = command(
         tmp_path,
         *("serve", "--notes", "vault", "--mode", "keyword", "--cache-dir", "cache"),
@@ -59,7 +59,7 @@ def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
 
 def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
     (tmp_path / "note.md").write_text("Cars stand behind the depot.", encoding="utf-8")
-    port = free_port()
+    port, _other = free_ports()
     served = ("serve", "--notes", tmp_path, "--model", "openai/chat", "--mode", "keyword")
     nobody = ("--api-base", "http://127.0.0.1:9/v1", "--port", port)
     process = command(tmp_path, *served, *nobody, "--cache-dir", tmp_path / "cache", ignoring=True)
@@ -99,13 +99,11 @@ def until_ready(url):
 
 
 def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
-    (tmp_path / "vault").mkdir()
     fact = "The depot opens at seven in the morning."
     others = ("The garden has roses.", "Cars stand behind it.", "Invoices are paid on Mondays.")
-    for number, text in enumerate((fact, *others)):
-        (tmp_path / "vault" / f"{number}.md").write_text(f"{text}\n", encoding="utf-8")
+    write_files(tmp_path / "vault", {f"{at}.md": one for at, one in enumerate((fact, *others))})
     environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")}
-    service = free_port()
+    service, _other = free_ports()
     serve = ("serve", "--notes", "vault", "--mode", "keyword", "--port", service)
     started = [sys.executable, fake_model.__file__, "--port", "0"]
     model = subprocess.Popen(started, stdout=subprocess.PIPE, text=True)
@@ -131,16 +129,11 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
     assert fact.rstrip(".") in text_of(answered)
     evaluation = dict(answered)["qa_evaluation"]
     assert (evaluation["confidence"], evaluation["correctness"]) == ("high", 1.0)
-    assert text_of(abstained) == NO_NOTES["en"]
+    assert text_of(abstained) == NO_NOTES
 
 
 def text_of(found):
     return "".join(data["chunk"] for name, data in found if not name and data != "[DONE]")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 def streamed(port, question):

@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.stated import stated
-from gigamind.i18n import _
+from gigamind.i18n import _, or_english
 from gigamind.judges.protocol import (
     OF_THE_REPLY,
     AnswerCase,
@@ -144,7 +144,7 @@ def _rows_of(
         if wrong:
             yield replace(statement, text=wrong), "canary"
         if number == 0 or not wrong:
-            vague = _VAGUE[language].format(topic=statement.topic)
+            vague = _VAGUE[or_english(language, _VAGUE)].format(topic=statement.topic)
             yield replace(statement, text=vague, question=""), "canary"
 
 

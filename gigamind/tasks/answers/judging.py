@@ -35,7 +35,7 @@ from gigamind.evaluation.shards import (
 )
 from gigamind.evaluation.task import Estimate, Evaluation, Run
 from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
-from gigamind.i18n import Language, Text, _
+from gigamind.i18n import Language, Text, _, translator
 from gigamind.interop.ranking import Oddity, Reply, parse_reply
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Verdict
 from gigamind.judges.quality_gate import QualityGate
@@ -159,7 +159,7 @@ class _Asker:
     async def _generate(self, models: Models, case: EvalCase) -> str:
         """Return the model's answer; without notes, a fixed answer that says so, without a request."""
         if not case.notes:
-            return NO_NOTES[case.prompt_language]
+            return translator(case.prompt_language)(NO_NOTES)
         (model,) = models[ANSWER_ROLE].values()
         reply = await model.ask(
             _messages(case, self.fence_key),

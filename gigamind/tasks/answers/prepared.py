@@ -16,7 +16,7 @@ from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evidence.again import find_again
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Quote
-from gigamind.i18n import Language
+from gigamind.i18n import Language, or_english
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
@@ -71,8 +71,8 @@ class EvalCase:
 
     @property
     def prompt_language(self) -> Language:
-        """The language of prompts: Korean, or English for all others."""
-        return "ko" if self.language.lower()[:2] == "ko" else "en"
+        """The language of prompts: English if there is no catalogue of the case's own."""
+        return or_english(self.language.lower()[:2])
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -362,7 +362,7 @@ def _tried(look: SecondLookReport) -> Message:
         "{model} ({language}) accepted {accepted:,} of {made:,} false statements about the notes (95% CI {low:.1%} to"
         " {high:.1%}): {result}",
         model=look.model,
-        language=LANGUAGES[look.language],
+        language=LANGUAGES.get(look.language, look.language),
         accepted=accepted,
         made=made,
         low=low,

@@ -21,7 +21,7 @@ from gigamind.errors import GigamindError, InputError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import Encodable
-from gigamind.i18n import Language, Text, _
+from gigamind.i18n import Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.outcome import Failure
 from gigamind.prompting.fences import Source
@@ -96,7 +96,7 @@ async def _ask(
     model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions | Failure:
     """Return the model's questions about one note, or why there are none."""
-    prompt, text = _prompt(_language(note)), note.text[note.document.body_start :]
+    prompt, text = _prompt(note_language(note)), note.text[note.document.body_start :]
     most = {"answerable": str(limits.answerable), "unanswerable": str(limits.unanswerable)}
     try:
         if len(text) > _MAX_CHARS:
@@ -117,19 +117,15 @@ async def _ask(
 
 
 @cache
-def _prompt(language: Language) -> Prompt:
+def _prompt(language: str) -> Prompt:
     return included_prompt("generate_queries/v1", language, _GIVEN)
-
-
-def _language(note: Note) -> Language:
-    return "ko" if note_language(note) == "ko" else "en"
 
 
 def _rows_of(
     note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[Text]
 ) -> Iterable[QueryItem]:
     """Yield the valid questions, up to the limits; `dropped` counts the others and unreadable fields by reason."""
-    prompt = _prompt(_language(note))
+    prompt = _prompt(note_language(note))
     for name, count in unread_in(reply).items():
         dropped[_("unreadable field in the model's reply: {field}", field=name)] += count
     left = {True: limits.answerable, False: limits.unanswerable}

@@ -1,11 +1,11 @@
 """Five answers over a vault of five notes, and what a judge says of them over real HTTP."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
 from answer_reply import answer_reply, aside
 from out_files import items_of
+from row_files import write_rows
 from vault_files import write_files
 
 from gigamind.evaluation.options import validated
@@ -97,11 +97,7 @@ def options(tmp_path, vault, server, monkeypatch):
     def make(items=ITEMS, **changes):
         nonlocal number
         number += 1
-        dataset = tmp_path / f"answers-{len(items)}.jsonl"
-        rows = [
-            row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in items
-        ]
-        dataset.write_text("\n".join(rows), encoding="utf-8")
+        dataset = write_rows(tmp_path / f"answers-{len(items)}.jsonl", items)
         given = {
             "dataset": dataset,
             "notes": vault,

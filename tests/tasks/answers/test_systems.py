@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 from out_files import run_of, warned
+from row_files import write_rows
 from search_servers import search_server
 
 import gigamind
@@ -363,9 +364,7 @@ def test_ctrl_c_while_the_system_is_asked_keeps_what_it_answered(asked, answerin
 @pytest.mark.usefixtures("judged")
 def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by_id, leave, lines):
     rows = [{"id": name, "answer": ANSWER, "contexts": [leave]} for name in (*NAMES[:4], "extra")]
-    file = tmp_path / "rag.jsonl"
-    told_rows = [json.dumps(row, ensure_ascii=False) for row in rows]
-    file.write_text("\n".join([*told_rows, '{"id": "x", "answer": 7}']), "utf-8")
+    file = write_rows(tmp_path / "rag.jsonl", [*rows, '{"id": "x", "answer": 7}'])
     options = asked(f"run:{file}", notes=None)
     done = evaluate(options)
     assert [error["id"] for error in lines(done.out, "errors.jsonl")] == ["five"]

@@ -1,10 +1,10 @@
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from faulty_model import FakeServer
+from row_files import write_rows
 from vault_files import write_files
 
 from gigamind.tasks.options import SearchEvalOptions
@@ -85,12 +85,7 @@ def _options_in(
     vault = folder / "vault"
     if not vault.exists():
         write_files(vault, NOTES)
-    dataset = folder / "queries.jsonl"
-    lines = (
-        row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
-        for row in (QUERIES if rows is None else rows)
-    )
-    dataset.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    dataset = write_rows(folder / "queries.jsonl", QUERIES if rows is None else rows)
     settings: dict[str, object] = {
         "dataset": dataset,
         "notes": vault,
