@@ -13,14 +13,10 @@ def test_flows_prompts_and_examples_of_a_clone_are_those_at_its_root():
     assert (asset("examples") / "queries.jsonl").is_file()
 
 
-def test_a_folder_that_does_not_travel_with_the_package_is_a_broken_installation():
-    with pytest.raises(FileNotFoundError, match=r"^verdicts: .*install gigamind-eval again"):
-        asset("verdicts")
-
-
-def test_a_file_is_no_folder_of_assets():
-    with pytest.raises(FileNotFoundError, match=r"^pyproject\.toml: "):
-        asset("pyproject.toml")
+@pytest.mark.parametrize("name", ["verdicts", "pyproject.toml"])
+def test_what_is_no_folder_of_the_package_is_a_broken_installation(name):
+    with pytest.raises(FileNotFoundError, match=rf"^{name}: .*install gigamind-eval again"):
+        asset(name)
 
 
 def test_the_demo_installs_what_the_tests_are_run_with():

@@ -34,7 +34,7 @@ ROW = {
 
 
 def test_two_messages_and_some_prompts_are_enough_for_a_language(tmp_path):
-    for folder in ("gigamind", "judges", "prompts"):
+    for folder in ("gigamind", "judges", "prompts", "systems"):
         shutil.copytree(HERE.parents[2] / folder, tmp_path / folder)
     locales = write_files(tmp_path / "gigamind/locales", {"eo/LC_MESSAGES/gigamind.po": PO})
     (locales / "xx/LC_MESSAGES").mkdir(parents=True)  # as `git clean` leaves it
