@@ -45,7 +45,7 @@ class LitellmEmbedder:
         where = f" at {api_base.partition('?')[0].rpartition('@')[2]}" if api_base else ""
         self.name = f"litellm:{model}{where}"
         try:
-            self._client = Completions(self._settings)
+            Completions(self._settings)  # checks key and provider
         except LlmError as error:
             raise EmbeddingError(self._explain(error)) from None
 
@@ -66,14 +66,14 @@ class LitellmEmbedder:
         return self.embed_passages([text])[0]
 
     async def _embed(self, batches: Sequence[Sequence[str]]) -> list[Vectors]:
-        slots = asyncio.Semaphore(_AT_ONCE)
+        slots, client = asyncio.Semaphore(_AT_ONCE), Completions(self._settings)  # of this loop
 
         async def one(batch: Sequence[str]) -> Vectors:
             # APIs reject an empty input; a space has an embedding.
             inputs = [text if text.strip() else " " for text in batch]
 
             async def attempt() -> Any:  # noqa: ANN401
-                return await self._client.embed(inputs)
+                return await client.embed(inputs)
 
             async with slots:
                 data = await with_retries(attempt, self._settings)
@@ -82,7 +82,7 @@ class LitellmEmbedder:
         try:
             return await asyncio.gather(*map(one, batches))
         finally:
-            await self._client.close()
+            await client.close()
 
     def _explain(self, error: LlmError) -> Message:
         """Return the message of an error with the name of this embedder."""

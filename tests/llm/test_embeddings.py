@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,6 +108,13 @@ def test_vectors_come_at_length_one_in_the_order_of_the_texts(embedder):
     assert vectors.dtype == np.float32
     assert vectors == pytest.approx(np.stack([unit(text) for text in texts]), abs=1e-6)
     assert embedder.embed_query("둘") == pytest.approx(unit("둘"), abs=1e-6)
+
+
+def test_threads_may_embed_at_once(embedder):
+    texts = [str(10**length) for length in range(1, 33)]
+    with ThreadPoolExecutor(8) as threads:
+        for text, found in zip(texts, threads.map(embedder.embed_query, texts), strict=True):
+            assert found == pytest.approx(unit(text), abs=1e-6)
 
 
 def test_the_request_is_that_of_the_protocol(embedder, embeddings_server):
