@@ -432,7 +432,7 @@ def _evaluate(
         raise EvaluationError(why)
     verdict = bounds = None
     if reference and record.run.status == "complete":
-        verdict = reference.judge(task.compared.take_snapshot(record))
+        verdict = reference.decide(task.compared.take_snapshot(record))
     elif record.items:
         bounds = bounds_of(record, options, lambda: task.compared.take_snapshot(record))
     return _result(record, None, verdict, bounds)
@@ -550,7 +550,7 @@ def _released(baseline: _Run, current: _Run, options: Mapping[str, object]) -> "
     given = validated(ReleaseOptions, options)
     card = read_card(given.judge_card) if given.judge_card else None
     policy = read_policy(given.gates, given.changed)
-    return Reference(_snapshot(baseline), policy, given, card).judge(_snapshot(current))
+    return Reference(_snapshot(baseline), policy, given, card).decide(_snapshot(current))
 
 
 _MOST_WORSE = 20

@@ -18,7 +18,7 @@ from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
 from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
-from gigamind.release.policy import Attempt, GateResult, Waiver
+from gigamind.release.policy import Earlier, GateResult, Waiver
 from gigamind.vault.identity import Collision
 
 _Summary = TypeVar("_Summary", bound=Report)
@@ -41,7 +41,7 @@ class CompareFile(Report):
     gate: GateResult | None = None
     informational: bool = False
     waiver: Waiver | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Earlier, ...] = ()
     messages: dict[str, dict[str, Any]] = Field(default={})
     experiment: Experiment | None = None
 

@@ -425,7 +425,7 @@ def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
 def _expected_work(
     trials: "Sequence[tuple[Judge[Any, Any], Sequence[Case]]]", options: _TuneOptions
 ) -> "list[Estimate]":
-    from gigamind.evaluation.costs import asking
+    from gigamind.evaluation.costs import estimate_calls
     from gigamind.judges.protocol import AnswerCase
     from gigamind.vault.language import question_language
 
@@ -441,7 +441,7 @@ def _expected_work(
     ]
     work = n_("judging {n} time", "judging {n:,} times", n=sum(len(own) for _judge, own in trials))
     return [
-        asking(work, model, calls, ModelRunOptions(**named), limiters=printing_limiters())
+        estimate_calls(work, model, calls, ModelRunOptions(**named), limiters=printing_limiters())
         for model in first.models(options)[:1]
     ]
 

@@ -38,7 +38,7 @@ def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[P
     return [*calls, *calls[: math.ceil(options.fresh_fraction * len(calls))]]
 
 
-def asking(
+def estimate_calls(
     work: Text,
     model: str,
     calls: Sequence[PlannedCall],

@@ -168,7 +168,7 @@ def _write(
             files[SNAPSHOT_FILE] = snapshot_text(take_snapshot())
         if reference and record.run.status == "complete":
             try:
-                release = reference.judge(take_snapshot())
+                release = reference.decide(take_snapshot())
                 verdict = with_history(release, record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(

@@ -38,7 +38,7 @@ from gigamind.release.gates import judge_release
 from gigamind.release.mismatches import check_models, check_task
 from gigamind.release.model import FILE, EvalSnapshot, Kinds, Snapshot, read_baseline, read_run
 from gigamind.release.policy import (
-    Attempt,
+    Earlier,
     GateResult,
     Policy,
     Release,
@@ -126,12 +126,12 @@ class Reference:
     options: ReleaseOptions
     card: JudgeCard | None = None
 
-    def judge(self, current: EvalSnapshot[Any, Any]) -> Release:
+    def decide(self, current: EvalSnapshot[Any, Any]) -> Release:
         """Compare a run with the baseline and apply the gates; InputError if tasks or embedding models differ."""
         check_models(self.baseline, current)
-        return self.verdict(current)
+        return self.decide_leniently(current)
 
-    def verdict(self, current: EvalSnapshot[Any, Any]) -> Release:
+    def decide_leniently(self, current: EvalSnapshot[Any, Any]) -> Release:
         """Do the same, but other embedding models give a "not-comparable" verdict."""
         comparison = compare(self.baseline, current)
         gate = judge_release(
@@ -304,7 +304,7 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
     """
     candidate, home = _candidate_of(run), out.resolve().parent
     own = [home / entry.folder for entry in past if _candidate_of(entry.run) == candidate]
-    attempts: list[Attempt] = []
+    attempts: list[Earlier] = []
     waiver = _read_waiver(out)
     reference = verdict.comparison.baseline.run_id
     for folder in own:
@@ -312,7 +312,7 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
         if earlier and earlier.comparison.baseline.run_id == reference:
             run_id, gate = earlier.comparison.current.run_id, earlier.gate
             metrics = tuple(rule.metric for rule in gate.failed)
-            attempts.append(Attempt(run_id=run_id, verdict=gate.verdict, metrics=metrics))
+            attempts.append(Earlier(run_id=run_id, verdict=gate.verdict, metrics=metrics))
             waiver = waiver or _read_waiver(folder)
     applies = waiver if waiver and waiver.covers(verdict.gate, datetime.now(UTC).date()) else None
     return verdict.model_copy(update={"waiver": applies, "attempts": tuple(attempts)})
@@ -418,7 +418,7 @@ def compare_runs(
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
     verdict, report, say = None, "", translator(language)
     if not between:
-        verdict = reference.verdict(last)
+        verdict = reference.decide_leniently(last)
         record = read_run(paths[-1], kinds) if (paths[-1] / "run.json").is_file() else None
         if record:
             past = past_runs(paths[-1], MOST_RUNS)

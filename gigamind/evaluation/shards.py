@@ -1,4 +1,4 @@
-"""Use models in shards: ranges of a run's items, each handled by one process with a lease on the run's limits.
+"""The unfinished folder of a run, and its shards: ranges of its items, each handled by one process.
 
 Each start of a shard writes to a new folder in OUT.unfinished. Finished costs plus open leases never exceed the limits
 of the run. A shard that a cluster moves to another worker keeps its lease, so a kill costs at most one lease.

@@ -19,7 +19,7 @@ from rapidfuzz.distance import OSA, Levenshtein, Opcodes
 from gigamind.evidence.clause import context_loss
 from gigamind.evidence.critical import LIMIT, NEGATION, differences
 from gigamind.evidence.normalize import Folding, foldings, foldings_of_quote
-from gigamind.evidence.result import Doubt, Unproven
+from gigamind.evidence.result import Flaw, Unproven
 from gigamind.evidence.stated import stated, why_unstated
 from gigamind.evidence.words import ELLIPSIS, Word, is_rest, words
 from gigamind.spans import Span
@@ -265,7 +265,7 @@ def _changed(
 ) -> Unproven:
     quoted_text, other = (" ".join(word.whole for word in group) for group in (quoted, original))
     differing = differences(quoted_text, other)
-    reason: Doubt = "wording"
+    reason: Flaw = "wording"
     if differing:
         reason = differing[0]
     elif any(word.text in names() for word in (*quoted, *original)):

@@ -13,7 +13,7 @@ from gigamind.evidence.result import (
     Aligned,
     Alignment,
     AlignResult,
-    Doubt,
+    Flaw,
     Level,
     Method,
     Quote,
@@ -59,7 +59,7 @@ class _QuoteRecord(TypedDict):
 class UnprovenRecord(TypedDict):
     """Why a located quote proves nothing. `near`: only one keystroke differs, so a retry may help."""
 
-    reason: Doubt
+    reason: Flaw
     quoted: str
     original: str
     near: bool

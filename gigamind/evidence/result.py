@@ -8,14 +8,14 @@ from gigamind.spans import Span
 
 Loss = Literal["cut_negation", "cut_limit", "question"]
 Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
-Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
+Flaw = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
 
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
     """Why a quote proves nothing."""
 
-    reason: Doubt
+    reason: Flaw
     quoted: str = ""  # words of the quote that differ, lower-cased; "" if the source has more words
     original: str = ""  # words of the source in their place; "" if the quote has more words
     near: bool = False  # only one keystroke differs, so that requesting the exact words may help

@@ -451,7 +451,7 @@ class Waiver(Report):
         return bool(failed) and today <= self.until and failed <= set(self.metrics)
 
 
-class Attempt(Report):
+class Earlier(Report):
     """An earlier verdict on the same candidate, with the metrics that failed."""
 
     run_id: str
@@ -472,7 +472,7 @@ class Release(Report, extra="ignore"):
     gate: GateResult
     informational: bool = Field(default=False, exclude_if=lambda value: not value)
     waiver: Waiver | None = Field(default=None, exclude_if=lambda waiver: waiver is None)
-    attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
+    attempts: tuple[Earlier, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
 
     @computed_field
     @property

@@ -10,7 +10,7 @@ from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import WEAK, Attempt, Release, Waiver, read_policy, rule_label
+from gigamind.release.policy import WEAK, Earlier, Release, Waiver, read_policy, rule_label
 from gigamind.reports.comparison import (
     gate_conditions,
     metric_table,
@@ -230,7 +230,7 @@ def test_a_waived_failure_stays_failed_and_names_person_reason_and_date(judged):
 
 def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged):
     release = judged(n=400)
-    first = Attempt(run_id="r1", verdict="failed", metrics=("search.mrr",))
+    first = Earlier(run_id="r1", verdict="failed", metrics=("search.mrr",))
     verdict = release_verdict(release.model_copy(update={"attempts": (first,)}))
     assert verdict.state == "passed"
     assert "MRR" in verdict.sentence
@@ -239,7 +239,7 @@ def test_a_pass_after_a_failure_of_the_same_candidate_is_a_pass_on_retry(judged)
 
 def test_a_second_failure_shows_both_attempts(judged):
     release = judged(lost=20)
-    first = Attempt(run_id="r1", verdict="failed", metrics=("search.mrr",))
+    first = Earlier(run_id="r1", verdict="failed", metrics=("search.mrr",))
     leads = release_verdict(release.model_copy(update={"attempts": (first,)})).leads
     assert len(leads) == len(release_verdict(release).leads) + 1
 

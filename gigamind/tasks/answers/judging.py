@@ -21,7 +21,7 @@ from pydantic import Field, TypeAdapter
 
 from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.costs import asking, with_fresh
+from gigamind.evaluation.costs import estimate_calls, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress
@@ -310,7 +310,7 @@ _MIN_ANSWER = 40  # tokens
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """Return estimates (see `asking`) of a prepared run: answering if a model answers, judging, checking."""
+    """Return estimates (see `estimate_calls`) of a prepared run: answering if a model answers, judging, checking."""
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
     limiters = Limiters()
@@ -319,7 +319,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         what: Text, model: str, calls: Sequence[PlannedCall], reached: ModelRunOptions = options
     ) -> None:
         work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
-        works.append(asking(work, model, calls, reached, limiters=limiters))
+        works.append(estimate_calls(work, model, calls, reached, limiters=limiters))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]

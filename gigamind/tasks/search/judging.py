@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.costs import asking, dollars_of, with_fresh
+from gigamind.evaluation.costs import dollars_of, estimate_calls, with_fresh
 from gigamind.evaluation.inputs import SHORTER_CONTEXT, ContextNote, context_of, context_of_hits
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard
@@ -158,7 +158,7 @@ _PROVIDER = "litellm:"
 
 
 def estimate(prepared: Prepared) -> list[Estimate]:
-    """Return the estimates (see `asking`) of a prepared run, embedding first, without stored replies."""
+    """Return the estimates (see `estimate_calls`) of a prepared run, embedding first, without stored replies."""
     estimates, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
     if isinstance(judge, ModelJudge):
         return [*estimates, *_judging(prepared, judge)]
@@ -214,7 +214,7 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls, (model,) = with_fresh(planned, prepared.options), judge.models(prepared.options)
     work = _("judging {count:,} queries", count=len(planned))
-    return [asking(work, model, calls, prepared.options, limiters=Limiters())]
+    return [estimate_calls(work, model, calls, prepared.options, limiters=Limiters())]
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:

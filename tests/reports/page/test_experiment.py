@@ -71,7 +71,7 @@ def document(runs, say=EN, **given):
 
 
 def released(runs):
-    return Reference(runs[0], read_policy(None), ReleaseOptions()).judge(runs[1])
+    return Reference(runs[0], read_policy(None), ReleaseOptions()).decide(runs[1])
 
 
 def row_of_mrr(page):
