@@ -21,6 +21,7 @@ def prefect_server(prefect_stack: Stack, tmp_path_factory: pytest.TempPathFactor
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("DO_NOT_TRACK", "1")
         environment.setenv("GIGAMIND_CACHE_DIR", str(home / "cache"))
+        environment.setenv("PREFECT_API_URL", prefect_stack.api)  # else a killed run leaves its own
         from prefect import settings
         from prefect.logging.configuration import setup_logging
 

@@ -142,11 +142,10 @@ class Worker:
     def start(self, flow: str, options: str) -> subprocess.Popen[bytes]:
         """A process that runs a flow, to be killed."""
         command = [sys.executable, "-c", _START, str(ROOT / "flows" / flow), options]
-        environment = {**os.environ, **self._environment}
         return subprocess.Popen(
             command,
             cwd=self.folder,
-            env=environment,
+            env={**os.environ, **self._environment},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
