@@ -146,7 +146,7 @@ def measured(
         random = np.random.default_rng([seed, items])
         drawn = [draw(random, items) for _ in range(count)]
         found = [select(values, seed=at, label="benchmark") for at, values in enumerate(drawn)]
-        switched = sum(one.is_switch for one in found)
+        switched = sum(one.chosen != 0 for one in found)
         ends = wilson(switched, count)
         fooled = sum(naive(values, at) for at, values in enumerate(drawn)) / count
         print(
