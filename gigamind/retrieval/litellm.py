@@ -45,7 +45,7 @@ class LitellmEmbedder:
         where = f" at {api_base.partition('?')[0].rpartition('@')[2]}" if api_base else ""
         self.name = f"litellm:{model}{where}"
         try:
-            Completions(self._settings)  # checks key and provider
+            Completions(self._settings)  # checks the key; each thread embeds with its own client
         except LlmError as error:
             raise EmbeddingError(self._explain(error)) from None
 
@@ -66,7 +66,7 @@ class LitellmEmbedder:
         return self.embed_passages([text])[0]
 
     async def _embed(self, batches: Sequence[Sequence[str]]) -> list[Vectors]:
-        slots, client = asyncio.Semaphore(_AT_ONCE), Completions(self._settings)  # of this loop
+        slots, client = asyncio.Semaphore(_AT_ONCE), Completions(self._settings)
 
         async def one(batch: Sequence[str]) -> Vectors:
             # APIs reject an empty input; a space has an embedding.
