@@ -2,7 +2,7 @@
 
 import tomllib
 
-from demands.model import REQUIRED, Departure, Equal, Option, Section, beyond, row
+from demands.model import REQUIRED, Equal, Option, Section, row
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, IndexingError, InputError, NotesError
 
@@ -26,12 +26,6 @@ _COMMON = (
         "`--notes <dir>`: 평가용 vault 경로 (필수)",
         Option("eval links", "--notes", REQUIRED),
         Option("eval search", "--notes"),
-        Departure(
-            "`--notes` is required",
-            "required for links and for the built-in search; optional for another `--system`, or if the"
-            " answers contain their notes",
-            "rankings in a run file need only names",
-        ),
     ),
     row(
         43,
@@ -45,9 +39,6 @@ _COMMON = (
         "`--format <json|md|both>`: 리포트 형식 (기본: `both`)",
         Option("eval search", "--format", "both", ("json", "md", "both")),
         Option("eval links", "--format", "both", ("json", "md", "both")),
-        Departure(
-            "`--format md`: `summary.md`", "also `report.html`", "one offline page shows everything"
-        ),
     ),
     row(
         45,
@@ -68,17 +59,6 @@ _COMMON = (
         Option("eval search", "--warmup", 10),
         Option("eval search", "--timeout-ms", 15_000),
         Option("eval search", "--max-concurrency", None),
-        Departure(
-            "4 queries at a time by default",
-            "1 for the built-in search, otherwise 4",
-            "four in parallel are not faster there, and a search of 3 ms would report 11",
-        ),
-        Departure(
-            "`--timeout-ms`, `--warmup`, `--max-concurrency` for every task",
-            "for search only",
-            "links and answers have no query to warm up or time; model requests have `--model-timeout-s` and"
-            " `--max-in-flight`",
-        ),
     ),
     row(
         50,
@@ -102,11 +82,6 @@ _COMMON = (
         53,
         "`--compare <snapshot.json>`: 기준 스냅샷과 비교 리포트 생성",
         Option("eval search", "--compare", None),
-        Departure(
-            "`--compare SNAPSHOT`",
-            "also an out folder, or a baseline folder with one baseline per task",
-            "a release script needs no path",
-        ),
     ),
     row(
         54,
@@ -138,16 +113,6 @@ _COMMON = (
         "`4`: 회귀 감지 (fail-on-regression 활성화)",
         "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
     ),
-    beyond(
-        "exit codes 0 to 4",
-        "with `--fail-on-regression`, 1 also if there is no verdict; 130 and 143 for Ctrl-C and SIGTERM",
-        "CI must not pass without a verdict; shells use these codes for signals",
-    ),
-    beyond(
-        "nothing about a dataset that does not fit the vault",
-        "exit code 1 if fewer than half of the rows are valid (`--min-rows`)",
-        "the rest would be another dataset",
-    ),
 )
 
 _OF_TASKS = (
@@ -162,11 +127,6 @@ _OF_TASKS = (
         "`--min-score <float>`: 최소 관련도 임계값 (기본: 0.3)",
         Option("eval search", "--min-score", None),
         Equal(_min_score, 0.3),
-        Departure(
-            "`--min-score` is 0.3 by default",
-            f"the default is in `judges/{_THRESHOLD}`; the option has none, and other judges have their own settings",
-            "the setting belongs to the judge: a calibrated judge uses a probability, not a base score",
-        ),
     ),
     row(
         75,
@@ -183,12 +143,6 @@ _OF_TASKS = (
         77,
         "`--unanswerable-mode <threshold|llm>`: Unanswerable 판정 방식 (기본: `threshold`)",
         Option("eval search", "--unanswerable-mode", "threshold", ("threshold", "llm")),
-        Departure(
-            "`--unanswerable-mode threshold|llm`",
-            "also `answer_score` and `calibrated`",
-            "by the documents' formula, any matching word gives the first note at least 0.3 (hybrid) or 1"
-            " (keyword), so the threshold finds nothing",
-        ),
     ),
     row(
         86,
@@ -267,6 +221,6 @@ _OF_TASKS = (
 )
 
 SECTIONS = (
-    Section("000", "2.1", "Command line: all tasks", _COMMON),
-    Section("000", "2.2-2.4", "Command line: each task", _OF_TASKS),
+    Section("000", "2.1", _COMMON),
+    Section("000", "2.2-2.4", _OF_TASKS),
 )

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from demands.model import Departure, Equal, Field, Section, row
+from demands.model import Equal, Field, Section, row
 from gigamind.datasets.schema import Difficulty, ExpectedSpan, LinkItem, QueryItem
 from gigamind.spans import Utf16
 from gigamind.vault.identity import key
@@ -44,11 +44,6 @@ _ROWS = (
         "`start`, `end`는 노트 파일 내 0-based **UTF-16 code unit** 인덱스 … 반개구간(half-open interval)"
         " … JavaScript `String.prototype.slice(start, end)` 동작과 일치",
         "datasets/test_check.py::test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices",
-        Departure(
-            "offsets in UTF-16 code units",
-            "in JSON files; code points in the package, in `align` and `suggest_links`",
-            "Python and W3C selectors count code points; evidence records have both",
-        ),
     ),
     row(
         153,
@@ -67,16 +62,7 @@ _ROWS = (
     ),
     row(165, "`id` (string)", Field(LinkItem, "id")),
     row(166, "`source_note` (string): 평가 대상 노트 경로", Field(LinkItem, "source_note")),
-    row(
-        167,
-        "`anchor` (string): 링크 제안 위치 식별자(문장/문단)",
-        Field(LinkItem, "anchor"),
-        Departure(
-            "an anchor is a sentence or a paragraph (3.2, 8)",
-            "the words to link, as in the examples of 3.4 and 10.4; any text of the note is accepted",
-            "a suggestion marks words, and only labelled words can verify it",
-        ),
-    ),
+    row(167, "`anchor` (string): 링크 제안 위치 식별자(문장/문단)", Field(LinkItem, "anchor")),
     row(168, "`expected_links` (array[string]): 기대 링크 대상", Field(LinkItem, "expected_links")),
     row(
         171,
@@ -110,11 +96,6 @@ _ROWS = (
         (194, 195, 196, 197),
         "정확한 상대 경로 일치 … Frontmatter `title` 필드 일치 … 파일명 일치 … 정규화된 키 일치 (첫 번째 매칭 사용)",
         "vault/test_identity.py::test_the_rules_come_in_order",
-        Departure(
-            "identical keys: the first match counts",
-            "the first in path order",
-            "folder order differs between machines",
-        ),
     ),
     row(
         200,
@@ -135,11 +116,6 @@ _ROWS = (
         (220, 221),
         '질문 형태로 변환 … "프로젝트 구조" → "프로젝트 구조가 어떻게 되어 있나요?"',
         "datasets/test_generate_queries.py::test_a_title_becomes_a_question_in_the_language_of_the_note",
-        Departure(
-            'a title becomes "...가 어떻게 되어 있나요?"',
-            "this question or one of three other forms, by a hash of the note",
-            "a dataset with one form measures only that form",
-        ),
     ),
     row(
         222,
@@ -173,21 +149,8 @@ _ROWS = (
         629,
         "우선순위 1개 + 보조 1개까지",
         "examples/test_examples.py::test_an_answerable_query_has_one_or_two_expected_notes_that_exist",
-        Departure(
-            "one expected note, at most two",
-            "advice, which the examples follow; `gains` grades any number of notes",
-            "existing test collections grade many notes",
-        ),
     ),
-    row(
-        (632, 633),
-        "anchor는 문장 단위로 지정 … 하나로 묶어 기대 링크에 포함",
-        Departure(
-            "labels of links: one anchor per sentence, all spellings of a concept in one row",
-            "advice for labelling; a row takes several targets, and one hit is enough",
-            "code cannot check what a person means by one concept",
-        ),
-    ),
+    row((632, 633), "anchor는 문장 단위로 지정 … 하나로 묶어 기대 링크에 포함"),
     row(
         639,
         "사용자 피드백 기반 온라인 메트릭(accept rate) 자동 수집",
@@ -198,15 +161,7 @@ _ROWS = (
         "서브셋 평가 … 다국어 별도 스코어링",
         "tasks/search/test_figures.py::test_slices_hold_their_own_queries",
     ),
-    row(
-        642,
-        "링크 제안의 설명(reason) 평가",
-        Departure(
-            "an idea: evaluate the reasons of suggestions",
-            "not evaluated; rules make reasons from the deciding features",
-            "no dataset defines a good reason",
-        ),
-    ),
+    row(642, "링크 제안의 설명(reason) 평가"),
 )
 
-SECTIONS = (Section("000", "3, 8, 9", "Datasets", _ROWS),)
+SECTIONS = (Section("000", "3, 8, 9", _ROWS),)

@@ -1,6 +1,6 @@
 """The earlier text of 000: document 002."""
 
-from demands.model import Departure, Option, Repeats, Row, Section, row
+from demands.model import Option, Repeats, Row, Section, row
 
 
 def again(document: str, lines: dict[int, tuple[int, str]]) -> tuple[Row, ...]:
@@ -103,18 +103,12 @@ SECTIONS = (
     Section(
         "002",
         "all",
-        "The earlier text",
         (
             *_EARLIER,
             row(
                 59,
                 "`--no-graph-rerank`: 그래프 리랭킹 비활성화",
                 Option("eval search", "--graph-rerank", default=False),
-                Departure(
-                    "`--no-graph-rerank`",
-                    "`--graph-rerank`, off by default",
-                    "000, the later text, says so: a boost must not change unanswerable verdicts",
-                ),
             ),
             row(
                 138,
@@ -126,11 +120,6 @@ SECTIONS = (
                 (189, 190, 191, 192),
                 "Hit@3 하락 > 5pp → 회귀 … MRR 하락 > 0.05 → 회귀 … p95 latency 증가 > 0.5s → 회귀"
                 " … Precision@5 하락 > 5pp → 회귀",
-                Departure(
-                    "regressions from 5 points and from 0.5 s",
-                    "the stricter values of 000: `deployments/gates.toml`",
-                    "002 gives them as an example; 000 takes precedence",
-                ),
             ),
         ),
     ),

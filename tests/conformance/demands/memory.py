@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 from rapidfuzz.distance import Levenshtein
 
-from demands.model import Departure, Equal, Field, Option, Section, beyond, row
+from demands.model import Equal, Field, Option, Section, row
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, Failed, Method
@@ -73,23 +73,8 @@ _EXTRACTION = (
         42,
         "z.enum(['exact', 'normalized', 'fuzzy', 'none'])",
         Equal(lambda: get_args(Method), ("exact", "normalized", "fuzzy")),
-        Departure(
-            "`matchMethod: none` for aligned evidence",
-            "`Aligned`, or `Failed` with a reason and the nearest passage",
-            "a failure has no span",
-        ),
     ),
-    row(
-        45,
-        "messageIndex: z.number().int().nonnegative(),",
-        _FIELDS,
-        Departure(
-            "evidence has `messageIndex`, `quote`, `quoteHash`, `spanStart`, `spanEnd`, `confidence`, `matchMethod`",
-            "in the event `evidence_aligned`, with spans in UTF-16 code units; also `source_index`,"
-            " `quote_sha256`, `start`, `end`, `method`, as in `gigamind align`",
-            "quotes are aligned with notes and messages, and both kinds of offsets are needed",
-        ),
-    ),
+    row(45, "messageIndex: z.number().int().nonnegative(),", _FIELDS),
     row(46, "quote: z.string(),", Field(AlignedRecord, "quote")),
     row(47, "quoteHash: z.string(),", _FIELDS),
     row(48, "spanStart: z.number().int().nonnegative(),", _FIELDS),
@@ -100,12 +85,6 @@ _EXTRACTION = (
         (66, 70, 76, 77, 78),
         "export class EvidenceAlignerV2 … async align( … exactMatch(quote: string … normalizedMatch(quote: string … fuzzyMatch(quote: string",
         "evidence/test_align.py::test_the_first_level_that_hits_is_recorded",
-        Departure(
-            "`EvidenceAlignerV2`, `string-utils.ts`",
-            "functions in `gigamind/evidence/`; `rapidfuzz` finds the passage, our code its bounds",
-            "only one measured library gives exact bounds of a changed quote, and it takes a second or more"
-            " (`benchmarks/MEASUREMENTS.md`)",
-        ),
     ),
     row(
         (89, 90),
@@ -123,12 +102,6 @@ _EXTRACTION = (
         Equal(lambda: AlignOptions().fuzzy_threshold, 0.85),
         Option("memory graduate", "--fuzzy-threshold", 0.85),
         Option("memory graduate-all", "--fuzzy-threshold", 0.85),
-        Departure(
-            "similarity from 0.85 is a match",
-            "from 16 characters; it verifies an entry from 30 characters, and only if every word equals the"
-            " source except for a closed set (`evidence/proof.py`)",
-            'short unrelated quotes reach 0.85 by chance; "not" changes three letters, another name one',
-        ),
     ),
     row(
         100,
@@ -159,38 +132,17 @@ _EVENTS = (
     row(134, "aligned_count: alignResult.alignedEvidence.length,", _STEPS),
     row(135, "failed_count: alignResult.failedQuotes.length,", _STEPS),
     row(136, "evidence: alignResult.alignedEvidence,", _FIELDS),
-    row(
-        137,
-        "failed_quotes: alignResult.failedQuotes",
-        _STEPS,
-        Departure(
-            "`failed_quotes` of the event: texts",
-            "records with quote, entry, message, reason and nearest passage; texts only in"
-            " `promotion_blocked` and in the entry",
-            "to fix an extractor, you need to see how close it came",
-        ),
-    ),
+    row(137, "failed_quotes: alignResult.failedQuotes", _STEPS),
     row(
         (144, 146, 155),
         "e.entryId === entry.entryId … entry.evidenceAligned = entryEvidence.every(e => e.matchMethod !== 'none') … entry에 evidenceAligned 플래그 설정",
         Field(Entry, "evidence_aligned"),
         "evidence/test_align.py::test_one_failed_quote_leaves_an_entry_unaligned",
-        Departure(
-            "`every(...)` over the evidence of an entry",
-            "at least one quote, and none failed",
-            "`every` is true without any evidence",
-        ),
     ),
     row(
         (166, 167, 168, 169, 178, 179),
         "if (!entry.evidenceAligned) { … success: false, … reason: 'Evidence alignment failed. … 승격 조건에 evidenceAligned 추가 … 명확한 reason 제공",
         _REFUSED,
-        Departure(
-            "an entry with `evidenceAligned` may be promoted; an exact quote is evidence",
-            "only if each quote proves something: it is not cut inside a word, or before a negation, a limit"
-            " or a question mark",
-            '"확인되지 않았다" contains "확인되" letter for letter',
-        ),
     ),
     row(
         (184, 185, 186),
@@ -199,23 +151,6 @@ _EVENTS = (
             Field(Entry, name)
             for name in ("promotion_blocked", "promotion_block_reason", "failed_quotes")
         ),
-        Departure(
-            "`evidenceAligned`, `entry.meta.promotionBlocked`, ...",
-            "`evidence_aligned`, `promotion_blocked`, ... of the entry itself; model replies have"
-            " `messageIndex`, `entryId`",
-            "Python names; the prompt is the document's",
-        ),
-    ),
-    beyond(
-        "events contain the session",
-        "they contain hashes of its messages",
-        "no second copy of a private conversation",
-    ),
-    beyond(
-        "similarity alone decides",
-        'a quote with "..." between its pieces, or without a bracket, is found in pieces, however long'
-        " the omission",
-        "0.85 allows for an omission of 15%",
     ),
 )
 
@@ -236,11 +171,6 @@ _EXAMPLES = (
         (214, 215),
         "normalizedToOriginal: Map<number, number>; … originalToNormalized: Map<number, number>;",
         "evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range",
-        Departure(
-            "`PositionMap`: a map of every position",
-            "runs of equal lengths with binary search (`Folding`)",
-            "a note of 10 million characters has many positions and few runs",
-        ),
     ),
     row(
         (218, 219, 223, 224),
@@ -254,7 +184,6 @@ _EXAMPLES = (
             lambda: _found("JSONB를 JSON으로", "DuckDB의 JSONB를 JSON으로 변경"),
             (8, 21, 1.0, "exact", True),
         ),
-        Departure("example 1: span 7 to 18", "8 to 21", "the quote has 13 characters"),
     ),
     row(
         (261, 262),
@@ -270,16 +199,6 @@ _EXAMPLES = (
         Equal(
             lambda: _found("DuckDB JSONB 타입 제거", "DuckDB에서 JSONB 타입을 제거"),
             (0, 21, 0.857, "fuzzy", False),
-        ),
-        Departure(
-            "example 3: similarity of at least 0.85 with a sliding window",
-            "0.857 at 0 to 21, by a window of any length",
-            "a window of the quote's length reaches 0.722",
-        ),
-        Departure(
-            "example 3 is aligned, so its entry may be promoted",
-            "it is aligned but verifies nothing: `promotable` is false",
-            "a fuzzy match proves something from 30 characters (see 99); this quote has 18",
         ),
     ),
     row(
@@ -299,7 +218,7 @@ _EXAMPLES = (
 )
 
 SECTIONS = (
-    Section("003", "1-2", "Extraction and alignment", _EXTRACTION),
-    Section("003", "3-4", "Events and promotion", _EVENTS),
-    Section("003", "5", "Strings, positions and worked examples", _EXAMPLES),
+    Section("003", "1-2", _EXTRACTION),
+    Section("003", "3-4", _EVENTS),
+    Section("003", "5", _EXAMPLES),
 )

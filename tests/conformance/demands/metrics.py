@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from demands.model import Departure, Equal, Field, Option, Section, Written, row
+from demands.model import Equal, Field, Option, Section, Written, row
 from gigamind.judges.unanswerable import judge_by_threshold
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion, f1, far, precision, recall, share
@@ -84,12 +84,6 @@ _RANKINGS = (
         262,
         "**Span Precision**: 추출된 근거(evidence) 중 expected_spans와 일치하는 비율",
         "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans",
-        Departure(
-            "span precision and recall: overlap above half of the union",
-            "the same, and `answer_in_evidence`: the evidence contains the whole labelled span; a warning"
-            " counts labels that no sentence can match",
-            "a three-word answer in a sentence of thirty scores 0 under the rule, although the reader sees it",
-        ),
     ),
     row(
         263,
@@ -102,12 +96,6 @@ _RANKINGS = (
         Option("eval search", "--evidence-notes", 3),
         "retrieval/test_passages.py::test_the_sentence_with_the_most_query_words_is_shown_where_it_stands",
         f"{_DOCUMENTS}the_search_command_reads_the_rows_and_writes_the_files",
-        Departure(
-            "evidence: the chunks found, or their matching sentences",
-            "each note found has one: the matching sentence of its best chunk, or the whole chunk if no word of the"
-            " query is in it. Those of the first three notes count (`--evidence-notes`)",
-            "over ten notes, one correct sentence could never give a precision above 0.1",
-        ),
     ),
     row(
         (274, 275, 276, 277, 278),
@@ -115,12 +103,6 @@ _RANKINGS = (
         *(
             Field(HitReport, f"evidence.{name}")
             for name in ("note", "text", "utf16_start", "utf16_end")
-        ),
-        Departure(
-            "`Evidence`: `note_path`, `text`, `char_range: {start, end}`",
-            "`evidence` of a hit in `per_item.jsonl`: `note`, `text`, `utf16_start`, `utf16_end`; a text that"
-            " is not in its note becomes `text` of the hit, without offsets",
-            "places have one form in all files, and offsets name their unit",
         ),
     ),
     row(
@@ -212,24 +194,12 @@ _ANSWERABILITY = (
         "score = BM25(query, chunk) / max_bm25 if max_bm25 > 0 else 0 … `max_bm25 == 0`인 경우 (키워드 매칭 없음): score = 0",
         Equal(lambda: (_relative("backup")[0], _relative("unknown")), (1.0, [0.0, 0.0, 0.0])),
         "retrieval/test_keyword.py::test_relative_scores_are_over_the_best_of_the_query",
-        Departure(
-            "BM25",
-            "BM25; if no chunk has a one-syllable Korean word in the query's form, it matches all forms",
-            "such a word shares no bigram with itself before another particle (책을, 책은), and would find nothing",
-        ),
     ),
     row(
         (348, 350, 351),
         "score = α × semantic_score + (1 - α) × keyword_score … α = 0.7 (기본값, 향후 설정 가능)",
         Equal(lambda: round(_hybrid(0.8, 0.5), 9), 0.71),
         Option("eval search", "--alpha", 0.7),
-        Departure(
-            "hybrid: α · cosine + (1 - α) · BM25 over the query's best BM25",
-            "this is the default (`--fusion weighted`); with `--fusion balanced`, `base_score` is an absolute"
-            " score and `final_score` gives the order",
-            "by the documents' formula, one shared word counts as much as a whole question: cross-lingual"
-            " search is far worse than vectors alone, and no threshold finds anything",
-        ),
     ),
     row(
         (355, 357, 358, 359),
@@ -262,75 +232,22 @@ _ANSWERABILITY = (
         "tasks/search/test_model_judging.py::test_an_answer_counts_only_with_a_quote_that_stands_in_its_note",
     ),
     row(385, "answer: string;", Field(UnanswerableReply, "answer")),
-    row(
-        386,
-        "sources: string[];",
-        Field(UnanswerableReply, "sources.quote"),
-        Departure(
-            "`RAGResponse`: `sources` are names",
-            "each source has a verbatim quote",
-            '"answerable" needs a quote that occurs in its note',
-        ),
-    ),
-    row(
-        387,
-        "unanswerable: boolean;",
-        Field(UnanswerableReply, "answered"),
-        Departure(
-            "the model says `unanswerable: boolean`",
-            "it says `answered`; our files have `unanswerable`",
-            "small models fail at the double negative",
-        ),
-    ),
-    row(
-        388,
-        "confidence: number;",
-        Field(UnanswerableReply, "confidence"),
-        Departure(
-            "`confidence: number`, 0 to 1",
-            "`low`, `medium` or `high`; numbers and percentages are converted",
-            "no grammar enforces the bounds of a number: a model of 1.5 billion parameters wrote 100 in 11 of"
-            " 17 replies",
-        ),
-    ),
+    row(386, "sources: string[];", Field(UnanswerableReply, "sources.quote")),
+    row(387, "unanswerable: boolean;", Field(UnanswerableReply, "answered")),
+    row(388, "confidence: number;", Field(UnanswerableReply, "confidence")),
     row(
         (395, 398, 399),
         "gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm",
         f"{_DOCUMENTS}both_ways_to_judge_queries_run_with_a_model_from_the_environment",
         f"{_DOCUMENTS}a_model_may_be_in_gigamind_toml",
         f"{_DOCUMENTS}without_a_model_the_error_names_all_three_places",
-        Departure(
-            "`--unanswerable-mode llm` without a model",
-            "the model is `model` in [search] of `gigamind.toml`, or `GIGAMIND_EVAL_SEARCH_MODEL`, or `--model`;"
-            " without any, exit code 1 and an error that names all three",
-            "no model is the default: each costs money or needs a server",
-        ),
     ),
-    row(
-        408,
-        "notePath: string;",
-        Field(Hit, "note"),
-        Departure(
-            "`RAGSearchResult` with `title`, `content`, `highlights`; `score` kept (000) or dropped (001)",
-            "`Hit`: note, `title`, `base_score`, `final_score`, scores of both retrievers, `centrality`, its"
-            " best chunk, `highlights` (ranges of query words in it); no `score`",
-            "001 recommends to drop it; its `highlights` are the first 200 characters of chunks, which do not"
-            " depend on the query",
-        ),
-    ),
+    row(408, "notePath: string;", Field(Hit, "note")),
     row(409, "title: string;", Field(Hit, "title"), Field(HitReport, "title")),
     row(410, "content: string;", Field(Hit, "chunk"), Field(HitReport, "chunk.text")),
     row(411, "baseScore: number;", Field(Hit, "base_score"), Field(HitReport, "base_score")),
     row(412, "finalScore: number;", Field(Hit, "final_score"), Field(HitReport, "final_score")),
-    row(
-        413,
-        "score?: number;",
-        Departure(
-            "`score`, the old name of `finalScore`",
-            "dropped",
-            "it is optional here, and 001 recommends to drop it",
-        ),
-    ),
+    row(413, "score?: number;"),
     row(414, "highlights?: string[];", Field(HitReport, "highlights")),
     row(
         (419, 420, 421),
@@ -344,11 +261,6 @@ _LINKS_AND_COSTS = (
         425,
         "**Precision@K**: 제안된 링크 중 정답 비율",
         "metrics/test_linking.py::test_the_figures_of_one_note_by_hand",
-        Departure(
-            "Precision@K for the suggestions of an anchor",
-            "for a note: correct / returned, and correct / K, with ceilings",
-            "suggestions are made for a note; a note with two links cannot have five correct ones",
-        ),
     ),
     row(
         426,
@@ -369,11 +281,6 @@ _LINKS_AND_COSTS = (
         (438, 439, 440, 441, 449, 450, 451),
         "~$0.01 … ~$0.50 … ~$0.03",
         "tasks/search/test_estimate.py::test_a_run_that_asks_no_model_costs_nothing_and_says_so",
-        Departure(
-            "a table of costs by size",
-            "`--dry-run`: requests, tokens, dollars and time for this dataset and model",
-            "prices change; the default run costs nothing",
-        ),
     ),
     row(
         453,
@@ -421,22 +328,11 @@ _PIPELINE = (
         "temperature=0",
         Option("eval search", "--deterministic", default=False),
         "evaluation/test_options.py::test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says",
-        Departure(
-            "a deterministic mode with pinned seed and model",
-            "`--deterministic`: temperature 0, no sample, no re-judging, stored replies. Without a model,"
-            " runs have equal figures anyway",
-            "servers vary even at temperature 0, so replies are stored",
-        ),
     ),
     row(
         468,
         "고정 모델 버전",
         "release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict",
-        Departure(
-            "a fixed model version",
-            "the version that answered is recorded; runs with two versions get no verdict unless `relax` lists models",
-            "only the provider can fix a version; you can choose a dated name",
-        ),
     ),
     row(469, "시드 고정", Option("eval search", "--seed", 42)),
     row(
@@ -447,8 +343,8 @@ _PIPELINE = (
 )
 
 SECTIONS = (
-    Section("000", "4.1", "Metrics of rankings and evidence", _RANKINGS),
-    Section("000", "4.1-4.1.1", "Scores and unanswerable queries", _ANSWERABILITY),
-    Section("000", "4.2-4.3", "Metrics of links, costs", _LINKS_AND_COSTS),
-    Section("000", "5", "Steps of a run", _PIPELINE),
+    Section("000", "4.1", _RANKINGS),
+    Section("000", "4.1-4.1.1", _ANSWERABILITY),
+    Section("000", "4.2-4.3", _LINKS_AND_COSTS),
+    Section("000", "5", _PIPELINE),
 )

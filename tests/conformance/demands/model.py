@@ -1,4 +1,4 @@
-"""A row: what a document says at some lines, and its proof: a check made here, a test elsewhere, or a departure with reason."""
+"""A row: what a document says at some lines, and its proof: a check made here, or a test elsewhere."""
 
 import ast
 import atexit
@@ -193,16 +193,7 @@ class Repeats:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
-    """What is asked for, what is here instead or besides, and why; Markdown."""
-
-    asked: str
-    here: str
-    why: str
-
-
-Proof = Option | Field | Written | Equal | Test | Repeats | Departure
+Proof = Option | Field | Written | Equal | Test | Repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +201,14 @@ class Row:
     """One demand.
 
     Attributes:
-        lines: of the document, from 1; none where the document is silent, and what is here goes further.
+        lines: of the document, from 1.
         says: a short quote of it.
+        proofs: none if docs/conformance.md says instead what is here, and why.
     """
 
     lines: tuple[int, ...]
     says: str
     proofs: tuple[Proof, ...]
-
-    @property
-    def departures(self) -> tuple[Departure, ...]:
-        """In what it is not so, or not only so."""
-        return tuple(proof for proof in self.proofs if isinstance(proof, Departure))
 
 
 def row(lines: int | tuple[int, ...], says: str, *proofs: Proof | str) -> Row:
@@ -230,16 +217,10 @@ def row(lines: int | tuple[int, ...], says: str, *proofs: Proof | str) -> Row:
     return Row((lines,) if isinstance(lines, int) else lines, says, found)
 
 
-def beyond(asked: str, here: str, why: str) -> Row:
-    """Something that the document says nothing of, and that a reader of it must know."""
-    return Row((), "", (Departure(asked, here, why),))
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """The rows of a part of a document, such as "2"."""
 
     document: str
     part: str
-    title: str
     rows: tuple[Row, ...]

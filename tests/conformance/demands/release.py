@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from demands.model import Departure, Equal, Field, Option, Section, Written, beyond, row
+from demands.model import Equal, Field, Option, Section, Written, row
 from gigamind.choices import Phase
 from gigamind.records.schema import RUN_ID_FORMAT, Environment, RunReport
 from gigamind.release.model import EvalSnapshot
@@ -48,11 +48,6 @@ _FILES = (
         "per_item.jsonl        # 각 쿼리/링크 결과",
         Written("out/per_item.jsonl", "query"),
         Written("links/per_item.jsonl", "expected.0.anchor"),
-        Departure(
-            "`per_item.jsonl`: one line per query, or per link",
-            "one line per query, or per note with all its links, expected and suggested",
-            "suggestions for a note compete for its places",
-        ),
     ),
     row(
         483,
@@ -88,16 +83,7 @@ _FILES = (
 )
 
 _SUMMARY = (
-    row(
-        497,
-        "search?: {",
-        Written(_SEARCH, "overall.search"),
-        Departure(
-            "missing figures are omitted",
-            "`null` if nothing was measured, never 0; with interval and N",
-            "a missing value must not look like a bad one",
-        ),
-    ),
+    row(497, "search?: {", Written(_SEARCH, "overall.search")),
     *(
         row(line, f"{name}?: number;", Written(_SEARCH, f"overall.search.{name}"))
         for line, name in enumerate(
@@ -135,16 +121,7 @@ _SUMMARY = (
     ),
     row(524, "cross_lingual?: SummarySlice;", Written(_SEARCH, "cross_lingual")),
     row(525, "performance?: {", Field(SummaryReport, "performance")),
-    row(
-        526,
-        "cold_start_ms?: number;",
-        Field(SummaryReport, "performance.cold_start_ms"),
-        Departure(
-            "`cold_start_ms`",
-            "a number only with `--cold-start`; every search run has `indexing_ms`",
-            "a start with a cache is not cold",
-        ),
-    ),
+    row(526, "cold_start_ms?: number;", Field(SummaryReport, "performance.cold_start_ms")),
     row(
         527,
         "eval_runtime_ms?: number;",
@@ -183,43 +160,19 @@ _SNAPSHOTS = (
     row(559, "environment: {", Field(EvalSnapshot, "environment")),
     row(560, "app_version: string;", Field(Environment, "app_version")),
     row(561, "git_commit?: string;", Field(EvalSnapshot, "environment.git_commit")),
-    row(
-        562,
-        "embedding_model: string;",
-        Field(EvalSnapshot, "environment.embedding_model"),
-        Departure(
-            "`embedding_model: string`",
-            "`null` in keyword mode and for other systems; otherwise the name with the version of its weights",
-            "a run without a model must not look comparable with a run that has one",
-        ),
-    ),
+    row(562, "embedding_model: string;", Field(EvalSnapshot, "environment.embedding_model")),
     row(563, "rag_schema_version: string;", Field(EvalSnapshot, "environment.rag_schema_version")),
     row(567, "config: {", Field(EvalSnapshot, "config")),
     row(568, 'task: "search" | "links";', Written(_SNAPSHOT, "config.task"), _CONFIG),
     row(569, "mode?: string;", _CONFIG),
     row(570, "topk: number;", Written(_SNAPSHOT, "config.topk"), _CONFIG),
-    row(
-        571,
-        "min_score: number;",
-        _CONFIG,
-        Departure(
-            "`config.min_score: number`",
-            "the score in effect, from the option or the judge file; `null` for other kinds of judges; absent"
-            " in snapshots of links",
-            "calibrated judges and models use no base score",
-        ),
-    ),
+    row(571, "min_score: number;", _CONFIG),
     row(572, "unanswerable_mode?: string;", _CONFIG),
     row(
         577,
         "metrics: SummaryReport;",
         Field(EvalSnapshot, "metrics"),
         Written(_SNAPSHOT, "metrics.overall.links"),
-        Departure(
-            "snapshot: figures",
-            "also hardware, the judge's fingerprint and the values of each item",
-            "section 7 compares hardware; tests of significance need items",
-        ),
     ),
     row(
         (582, 583, 584, 585, 586, 587),
@@ -229,13 +182,6 @@ _SNAPSHOTS = (
             {".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp"},
         ),
         "vault/test_walk.py::test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes",
-        Departure(
-            "`notes_hash` excludes `eval/`",
-            "it excludes all but `.md` files of folders named `eval`, and result folders anywhere (`run.json`"
-            " with `per_item.jsonl`, or `judge_card.json`)",
-            "notes in `eval/` are read, so they must change the hash; results and datasets must not."
-            " `--notes-hash-exclude eval/` excludes all",
-        ),
     ),
     row(
         589,
@@ -247,21 +193,11 @@ _SNAPSHOTS = (
         592,
         "`dataset_hash` 불일치 시 경고",
         "cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too",
-        Departure(
-            "another dataset: a warning (6.2), no comparison (7)",
-            "no verdict",
-            "the sections differ; a verdict would concern other questions",
-        ),
     ),
     row(
         593,
         "`notes_hash` 불일치 시 경고",
         "release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so",
-        Departure(
-            "other notes: a warning (6.2), no comparison (7)",
-            "no verdict unless `relax` in `gates.toml` lists notes; figures are shown",
-            "items are still comparable, but a changed vault must not pass a release",
-        ),
     ),
     row(
         594,
@@ -272,13 +208,6 @@ _SNAPSHOTS = (
         595,
         "`embedding_model` 불일치 시 에러: 비교 불가",
         "release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates",
-        Departure(
-            "embedding model differs: an error",
-            "an error with a gate (`--compare`). `gigamind compare` shows figures without a verdict. A"
-            " keyword run has no model: compared with another mode, the settings differ, and `--changed"
-            " settings` allows a verdict",
-            "an experiment is no release; the mode is a setting",
-        ),
     ),
 )
 
@@ -287,21 +216,11 @@ _REGRESSIONS = (
         601,
         "`eval-benchmark-plan.md`를 source of truth로",
         "release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures",
-        Departure(
-            "`eval-benchmark-plan.md` is the source of truth",
-            "`deployments/gates.toml`",
-            "the plan is not among the documents",
-        ),
     ),
     row(
         (604, 605),
         "`dataset_hash`, `notes_hash`, `hardware`가 모두 동일해야 비교 가능 … 새 baseline 필요",
         Field(EvalSnapshot, "hardware.hash"),
-        Departure(
-            "other hardware: no comparison (7)",
-            "no verdict; with `relax`, quality is gated and speed is not",
-            "quality does not depend on the machine, and the user can say so",
-        ),
     ),
     row(608, "MVP: > 0.02", Equal(lambda: _drop("mvp"), 0.02)),
     row(609, "Beta: > 0.015", Equal(lambda: _drop("beta"), 0.015)),
@@ -322,30 +241,12 @@ _REGRESSIONS = (
         "Search p95: +15% 또는 +0.2s 초과 시 실패",
         Equal(lambda: (_limit("search_p95").ratio, _limit("search_p95").rise_ms), (1.15, 200)),
         "release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits",
-        Departure(
-            "p95 fails from +15% or +0.2 s",
-            "the cost of a query in passes next to a fixed load, from +15% or +0.2 s, if the 99% interval"
-            " excludes no change; p95 is informational",
-            "a busy machine raised one p95 from 39 to 276 ms; the mean over queries in CPU time has a narrow"
-            " interval, but does not see waiting",
-        ),
-        Departure(
-            "+15% of any p95",
-            "for a baseline without passes, the share counts from a rise of 100 ms (`ratio_from_ms`), and the"
-            " result is `inconclusive`",
-            "a busy machine explains 15% of a short time",
-        ),
     ),
     row(
         615,
         "Cold start: +20% 또는 +2m 초과 시 실패",
         Equal(lambda: (_limit("cold_start").ratio, _limit("cold_start").rise_ms), (1.2, 120_000)),
         "release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits",
-        Departure(
-            "a cold start fails from +20% or +2 min",
-            "the same; the share counts from a rise of 10 s (`ratio_from_ms`)",
-            "it is timed once, and a busy machine explains smaller rises",
-        ),
     ),
     row(
         (618, 619),
@@ -361,37 +262,11 @@ _REGRESSIONS = (
         "`--fail-on-regression` 사용 시 exit code 4 반환",
         "cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release",
     ),
-    beyond(
-        "model figures fail on the raw drop",
-        "they fail on a significant drop beyond the margin, and are `inconclusive` if the interval is too wide",
-        "verdicts vary between equal runs: with 200 items, a margin of 0.02 fails falsely in 8%",
-    ),
-    beyond(
-        "nothing about items that can no longer be evaluated",
-        "a gate fails, unless `max_lost` allows it",
-        "such an item is in no mean, so a broken vault would look fine",
-    ),
-    beyond(
-        "nothing about other settings, other samples, missing metrics, a baseline at its worst",
-        "no verdict, or a failure",
-        "each would let a worse release pass",
-    ),
-    beyond(
-        "nothing about checklist figures",
-        "`quality.pass_rate` is gated like model figures; the rate of one item only if `gates.toml` names it",
-        "the documents have no gate for answers; one item is the team's decision",
-    ),
-    beyond(
-        "nothing about trust in a judge",
-        'a judge with a model and without a report causes a warning (`cards = "warn"`); with `require` in'
-        " `gates.toml` the gate fails",
-        "a gate is only as good as its judge, and only the team can write labels",
-    ),
 )
 
 SECTIONS = (
-    Section("000", "6", "Files of a run", _FILES),
-    Section("000", "6.1", "summary.json", _SUMMARY),
-    Section("000", "6.2", "snapshot.json", _SNAPSHOTS),
-    Section("000", "7", "Regressions", _REGRESSIONS),
+    Section("000", "6", _FILES),
+    Section("000", "6.1", _SUMMARY),
+    Section("000", "6.2", _SNAPSHOTS),
+    Section("000", "7", _REGRESSIONS),
 )

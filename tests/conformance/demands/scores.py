@@ -1,6 +1,6 @@
 """`baseScore` and `finalScore` apart: document 001."""
 
-from demands.model import Departure, Field, Option, Section, row
+from demands.model import Field, Option, Section, row
 from gigamind.retrieval.hit import Hit
 from gigamind.tasks.search.schema import HitReport
 
@@ -10,7 +10,6 @@ SECTIONS = (
     Section(
         "001",
         "all",
-        "Two scores",
         (
             row(
                 (10, 11, 12),
@@ -35,20 +34,10 @@ SECTIONS = (
                 Field(Hit, "title"),
                 Field(Hit, "chunk"),
                 Field(HitReport, "highlights"),
-                Departure(
-                    "`notePath`, `content`, `highlights` of 200 characters",
-                    "`note`, the best chunk, and ranges of the query's words in it",
-                    "see 000, 4.1.1",
-                ),
             ),
             row(
                 (53, 205, 206, 208, 212, 216),
                 "score: number; … baseScore: number; … finalScore: number; … **권장**: Option B (breaking change)",
-                Departure(
-                    "`score`, kept (A) or dropped (B)",
-                    "dropped: B",
-                    "recommended; one name for two scores caused the mistake",
-                ),
             ),
             row(
                 (63, 64, 65, 66, 124, 125, 126, 127),
@@ -56,22 +45,9 @@ SECTIONS = (
                 Field(Hit, "note"),
                 Field(Hit, "title"),
                 Field(Hit, "chunk"),
-                Departure(
-                    "`RetrievalResult`: `noteId` and `notePath`, all chunks of a note with their scores",
-                    "one type for both, `Hit`; a note is its path and shows its best chunk",
-                    "each retriever scores a note by its best chunk; nothing uses the others",
-                ),
             ),
             row((67, 129), "finalScore: number;", Field(Hit, "final_score")),
-            row(
-                (68, 130),
-                "confidence: number;",
-                Departure(
-                    "`RetrievalResult.confidence` (001)",
-                    "absent",
-                    "nothing in the documents uses it",
-                ),
-            ),
+            row((68, 130), "confidence: number;"),
             row((69, 131), "graphCentrality: number;", Field(Hit, "centrality")),
             row((112, 128), "baseScore: number;", Field(Hit, "base_score")),
             row(113, "finalScore: number;", Field(Hit, "final_score")),

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import gigamind
-from demands.model import Departure, Equal, Field, Option, Section, beyond, row
+from demands.model import Equal, Field, Option, Section, row
 from gigamind.assets import asset
 from gigamind.judges.search_qa.judgement import _confidence
 from gigamind.records.judged import SearchQAEvaluation
@@ -48,12 +48,6 @@ _PROMPTS = (
     row(
         6,
         "FastAPI (Python 3.12+) + React 19 + Vite + TailwindCSS + shadcn/ui + PostgreSQL 16 + pgvector",
-        Departure(
-            "FastAPI on Python 3.12 with React, Vite, Tailwind, shadcn/ui and PostgreSQL",
-            "FastAPI on Python 3.11 or later; a page of HTML, CSS and JavaScript without a build step; notes"
-            " are files, their vectors in Qdrant, in the process or on a server",
-            "the document describes part of another product; its functions are built here",
-        ),
     ),
     row(
         (26, 27, 28, 29),
@@ -72,11 +66,6 @@ _PROMPTS = (
         32,
         "# [노트 1]\\n{note}\\n\\n[노트 2]\\n{note}",
         "llm/test_fences.py::test_each_note_stands_unchanged_between_its_tags",
-        Departure(
-            "notes follow `[노트 1]` in the prompt",
-            "they are between numbered tags with an unguessable mark; the answer cites `[노트 1]`",
-            'a note that contains "[노트 2]" would look like two notes',
-        ),
     ),
     row(
         (39, 40),
@@ -90,11 +79,6 @@ _PROMPTS = (
         "`FullTextSearchEngine`으로 상위 5개 노트 검색 … `content_text` 가져와서 12k chars까지 결합",
         Option("serve", "--context-notes", 5),
         Option("serve", "--context-chars", 12_000),
-        Departure(
-            "full text search",
-            "hybrid search, or `--mode keyword`",
-            "the evaluated search must be the one that answers",
-        ),
     ),
     row(45, "metadata에 note_id, title, score 포함", _ORDER),
     row(
@@ -117,22 +101,11 @@ _PROMPTS = (
         (66, 67, 68, 69),
         'event: metadata … data: {"chunk": ...} … data: [DONE] … event: quality',
         _ORDER,
-        Departure(
-            "`/chat`, `/stream`, SSE events in their order, badges and bars",
-            "in `gigamind serve`; also `event: error` before `[DONE]` if the model fails, `answer_id`, `lang`"
-            " in `event: metadata`, `note_id` and `utf16_shift` in `source_coverage`",
-            "users must see that an answer broke off; the page marks the passage in its note",
-        ),
     ),
     row(
         (74, 75),
         "`AIChat.tsx` … `NoteAIPanel.tsx`",
         f"{_PAGE}test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it",
-        Departure(
-            "`AIChat.tsx`, `NoteAIPanel.tsx`, lucide icons",
-            "two views of one page, with equivalent icons and labels",
-            "it runs without a build step",
-        ),
     ),
 )
 
@@ -157,49 +130,23 @@ _EVALUATION = (
         (91, 223),
         "relevant_claim: str … relevant_claim: string",
         Field(SearchQAEvaluation, "source_coverage.relevant_claim"),
-        Departure(
-            "`relevant_claim` from the model",
-            "the first claim that the note proves; otherwise words of the answer with a proving quote from the model",
-            "a note is cited only with a proof",
-        ),
     ),
     row(
         (95, 227, 149),
         "correctness: float    # 0.0~1.0 … correctness: number … 응답의 모든 주장이 context_notes에 근거하면 1.0",
         Field(SearchQAEvaluation, "correctness"),
         _PROVEN,
-        Departure(
-            "`correctness` from the model",
-            "supported claims / claims, with a quote from the note for each; the model's value is"
-            " `reported_correctness`",
-            "a model's number cannot be checked",
-        ),
-        Departure(
-            '`correctness` over "all claims of the answer"',
-            "over its sentences with a statement: the model names them, and code takes back what would hide a fact",
-            "a courtesy halved the correctness of a true answer",
-        ),
     ),
     row(
         (96, 228, 150),
         "utility: float        # 0.0~1.0 … utility: number … 직접적/완전한 답변이면 1.0, 부분 답변이면 감점",
         Field(SearchQAEvaluation, "utility"),
         "judges/search_qa/test_usefulness.py::test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer",
-        Departure(
-            "`utility` from the model",
-            'the same, but 1 or 0 for "the notes do not say"',
-            "code knows whether the notes say it",
-        ),
     ),
     row(
         (97, 229),
         "confidence: Literal[\"high\", \"medium\", \"low\"] … confidence: 'high' | 'medium' | 'low'",
         Field(SearchQAEvaluation, "confidence"),
-        Departure(
-            "`correctness` and `confidence` always a number and a grade",
-            "`null` if an answer has no claim",
-            "nothing can be correct",
-        ),
     ),
     row(
         (98, 230, 151),
@@ -211,22 +158,12 @@ _EVALUATION = (
         "grounding_issues: list[str] … grounding_issues: string[] … context에 없는 주장(hallucination) 목록",
         Field(SearchQAEvaluation, "grounding_issues"),
         "judges/search_qa/test_judge.py::test_a_claim_without_proof_is_unverified_whatever_the_model_says",
-        Departure(
-            "`grounding_issues` as the model lists them",
-            "code writes one sentence per unsupported claim; the model's list is `reported_issues`",
-            "the list must match the count",
-        ),
     ),
     row((100, 232), "summary: str … summary: string", Field(SearchQAEvaluation, "summary"), _NAMES),
     row(
         (108, 109, 110, 111, 112),
         "question: str, … context_notes: list[str], … note_titles: list[str], … ai_response: str, … lang: str",
         "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
-        Departure(
-            '`lang: str = "ko"`',
-            "the default is the language of the question; `--judge-lang` sets the judge's prompt",
-            "Korean and English are equal here",
-        ),
     ),
     row(
         (123, 124, 161),
@@ -241,21 +178,11 @@ _EVALUATION = (
             [0.1, 768],
         ),
         f"{_ASKING}test_one_answer_costs_one_evaluation_and_one_check_and_none_when_it_is_asked_again",
-        Departure(
-            "`max_tokens` 768, one call",
-            "160 more per claim beyond four; several calls above 24 claims, one more for a missing claim",
-            "a longer reply would be cut off",
-        ),
     ),
     row(
         134,
         "원본 질문, 참조 노트 목록 (제목 + 요약), AI 응답",
         "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
-        Departure(
-            "the judge sees titles and summaries of the notes",
-            "it sees titles and the text behind the answer",
-            "a claim needs words of its note, and a summary has others",
-        ),
     ),
     row(
         135,
@@ -267,31 +194,11 @@ _EVALUATION = (
         "context_notes가 없으면 평가 스킵 → `None` 반환",
         "judges/search_qa/test_judge.py::test_without_context_notes_there_is_no_evaluation_and_no_call",
         "tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found",
-        Departure(
-            "no context notes: skipped",
-            'skipped, with `outcome: "without_context"` in `per_item.jsonl` and a separate count',
-            "an unjudged answer must not look like a judged one",
-        ),
     ),
     row(
         (138, 139, 141, 144, 145),
         '"correctness": 0.85, … "utility": 0.9, … "note_index": 1, "cited": true … "grounding_issues": … "summary":',
         _NAMES,
-        Departure(
-            "the model writes the whole evaluation",
-            "it gives role, verdict and quote per sentence; code computes the evaluation",
-            "rules that code can apply are not left to a model",
-        ),
-        Departure(
-            "a claim needs a quote",
-            "it also needs the sentence around the quote, checked by code, or by a second check with controls",
-            "a model that pasted one true line under every claim had a correctness of 1.00",
-        ),
-    ),
-    beyond(
-        "two figures, correctness and utility",
-        "also `completeness`: facts in the notes that the answer needs and omits, with their words",
-        "an answer with one of three facts looked perfect",
     ),
 )
 
@@ -307,16 +214,7 @@ _SERVICE = (
         "context_notes 정보를 평가 시점까지 보존 … search_qa + search 모드에서도 … eval_context_notes = opts",
         f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation",
     ),
-    row(
-        207,
-        "titles는 context에서 추출 불가 → 빈 리스트",
-        Field(AskOptions, "note_titles"),
-        Departure(
-            "titles of `context_notes` of a client: none",
-            "`options.note_titles`, in their order",
-            "evaluations name the notes",
-        ),
-    ),
+    row(207, "titles는 context에서 추출 불가 → 빈 리스트", Field(AskOptions, "note_titles")),
     row(
         (239, 245),
         "currentEvent === 'qa_evaluation' … return { ..., qaEvaluation }",
@@ -376,11 +274,6 @@ _SERVICE = (
         346,
         "Light mode only",
         Equal(lambda: "color-scheme: light dark;" in _static("app.css"), expected=True),
-        Departure(
-            "light mode only",
-            "light or dark, as the browser prefers",
-            "a bright page in a dark desktop tires readers",
-        ),
     ),
     row(
         (326, 349),
@@ -395,12 +288,6 @@ _CAUTIONS = (
         "quality_gate_enabled=False면 둘 다 스킵",
         f"{_ASKING}test_with_the_quality_gate_off_nothing_is_judged",
         Option("eval answers", "--checklist", default=False),
-        Departure(
-            "the quality gate off: both are off",
-            "so in `gigamind serve`; on the command line they are independent: `eval answers` evaluates,"
-            " `--checklist` adds the checklist",
-            "this tool is for evaluation; neither failure affects the other",
-        ),
     ),
     row(
         357,
@@ -411,24 +298,12 @@ _CAUTIONS = (
         358,
         "insight, writing 등 다른 feature는 기존 동작 그대로",
         f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not",
-        Departure(
-            "only `search_qa` is evaluated",
-            "also `insight` with `mode: search`, at the price of one more request; other `insight`,"
-            " `writing` and `summary` are not",
-            "39-40 calls `insight` with `mode: search` the second path of Search QA, and 207 takes its titles for"
-            " the evaluation; its answers cite notes, so they need the same check",
-        ),
     ),
     row(359, "`[DONE]` → `event: quality` → `event: qa_evaluation`", _ORDER),
     row(
         360,
         "AI 호출 실패 시 qa_evaluation=None, 원본 응답 정상 전달",
         f"{_ASKING}test_a_judge_that_answers_rubbish_harms_nothing",
-        Departure(
-            "a failed evaluation is `None`",
-            "the same, and `GET /api/ai/answers/ID` gives the reason",
-            "an empty page explains nothing",
-        ),
     ),
     row(
         362,
@@ -445,8 +320,8 @@ _CAUTIONS = (
 
 
 SECTIONS = (
-    Section("004", "current", "Answering", _PROMPTS),
-    Section("004", "1-2", "Evaluation of answers", _EVALUATION),
-    Section("004", "3-7", "Service and page", _SERVICE),
-    Section("004", "cautions", "Warnings", _CAUTIONS),
+    Section("004", "current", _PROMPTS),
+    Section("004", "1-2", _EVALUATION),
+    Section("004", "3-7", _SERVICE),
+    Section("004", "cautions", _CAUTIONS),
 )

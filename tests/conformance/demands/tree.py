@@ -1,18 +1,12 @@
 """What no single line asks for: where things stand."""
 
-from demands.model import Repeats, Section, beyond, row
+from demands.model import Repeats, Section, row
 
 SECTIONS = (
     Section(
         "000",
         "0-1",
-        "Aims",
         (
-            beyond(
-                "`src/` with TypeScript (000, 001, 003)",
-                "one Python package with four interfaces: command line, library, flows and a service",
-                "the documents describe parts of other products; their functions are built here",
-            ),
             row(
                 14,
                 "검색 평가 (search) | RAG 시스템 (임베딩 + 벡터 검색)",
