@@ -1,110 +1,41 @@
 """The earlier text of 000: document 002."""
 
+from demands import commands, datasets, links, metrics, release, tree
 from demands.model import Option, Repeats, Row, Section, row
 
+# Lines of 002, the first and the last, that 000 repeats from a line on.
+_REPEATED = {
+    (10, 13): 23, (26, 39): 41, (42, 46): 58, (56, 58): 72, (60, 60): 76, (70, 72): 89,
+    (81, 84): 127, (87, 91): 133, (102, 105): 165, (108, 110): 171, (119, 119): 182,
+    (121, 121): 183, (124, 124): 187, (132, 135): 254, (136, 136): 306, (139, 139): 258,
+    (143, 146): 425, (152, 157): 459, (160, 163): 467, (172, 176): 479, (177, 177): 485,
+    (181, 183): 489, (194, 194): 621, (201, 202): 628, (205, 205): 632, (212, 213): 639,
+    (215, 215): 642,
+}  # fmt: skip
+_LATER = {
+    line: row.says
+    for module in (tree, commands, datasets, metrics, release, links)
+    for section in module.SECTIONS
+    for row in section.rows
+    for line in row.lines
+}
 
-def again(document: str, lines: dict[int, tuple[int, str]]) -> tuple[Row, ...]:
-    """Rows of 002 that 000 repeats: by line, that of 000 and the quote."""
-    return tuple(row(here, says, Repeats(document, there)) for here, (there, says) in lines.items())
 
+def _repeated() -> tuple[Row, ...]:
+    """Rows of 002 with the quotes of 000."""
+    return tuple(
+        row(line, _LATER[there + line - first], Repeats("000", there + line - first))
+        for (first, last), there in _REPEATED.items()
+        for line in range(first, last + 1)
+    )
 
-_EARLIER = again(
-    "000",
-    {
-        11: (24, "동일 입력에서 동일 결과를 내는 deterministic 옵션 제공"),
-        10: (23, "“구현 완료”를 “성공 기준 달성”으로"),
-        12: (25, "실제 사용자가 묻는 질문/링크 패턴을 반영"),
-        13: (26, "평가 데이터셋/노트는 로컬 파일로 관리"),
-        26: (41, "`--dataset <path>`: JSONL 데이터셋 경로 (필수)"),
-        27: (42, "`--notes <dir>`: 평가용 vault 경로 (필수)"),
-        28: (43, "`--out <dir>`: 결과 저장 경로"),
-        29: (44, "`--format <json|md|both>`"),
-        30: (45, "`--seed <int>`: 난수 시드 (기본: 42)"),
-        31: (46, "`--sample <n|ratio>`"),
-        32: (47, "`--warmup <n>`: 워밍업 샘플 수 (기본: 10)"),
-        33: (48, "`--timeout-ms <int>`: 쿼리 타임아웃 (기본: 15000)"),
-        34: (49, "`--max-concurrency <int>`: 병렬 실행 제한 (기본: 4)"),
-        35: (50, "`--strict`: 스키마 오류 시 즉시 실패"),
-        36: (51, "`--dry-run`: 데이터셋/노트 검증만 수행"),
-        37: (52, "`--save-snapshot`: 결과 스냅샷 저장"),
-        38: (53, "`--compare <snapshot.json>`"),
-        39: (54, "`--fail-on-regression`"),
-        42: (58, "`0`: 성공"),
-        43: (59, "`1`: 입력 검증 실패"),
-        44: (60, "`2`: 노트 접근/인덱싱 실패"),
-        45: (61, "`3`: 평가 실행 실패"),
-        46: (62, "`4`: 회귀 감지"),
-        56: (72, "`--mode <semantic|hybrid|keyword>`"),
-        57: (73, "`--topk <int>`: 결과 수 (기본: 10)"),
-        58: (74, "`--min-score <float>`: 최소 관련도 임계값 (기본: 0.3)"),
-        60: (76, "`--cold-start`: 캐시 무시/초기 상태에서 평가"),
-        70: (89, "`--topk <int>`: 제안 링크 수 (기본: 5)"),
-        71: (90, "`--min-confidence <float>`: 제안 신뢰도 임계값 (기본: 0.0)"),
-        72: (91, "`--context-chars <int>`: 주변 문맥 길이 (기본: 400)"),
-        81: (127, "`id` (string): 쿼리 고유 ID"),
-        82: (128, "`query` (string): 사용자 질문"),
-        83: (129, "`answerable` (boolean): 답 존재 여부"),
-        84: (130, "`expected_notes` (array[string])"),
-        87: (133, "`expected_spans` (array): 정답 근거 위치"),
-        88: (134, "`language` (string): `ko|en|...`"),
-        89: (135, "`difficulty` (string): `easy|mid|hard`"),
-        90: (136, "`tags` (array[string])"),
-        91: (137, "`created_at` (string, ISO8601)"),
-        102: (165, "`id` (string)"),
-        103: (166, "`source_note` (string)"),
-        104: (167, "`anchor` (string)"),
-        105: (168, "`expected_links` (array[string])"),
-        108: (171, "`anchor_range` (object)"),
-        109: (172, "`context` (string)"),
-        110: (173, "`language`, `tags`, `created_at`"),
-        119: (182, "notesDir 기준 상대 경로"),
-        121: (183, "대소문자 무시"),
-        124: (187, "`expected_links`가 제목만 들어온 경우"),
-        132: (254, "**Hit@K**: Top-K 내 정답 노트 포함 여부"),
-        133: (255, "**MRR**: 첫 정답의 역순위 평균"),
-        134: (256, "**NDCG@K**: 순위 기반 정규화 이득"),
-        135: (257, "**Recall@K**: 정답 노트 커버리지"),
-        136: (306, "Unanswerable precision/recall"),
-        139: (258, "**Latency p50/p95**: 쿼리 처리 시간 (인덱싱 제외)"),
-        143: (425, "**Precision@K**: 제안된 링크 중 정답 비율"),
-        144: (426, "**Recall@K**: 정답 링크 중 제안된 비율"),
-        145: (427, "**Novelty**: 기존 본문 링크와 중복되지 않는 비율"),
-        146: (428, "**Acceptance proxy**: human label(accept/reject)이 있을 경우 사용"),
-        152: (459, "dataset 스키마 + notesDir 유효성 체크"),
-        153: (460, "RAG 인덱스 준비 (cold-start 옵션 제공)"),
-        154: (461, "캐시/임베딩 로딩을 위한 N회 사전 실행"),
-        155: (462, "병렬 실행 + 타임아웃"),
-        156: (463, "전체/하위 태그/난이도별 집계"),
-        157: (464, "JSON + Markdown"),
-        160: (467, "temperature=0"),
-        161: (468, "고정 모델 버전"),
-        162: (469, "시드 고정"),
-        163: (470, "랜덤 샘플링 금지"),
-        172: (479, "run.json"),
-        173: (480, "summary.json"),
-        174: (481, "summary.md"),
-        175: (482, "per_item.jsonl"),
-        176: (483, "errors.jsonl"),
-        177: (485, "compare.md"),
-        181: (489, "주요 메트릭 테이블"),
-        182: (490, "실패 상위 사례 10개"),
-        183: (491, "회귀/개선 요약"),
-        194: (621, "`--fail-on-regression` 사용 시 exit code 4 반환"),
-        201: (628, "answerable = true인 경우 최소 1개 이상의 정답 노트를 명시"),
-        202: (629, "우선순위 1개 + 보조 1개까지"),
-        205: (632, "anchor는 문장 단위로 지정"),
-        212: (639, "사용자 피드백 기반 온라인 메트릭(accept rate) 자동 수집"),
-        213: (640, "서브셋 평가"),
-        215: (642, "링크 제안의 설명(reason) 평가"),
-    },
-)
 
 SECTIONS = (
     Section(
         "002",
         "all",
         (
-            *_EARLIER,
+            *_repeated(),
             row(
                 59,
                 "`--no-graph-rerank`: 그래프 리랭킹 비활성화",
@@ -118,8 +49,7 @@ SECTIONS = (
             ),
             row(
                 (189, 190, 191, 192),
-                "Hit@3 하락 > 5pp → 회귀 … MRR 하락 > 0.05 → 회귀 … p95 latency 증가 > 0.5s → 회귀"
-                " … Precision@5 하락 > 5pp → 회귀",
+                "Hit@3 하락 > 5pp → 회귀 … MRR 하락 > 0.05 → 회귀 … p95 latency 증가 > 0.5s → 회귀 … Precision@5 하락 > 5pp → 회귀",
             ),
         ),
     ),
