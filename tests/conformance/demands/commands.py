@@ -2,7 +2,7 @@
 
 import tomllib
 
-from demands.model import REQUIRED, Equal, Option, Section, row
+from demands.model import REQUIRED, Equal, Option, Section, row, shown
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, IndexingError, InputError, NotesError
 
@@ -96,11 +96,10 @@ _COMMON = (
         "vault/test_fingerprint.py::test_the_content_hash_is_the_documented_one",
         "vault/test_fingerprint.py::test_modification_times_stand_for_content_in_mtime_mode",
     ),
-    row(
-        58,
-        "`0`: 성공",
-        "cli/test_evaluate.py::test_a_run_prints_its_figures_and_where_the_report_is",
-    ),
+    *shown("""
+        58 | `0`: 성공 | cli/test_evaluate.py::test_a_run_prints_its_figures_and_where_the_report_is
+        62 | `4`: 회귀 감지 (fail-on-regression 활성화) | cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries
+    """),
     row(59, "`1`: 입력 검증 실패", Equal(lambda: InputError.exit_code, 1)),
     row(
         60,
@@ -108,11 +107,6 @@ _COMMON = (
         Equal(lambda: (NotesError.exit_code, IndexingError.exit_code), (2, 2)),
     ),
     row(61, "`3`: 평가 실행 실패", Equal(lambda: EvaluationError.exit_code, 3)),
-    row(
-        62,
-        "`4`: 회귀 감지 (fail-on-regression 활성화)",
-        "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
-    ),
 )
 
 _OF_TASKS = (
@@ -144,11 +138,10 @@ _OF_TASKS = (
         "`--unanswerable-mode <threshold|llm>`: Unanswerable 판정 방식 (기본: `threshold`)",
         Option("eval search", "--unanswerable-mode", "threshold", ("threshold", "llm")),
     ),
-    row(
-        86,
-        "`generate-links --out-notes`로 생성된 수정된 vault를 사용해야 합니다",
-        "cli/test_eval_links.py::test_the_original_vault_draws_a_warning",
-    ),
+    *shown("""
+        86 | `generate-links --out-notes`로 생성된 수정된 vault를 사용해야 합니다 | cli/test_eval_links.py::test_the_original_vault_draws_a_warning
+        118, 240 | 원본 vault는 수정되지 않습니다 … 읽기 전용입니다 | datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive
+    """),
     row(89, "`--topk <int>`: 제안 링크 수 (기본: 5)", Option("eval links", "--topk", 5)),
     row(
         90,
@@ -212,11 +205,6 @@ _OF_TASKS = (
         "`--seed <int>`: 랜덤 시드 (기본: 42)",
         Option("eval generate-links", "--seed", 42),
         "datasets/test_generate_links.py::test_equal_seeds_give_equal_bytes_and_another_seed_other_links",
-    ),
-    row(
-        (118, 240),
-        "원본 vault는 수정되지 않습니다 … 읽기 전용입니다",
-        "datasets/test_generate_links.py::test_the_original_keeps_its_hash_and_attachments_arrive",
     ),
 )
 

@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 from rapidfuzz.distance import Levenshtein
 
-from demands.model import Equal, Field, Option, Section, row
+from demands.model import Equal, Field, Option, Section, row, shown
 from gigamind.evidence.align import align
 from gigamind.evidence.record import AlignedRecord
 from gigamind.evidence.result import Aligned, Failed, Method
@@ -42,11 +42,13 @@ def _why_not(quote: str, source: str) -> str:
 
 
 _EXTRACTION = (
-    row(
-        (12, 22, 30),
-        "LLM 프롬프트에서 spanStart/spanEnd 요구 제거 … spanStart/spanEnd는 제공하지 마세요 … 출력 스키마에서 spanStart/spanEnd 제거",
-        "memory/test_model_extractor.py::test_one_session_is_one_request_that_asks_for_quotes_and_no_spans",
-    ),
+    *shown("""
+        12, 22, 30 | LLM 프롬프트에서 spanStart/spanEnd 요구 제거 … spanStart/spanEnd는 제공하지 마세요 … 출력 스키마에서 spanStart/spanEnd 제거 | memory/test_model_extractor.py::test_one_session_is_one_request_that_asks_for_quotes_and_no_spans
+        32 | messageIndex 범위 검증 | memory/test_pipeline.py::test_a_message_index_beyond_the_session_blocks_the_entry
+        66, 70, 76-78 | export class EvidenceAlignerV2 … async align( … exactMatch(quote: string … normalizedMatch(quote: string … fuzzyMatch(quote: string | evidence/test_align.py::test_the_first_level_that_hits_is_recorded
+        89-90 | normalize 함수 구현 … (위치 역추적 포함) | evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original
+        92-93 | (슬라이딩 윈도우) … (3단계 폴백) | evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are
+    """),
     row(
         (13, 31), "quote 필드 필수로 변경 … quote 필수 검증 추가", Field(StatementEvidence, "quote")
     ),
@@ -65,11 +67,6 @@ _EXTRACTION = (
         Field(StatementEvidence, "messageIndex"),
     ),
     row(
-        32,
-        "messageIndex 범위 검증",
-        "memory/test_pipeline.py::test_a_message_index_beyond_the_session_blocks_the_entry",
-    ),
-    row(
         42,
         "z.enum(['exact', 'normalized', 'fuzzy', 'none'])",
         Equal(lambda: get_args(Method), ("exact", "normalized", "fuzzy")),
@@ -81,21 +78,6 @@ _EXTRACTION = (
     row(49, "spanEnd: z.number().int().positive(),", _FIELDS),
     row(50, "confidence: z.number().min(0).max(1),", Field(AlignedRecord, "confidence")),
     row(51, "matchMethod: AlignMethodSchema", _FIELDS),
-    row(
-        (66, 70, 76, 77, 78),
-        "export class EvidenceAlignerV2 … async align( … exactMatch(quote: string … normalizedMatch(quote: string … fuzzyMatch(quote: string",
-        "evidence/test_align.py::test_the_first_level_that_hits_is_recorded",
-    ),
-    row(
-        (89, 90),
-        "normalize 함수 구현 … (위치 역추적 포함)",
-        "evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original",
-    ),
-    row(
-        (92, 93),
-        "(슬라이딩 윈도우) … (3단계 폴백)",
-        "evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are",
-    ),
     row(
         99,
         "fuzzyThreshold: number;        // default: 0.85",
@@ -167,16 +149,10 @@ _EXAMPLES = (
         Equal(lambda: Levenshtein.normalized_similarity("kitten", "sitting"), round(1 - 3 / 7, 9)),
         "evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are",
     ),
-    row(
-        (214, 215),
-        "normalizedToOriginal: Map<number, number>; … originalToNormalized: Map<number, number>;",
-        "evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range",
-    ),
-    row(
-        (218, 219, 223, 224),
-        "createPositionMap( … mapSpanToOriginal( … 위치 매핑 생성 함수 … span 역추적 함수",
-        "evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original",
-    ),
+    *shown("""
+        214-215 | normalizedToOriginal: Map<number, number>; … originalToNormalized: Map<number, number>; | evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range
+        218-219, 223-224 | createPositionMap( … mapSpanToOriginal( … 위치 매핑 생성 함수 … span 역추적 함수 | evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original
+    """),
     row(
         (248, 249, 251, 252, 253, 254),
         'const source = "DuckDB의 JSONB를 JSON으로 변경"; … const quote = "JSONB를 JSON으로"; … spanStart: 7, … spanEnd: 18, … confidence: 1.0, … matchMethod: \'exact\'',

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from demands.model import Equal, Field, Option, Section, Written, row
+from demands.model import Equal, Field, Option, Section, Written, row, shown
 from gigamind.judges.unanswerable import judge_by_threshold
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion, f1, far, precision, recall, share
@@ -59,36 +59,18 @@ _RANKINGS = (
         Written(_GOLDEN, "overall.search.hit_at_10"),
         "metrics/test_ranking.py::test_a_hit_begins_at_the_rank_of_the_first_relevant_note",
     ),
-    row(
-        255,
-        "**MRR**: 첫 정답의 역순위 평균",
-        "metrics/test_ranking.py::test_only_the_first_relevant_note_counts_for_the_reciprocal_rank",
-    ),
-    row(
-        256,
-        "**NDCG@K**: 순위 기반 정규화 이득",
-        "metrics/test_trec_eval_parity.py::test_figures_agree_with_trec_eval_on_tied_scores",
-    ),
-    row(
-        257,
-        "**Recall@K**: 정답 노트 커버리지",
-        "metrics/test_ranking.py::test_recall_is_the_share_of_all_relevant_notes",
-    ),
+    *shown("""
+        255 | **MRR**: 첫 정답의 역순위 평균 | metrics/test_ranking.py::test_only_the_first_relevant_note_counts_for_the_reciprocal_rank
+        256 | **NDCG@K**: 순위 기반 정규화 이득 | metrics/test_trec_eval_parity.py::test_figures_agree_with_trec_eval_on_tied_scores
+        257 | **Recall@K**: 정답 노트 커버리지 | metrics/test_ranking.py::test_recall_is_the_share_of_all_relevant_notes
+        262 | **Span Precision**: 추출된 근거(evidence) 중 expected_spans와 일치하는 비율 | metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans
+        263 | **Span Recall**: expected_spans 중 추출된 근거에 포함된 비율 | metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans
+    """),
     row(
         258,
         "**Latency p50/p95**: 쿼리 처리 시간 (인덱싱 제외)",
         Written(_GOLDEN, "overall.search.latency_p50_ms"),
         "evaluation/test_latency.py::test_percentiles_interpolate_between_the_two_nearest_times",
-    ),
-    row(
-        262,
-        "**Span Precision**: 추출된 근거(evidence) 중 expected_spans와 일치하는 비율",
-        "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans",
-    ),
-    row(
-        263,
-        "**Span Recall**: expected_spans 중 추출된 근거에 포함된 비율",
-        "metrics/test_spans.py::test_precision_counts_evidence_and_recall_counts_expected_spans",
     ),
     row(
         (269, 270),
@@ -136,12 +118,14 @@ _RANKINGS = (
 )
 
 _ANSWERABILITY = (
-    row(
-        (302, 364, 365),
-        "Phase 1은 **retrieval-only** 평가입니다 … LLM 호출 없음 … 결정론적, 비용 없음",
-        "cli/test_extras.py::"
-        "test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest",
-    ),
+    *shown("""
+        302, 364-365 | Phase 1은 **retrieval-only** 평가입니다 … LLM 호출 없음 … 결정론적, 비용 없음 | cli/test_extras.py::test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest
+        316, 320, 376 | `--min-score` 임계값은 이 기본 점수에 적용됩니다 … Unanswerable 판정에는 사용되지 않음 … 항상 리랭킹 전 `base_score`를 사용합니다 | judges/test_threshold.py::test_the_boost_of_the_graph_never_makes_a_query_answerable
+        323-324 | 임베딩 코사인 유사도 (0~1) … 하이브리드 검색 시 키워드 점수와 가중 합산 | retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation
+        369-370 | `final_score` 기준으로 정렬하여 최상위 결과 선택 … `base_score`를 `--min-score` 임계값과 비교 | judges/test_threshold.py::test_the_verdict_goes_by_the_first_by_final_score_not_by_the_best_base_score
+        395, 398-399 | gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm | conformance/test_documents.py::test_both_ways_to_judge_queries_run_with_a_model_from_the_environment | conformance/test_documents.py::test_a_model_may_be_in_gigamind_toml | conformance/test_documents.py::test_without_a_model_the_error_names_all_three_places
+        419-421 | Top-1 선택은 `finalScore` 기준 … Top-1의 `baseScore`로 수행 … `baseScore`는 리랭킹 전에 계산된 값 | retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score
+    """),
     row(
         306,
         '**Unanswerable Precision**: 시스템이 "답변 불가"로 판단한 것 중 실제로 unanswerable인 비율',
@@ -167,16 +151,6 @@ _ANSWERABILITY = (
         "**기본 점수 (base_score)**: 0~1 범위의 정규화된 관련성 점수",
         Field(Hit, "base_score"),
         "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
-    ),
-    row(
-        (316, 320, 376),
-        "`--min-score` 임계값은 이 기본 점수에 적용됩니다 … Unanswerable 판정에는 사용되지 않음 … 항상 리랭킹 전 `base_score`를 사용합니다",
-        "judges/test_threshold.py::test_the_boost_of_the_graph_never_makes_a_query_answerable",
-    ),
-    row(
-        (323, 324),
-        "임베딩 코사인 유사도 (0~1) … 하이브리드 검색 시 키워드 점수와 가중 합산",
-        "retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation",
     ),
     row(
         (318, 319),
@@ -214,11 +188,6 @@ _ANSWERABILITY = (
         Option("eval search", "--unanswerable-mode", "threshold", ("threshold",)),
     ),
     row(
-        (369, 370),
-        "`final_score` 기준으로 정렬하여 최상위 결과 선택 … `base_score`를 `--min-score` 임계값과 비교",
-        "judges/test_threshold.py::test_the_verdict_goes_by_the_first_by_final_score_not_by_the_best_base_score",
-    ),
-    row(
         (373, 374),
         "Top-1의 `base_score` < `--min-score` 임계값 (기본: 0.3) … 검색 결과가 0개",
         Equal(
@@ -235,13 +204,6 @@ _ANSWERABILITY = (
     row(386, "sources: string[];", Field(UnanswerableReply, "sources.quote")),
     row(387, "unanswerable: boolean;", Field(UnanswerableReply, "answered")),
     row(388, "confidence: number;", Field(UnanswerableReply, "confidence")),
-    row(
-        (395, 398, 399),
-        "gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm",
-        f"{_DOCUMENTS}both_ways_to_judge_queries_run_with_a_model_from_the_environment",
-        f"{_DOCUMENTS}a_model_may_be_in_gigamind_toml",
-        f"{_DOCUMENTS}without_a_model_the_error_names_all_three_places",
-    ),
     row(408, "notePath: string;", Field(Hit, "note")),
     row(409, "title: string;", Field(Hit, "title"), Field(HitReport, "title")),
     row(410, "content: string;", Field(Hit, "chunk"), Field(HitReport, "chunk.text")),
@@ -249,69 +211,29 @@ _ANSWERABILITY = (
     row(412, "finalScore: number;", Field(Hit, "final_score"), Field(HitReport, "final_score")),
     row(413, "score?: number;"),
     row(414, "highlights?: string[];", Field(HitReport, "highlights")),
-    row(
-        (419, 420, 421),
-        "Top-1 선택은 `finalScore` 기준 … Top-1의 `baseScore`로 수행 … `baseScore`는 리랭킹 전에 계산된 값",
-        "retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score",
-    ),
 )
 
 _LINKS_AND_COSTS = (
-    row(
-        425,
-        "**Precision@K**: 제안된 링크 중 정답 비율",
-        "metrics/test_linking.py::test_the_figures_of_one_note_by_hand",
-    ),
-    row(
-        426,
-        "**Recall@K**: 정답 링크 중 제안된 비율",
-        "metrics/test_linking.py::test_figures_over_notes_are_sums_divided",
-    ),
-    row(
-        427,
-        "**Novelty**: 기존 본문 링크와 중복되지 않는 비율",
-        "tasks/links/test_run.py::test_five_notes_counted_by_hand",
-    ),
-    row(
-        428,
-        "**Acceptance proxy**: human label(accept/reject)이 있을 경우 사용",
-        "tasks/links/test_run.py::test_a_rejected_link_is_not_expected_and_lowers_acceptance",
-    ),
-    row(
-        (438, 439, 440, 441, 449, 450, 451),
-        "~$0.01 … ~$0.50 … ~$0.03",
-        "tasks/search/test_estimate.py::test_a_run_that_asks_no_model_costs_nothing_and_says_so",
-    ),
-    row(
-        453,
-        "링크 평가는 앵커당 여러 후보를 검색하므로",
-        "linking/test_meaning.py::test_phrases_are_embedded_once_and_kept_in_the_cache",
-    ),
+    *shown("""
+        425 | **Precision@K**: 제안된 링크 중 정답 비율 | metrics/test_linking.py::test_the_figures_of_one_note_by_hand
+        426 | **Recall@K**: 정답 링크 중 제안된 비율 | metrics/test_linking.py::test_figures_over_notes_are_sums_divided
+        427 | **Novelty**: 기존 본문 링크와 중복되지 않는 비율 | tasks/links/test_run.py::test_five_notes_counted_by_hand
+        428 | **Acceptance proxy**: human label(accept/reject)이 있을 경우 사용 | tasks/links/test_run.py::test_a_rejected_link_is_not_expected_and_lowers_acceptance
+        438-441, 449-451 | ~$0.01 … ~$0.50 … ~$0.03 | tasks/search/test_estimate.py::test_a_run_that_asks_no_model_costs_nothing_and_says_so
+        453 | 링크 평가는 앵커당 여러 후보를 검색하므로 | linking/test_meaning.py::test_phrases_are_embedded_once_and_kept_in_the_cache
+    """),
 )
 
 _PIPELINE = (
-    row(
-        459,
-        "dataset 스키마 + notesDir 유효성 체크",
-        "tasks/search/test_prepare.py::test_rows_that_cannot_be_used_are_listed_with_file_and_line",
-        "tasks/search/test_prepare.py::test_notes_that_cannot_be_read_end_with_code_2",
-    ),
-    row(
-        460,
-        "RAG 인덱스 준비 (cold-start 옵션 제공)",
-        "tasks/search/test_evaluate.py::test_a_cold_start_is_told_only_where_it_was_one",
-    ),
-    row(
-        461,
-        "캐시/임베딩 로딩을 위한 N회 사전 실행",
-        "tasks/search/test_score.py::test_the_first_queries_are_run_once_more_as_a_warm_up",
-    ),
-    row(
-        462,
-        "병렬 실행 + 타임아웃",
-        "evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do",
-        "tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait",
-    ),
+    *shown("""
+        459 | dataset 스키마 + notesDir 유효성 체크 | tasks/search/test_prepare.py::test_rows_that_cannot_be_used_are_listed_with_file_and_line | tasks/search/test_prepare.py::test_notes_that_cannot_be_read_end_with_code_2
+        460 | RAG 인덱스 준비 (cold-start 옵션 제공) | tasks/search/test_evaluate.py::test_a_cold_start_is_told_only_where_it_was_one
+        461 | 캐시/임베딩 로딩을 위한 N회 사전 실행 | tasks/search/test_score.py::test_the_first_queries_are_run_once_more_as_a_warm_up
+        462 | 병렬 실행 + 타임아웃 | evaluation/test_workers.py::test_never_more_than_max_concurrency_run_at_a_time_and_that_many_do | tasks/search/test_score.py::test_a_query_that_hangs_fails_and_the_others_do_not_wait
+        464 | JSON + Markdown | tasks/search/test_evaluate.py::test_every_file_of_the_out_folder_reads_back_as_its_model
+        468 | 고정 모델 버전 | release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict
+        470 | 랜덤 샘플링 금지 | evaluation/test_options.py::test_a_deterministic_run_draws_nothing_and_asks_nothing_twice
+    """),
     row(
         463,
         "전체/하위 태그/난이도별 집계",
@@ -319,27 +241,12 @@ _PIPELINE = (
         Written(_GOLDEN, "by_difficulty"),
     ),
     row(
-        464,
-        "JSON + Markdown",
-        "tasks/search/test_evaluate.py::test_every_file_of_the_out_folder_reads_back_as_its_model",
-    ),
-    row(
         (466, 467),
         "temperature=0",
         Option("eval search", "--deterministic", default=False),
         "evaluation/test_options.py::test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says",
     ),
-    row(
-        468,
-        "고정 모델 버전",
-        "release/test_answers.py::test_answers_of_another_version_of_the_model_get_no_verdict",
-    ),
     row(469, "시드 고정", Option("eval search", "--seed", 42)),
-    row(
-        470,
-        "랜덤 샘플링 금지",
-        "evaluation/test_options.py::test_a_deterministic_run_draws_nothing_and_asks_nothing_twice",
-    ),
 )
 
 SECTIONS = (

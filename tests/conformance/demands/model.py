@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Literal, get_args, get_type_hints
@@ -215,6 +216,16 @@ def row(lines: int | tuple[int, ...], says: str, *proofs: Proof | str) -> Row:
     """A demand of the document; a proof that is a text is the id of a test."""
     found = tuple(Test(proof) if isinstance(proof, str) else proof for proof in proofs)
     return Row((lines,) if isinstance(lines, int) else lines, says, found)
+
+
+def shown(table: str) -> Iterator[Row]:
+    """Demands that tests alone prove; each line has lines of the document, its quote, and the ids of the tests."""
+    for line in table.strip().splitlines():
+        lines, *parts = line.strip().split(" | ")
+        ranges = (part.partition("-") for part in lines.split(", "))
+        numbers = (range(int(first), int(last or first) + 1) for first, _, last in ranges)
+        says = " | ".join(part for part in parts if "::" not in part)
+        yield row(tuple(chain(*numbers)), says, *(part for part in parts if "::" in part))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from demands.model import Equal, Field, Option, Section, Written, row
+from demands.model import Equal, Field, Option, Section, Written, row, shown
 from gigamind.choices import Phase
 from gigamind.records.schema import RUN_ID_FORMAT, Environment, RunReport
 from gigamind.release.model import EvalSnapshot
@@ -38,11 +38,14 @@ _FILES = (
         Written("out/run.json", "options.seed"),
     ),
     row(480, "summary.json          # 전체 메트릭", Written(_SEARCH, "overall")),
-    row(
-        481,
-        "summary.md            # 사람이 읽기 좋은 요약",
-        "e2e/test_golden.py::test_the_out_folder_holds_the_files_of_the_golden_one",
-    ),
+    *shown("""
+        481 | summary.md            # 사람이 읽기 좋은 요약 | e2e/test_golden.py::test_the_out_folder_holds_the_files_of_the_golden_one
+        483 | errors.jsonl          # 실패 케이스 | tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean
+        485 | compare.md            # 비교 리포트 (--compare) | cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries
+        489 | 주요 메트릭 테이블 | reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank
+        490 | 실패 상위 사례 10개 | reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset | reports/test_search_view.py::test_ten_failures_are_listed_of_all
+        491 | 회귀/개선 요약 | reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items
+    """),
     row(
         482,
         "per_item.jsonl        # 각 쿼리/링크 결과",
@@ -50,35 +53,9 @@ _FILES = (
         Written("links/per_item.jsonl", "expected.0.anchor"),
     ),
     row(
-        483,
-        "errors.jsonl          # 실패 케이스",
-        "tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean",
-    ),
-    row(
         484,
         "snapshot.json         # 회귀 비교용 스냅샷 (--save-snapshot)",
         Written(_SNAPSHOT, "items"),
-    ),
-    row(
-        485,
-        "compare.md            # 비교 리포트 (--compare)",
-        "cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries",
-    ),
-    row(
-        489,
-        "주요 메트릭 테이블",
-        "reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank",
-    ),
-    row(
-        490,
-        "실패 상위 사례 10개",
-        "reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset",
-        "reports/test_search_view.py::test_ten_failures_are_listed_of_all",
-    ),
-    row(
-        491,
-        "회귀/개선 요약",
-        "reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items",
     ),
 )
 
@@ -189,34 +166,19 @@ _SNAPSHOTS = (
         Option("eval search", "--notes-hash-exclude"),
         "vault/test_fingerprint.py::test_patterns_of_the_user_come_on_top_of_the_default_ones",
     ),
-    row(
-        592,
-        "`dataset_hash` 불일치 시 경고",
-        "cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too",
-    ),
-    row(
-        593,
-        "`notes_hash` 불일치 시 경고",
-        "release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so",
-    ),
-    row(
-        594,
-        "`rag_schema_version` 불일치 시 경고",
-        "release/test_compare.py::test_each_difference_of_the_runs_is_named",
-    ),
-    row(
-        595,
-        "`embedding_model` 불일치 시 에러: 비교 불가",
-        "release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates",
-    ),
+    *shown("""
+        592 | `dataset_hash` 불일치 시 경고 | cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too
+        593 | `notes_hash` 불일치 시 경고 | release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so
+        594 | `rag_schema_version` 불일치 시 경고 | release/test_compare.py::test_each_difference_of_the_runs_is_named
+        595 | `embedding_model` 불일치 시 에러: 비교 불가 | release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates
+    """),
 )
 
 _REGRESSIONS = (
-    row(
-        601,
-        "`eval-benchmark-plan.md`를 source of truth로",
-        "release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures",
-    ),
+    *shown("""
+        601 | `eval-benchmark-plan.md`를 source of truth로 | release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures
+        621 | `--fail-on-regression` 사용 시 exit code 4 반환 | cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release
+    """),
     row(
         (604, 605),
         "`dataset_hash`, `notes_hash`, `hardware`가 모두 동일해야 비교 가능 … 새 baseline 필요",
@@ -256,11 +218,6 @@ _REGRESSIONS = (
             {"mvp": ("links",), "beta": (), "ga": ()},
         ),
         "release/test_gates.py::test_links_are_soft_in_mvp_and_hard_afterwards",
-    ),
-    row(
-        621,
-        "`--fail-on-regression` 사용 시 exit code 4 반환",
-        "cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release",
     ),
 )
 

@@ -1,6 +1,6 @@
 """`baseScore` and `finalScore` apart: document 001."""
 
-from demands.model import Field, Option, Section, row
+from demands.model import Field, Option, Section, row, shown
 from gigamind.retrieval.hit import Hit
 from gigamind.tasks.search.schema import HitReport
 
@@ -17,16 +17,14 @@ SECTIONS = (
                 Field(Hit, "base_score"),
                 Field(Hit, "final_score"),
             ),
-            row(
-                (19, 20, 21, 22),
-                "cosine_similarity (0~1) … BM25 정규화 (0~1) … 0.7 * vector + 0.3 * keyword … base * (1 + 0.2 * centrality)",
-                "retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation",
-            ),
-            row(
-                (25, 26, 29, 30),
-                "순위 결정용 (centrality boost 포함) … 신뢰도 판정용 … Top-1은 `finalScore`로 선택 … (`< --min-score`면 unanswerable)",
-                _APART,
-            ),
+            *shown("""
+        19-22 | cosine_similarity (0~1) … BM25 정규화 (0~1) … 0.7 * vector + 0.3 * keyword … base * (1 + 0.2 * centrality) | retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation
+        25-26, 29-30 | 순위 결정용 (centrality boost 포함) … 신뢰도 판정용 … Top-1은 `finalScore`로 선택 … (`< --min-score`면 unanswerable) | retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score
+        141, 149, 160, 165 | vectorWeight * agg.vectorScore + config.keywordWeight * agg.keywordScore … 초기값은 baseScore와 동일 … // baseScore 기준 … // finalScore만 업데이트 | retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone
+        239 | baseScore가 0-1 범위인지 확인 | retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank
+        240 | finalScore >= baseScore 확인 | retrieval/test_fuse.py::test_a_boost_is_one_and_a_fifth_of_the_centrality
+        241 | 리랭킹 OFF 시 baseScore === finalScore 확인 | retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank
+    """),
             row(
                 (50, 51, 52, 54, 109, 110, 111, 114),
                 "notePath: string; … title: string; … content: string; … highlights?: string[];",
@@ -52,31 +50,10 @@ SECTIONS = (
             row((112, 128), "baseScore: number;", Field(Hit, "base_score")),
             row(113, "finalScore: number;", Field(Hit, "final_score")),
             row(
-                (141, 149, 160, 165),
-                "vectorWeight * agg.vectorScore + config.keywordWeight * agg.keywordScore … 초기값은 baseScore와 동일"
-                " … // baseScore 기준 … // finalScore만 업데이트",
-                "retrieval/test_retriever.py::test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone",
-            ),
-            row(
                 (193, 194),
                 "results.map((r) => r.baseScore) … results.map((r) => r.finalScore)",
                 Field(HitReport, "base_score"),
                 Field(HitReport, "final_score"),
-            ),
-            row(
-                239,
-                "baseScore가 0-1 범위인지 확인",
-                "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
-            ),
-            row(
-                240,
-                "finalScore >= baseScore 확인",
-                "retrieval/test_fuse.py::test_a_boost_is_one_and_a_fifth_of_the_centrality",
-            ),
-            row(
-                241,
-                "리랭킹 OFF 시 baseScore === finalScore 확인",
-                "retrieval/test_retriever.py::test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank",
             ),
             row(
                 (246, 249),

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import gigamind
-from demands.model import Equal, Field, Option, Section, row
+from demands.model import Equal, Field, Option, Section, row, shown
 from gigamind.assets import asset
 from gigamind.judges.search_qa.judgement import _confidence
 from gigamind.records.judged import SearchQAEvaluation
@@ -97,16 +97,10 @@ _PROMPTS = (
             },
         ),
     ),
-    row(
-        (66, 67, 68, 69),
-        'event: metadata … data: {"chunk": ...} … data: [DONE] … event: quality',
-        _ORDER,
-    ),
-    row(
-        (74, 75),
-        "`AIChat.tsx` … `NoteAIPanel.tsx`",
-        f"{_PAGE}test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it",
-    ),
+    *shown("""
+        66-69 | event: metadata … data: {"chunk": ...} … data: [DONE] … event: quality | service/test_asking.py::test_a_search_answer_streams_in_the_order_of_the_seed_and_is_evaluated
+        74-75 | `AIChat.tsx` … `NoteAIPanel.tsx` | e2e/browser/test_service_page.py::test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it
+    """),
 )
 
 _EVALUATION = (
@@ -160,16 +154,14 @@ _EVALUATION = (
         "judges/search_qa/test_judge.py::test_a_claim_without_proof_is_unverified_whatever_the_model_says",
     ),
     row((100, 232), "summary: str … summary: string", Field(SearchQAEvaluation, "summary"), _NAMES),
-    row(
-        (108, 109, 110, 111, 112),
-        "question: str, … context_notes: list[str], … note_titles: list[str], … ai_response: str, … lang: str",
-        "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
-    ),
-    row(
-        (123, 124, 161),
-        "2-1의 QualityGate와 **독립 모듈** … SearchQAEvaluator는 **추가 실행** … 기존 quality gate 이후 추가",
-        "tasks/answers/test_checks.py::test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check",
-    ),
+    *shown("""
+        108-112 | question: str, … context_notes: list[str], … note_titles: list[str], … ai_response: str, … lang: str | judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json
+        123-124, 161 | 2-1의 QualityGate와 **독립 모듈** … SearchQAEvaluator는 **추가 실행** … 기존 quality gate 이후 추가 | tasks/answers/test_checks.py::test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check
+        134 | 원본 질문, 참조 노트 목록 (제목 + 요약), AI 응답 | judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json
+        135 | 출력 형식 (JSON 강제) | llm/test_contract.py::test_the_request_states_a_strict_schema_and_all_parameters
+        126 | context_notes가 없으면 평가 스킵 → `None` 반환 | judges/search_qa/test_judge.py::test_without_context_notes_there_is_no_evaluation_and_no_call | tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found
+        138-139, 141, 144-145 | "correctness": 0.85, … "utility": 0.9, … "note_index": 1, "cited": true … "grounding_issues": … "summary": | judges/search_qa/test_judge.py::test_the_evaluation_has_the_fields_of_the_seed_under_their_names
+    """),
     row(
         (125, 361),
         "`temperature=0.1`, `max_tokens=768` … 평가 호출 1회 추가",
@@ -179,82 +171,24 @@ _EVALUATION = (
         ),
         f"{_ASKING}test_one_answer_costs_one_evaluation_and_one_check_and_none_when_it_is_asked_again",
     ),
-    row(
-        134,
-        "원본 질문, 참조 노트 목록 (제목 + 요약), AI 응답",
-        "judges/search_qa/test_judge.py::test_the_prompt_holds_notes_fenced_and_the_answer_as_json",
-    ),
-    row(
-        135,
-        "출력 형식 (JSON 강제)",
-        "llm/test_contract.py::test_the_request_states_a_strict_schema_and_all_parameters",
-    ),
-    row(
-        126,
-        "context_notes가 없으면 평가 스킵 → `None` 반환",
-        "judges/search_qa/test_judge.py::test_without_context_notes_there_is_no_evaluation_and_no_call",
-        "tasks/answers/test_run.py::test_a_run_judges_every_answer_and_says_what_it_found",
-    ),
-    row(
-        (138, 139, 141, 144, 145),
-        '"correctness": 0.85, … "utility": 0.9, … "note_index": 1, "cited": true … "grounding_issues": … "summary":',
-        _NAMES,
-    ),
 )
 
 _SERVICE = (
-    row(
-        (173, 180),
-        'quality_dict["qa_evaluation"] = qa_result.model_dump() … `quality: dict | None` 필드 내부에 `qa_evaluation` 키 추가',
-        f"{_ASKING}test_chat_holds_the_evaluation_within_the_quality",
-    ),
+    *shown("""
+        173, 180 | quality_dict["qa_evaluation"] = qa_result.model_dump() … `quality: dict | None` 필드 내부에 `qa_evaluation` 키 추가 | service/test_asking.py::test_chat_holds_the_evaluation_within_the_quality
+        176, 195, 206 | context_notes 정보를 평가 시점까지 보존 … search_qa + search 모드에서도 … eval_context_notes = opts | service/test_asking.py::test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation
+        239, 245 | currentEvent === 'qa_evaluation' … return { ..., qaEvaluation } | e2e/browser/test_service_page.py::test_events_are_read_whatever_pieces_they_come_in
+        255 | `high` → 초록 뱃지 + ShieldCheck 아이콘 | e2e/browser/test_service_page.py::test_each_level_has_its_colour_its_icon_and_its_words
+        256 | `medium` → 주황 뱃지 + AlertTriangle 아이콘 | e2e/browser/test_service_page.py::test_three_levels_have_three_colours
+        257 | `low` → 빨강 뱃지 + AlertOctagon 아이콘 | e2e/browser/test_service_page.py::test_each_level_has_its_colour_its_icon_and_its_words
+        259-261 | **소스 커버리지** (클릭 펼침) … 인용됨 ✅ / 미인용 ⬜ … 인용된 주장 표시 | e2e/browser/test_service_page.py::test_sources_unfold_and_their_passages_are_marked_in_the_note
+        264 | 빨간 텍스트로 hallucination 경고 | e2e/browser/test_service_page.py::test_issues_say_what_is_wrong_and_show_what_the_note_says
+        266-268, 278-279 | **정확성/유용성 바** … 정확성 {(qaEvaluation.correctness * 100).toFixed(0)}% … 유용성 | e2e/browser/test_service_page.py::test_each_level_has_its_colour_its_icon_and_its_words
+        272 | {qaEvaluation && !isStreaming && ( | e2e/browser/test_service_page.py::test_badges_come_only_when_the_answer_has_ended
+        326, 349 | `frontend/src/locales/en.json` … 한국어 우선 | service/test_locales.py::test_both_languages_have_the_same_phrases_with_the_same_placeholders
+    """),
     row((184, 187), "event: qa_evaluation … `event: quality` 이후에 전송", _ORDER),
-    row(
-        (176, 195, 206),
-        "context_notes 정보를 평가 시점까지 보존 … search_qa + search 모드에서도 … eval_context_notes = opts",
-        f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation",
-    ),
     row(207, "titles는 context에서 추출 불가 → 빈 리스트", Field(AskOptions, "note_titles")),
-    row(
-        (239, 245),
-        "currentEvent === 'qa_evaluation' … return { ..., qaEvaluation }",
-        f"{_PAGE}test_events_are_read_whatever_pieces_they_come_in",
-    ),
-    row(
-        255,
-        "`high` → 초록 뱃지 + ShieldCheck 아이콘",
-        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
-    ),
-    row(
-        256,
-        "`medium` → 주황 뱃지 + AlertTriangle 아이콘",
-        f"{_PAGE}test_three_levels_have_three_colours",
-    ),
-    row(
-        257,
-        "`low` → 빨강 뱃지 + AlertOctagon 아이콘",
-        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
-    ),
-    row(
-        (259, 260, 261),
-        "**소스 커버리지** (클릭 펼침) … 인용됨 ✅ / 미인용 ⬜ … 인용된 주장 표시",
-        f"{_PAGE}test_sources_unfold_and_their_passages_are_marked_in_the_note",
-    ),
-    row(
-        264,
-        "빨간 텍스트로 hallucination 경고",
-        f"{_PAGE}test_issues_say_what_is_wrong_and_show_what_the_note_says",
-    ),
-    row(
-        (266, 267, 268, 278, 279),
-        "**정확성/유용성 바** … 정확성 {(qaEvaluation.correctness * 100).toFixed(0)}% … 유용성",
-        f"{_PAGE}test_each_level_has_its_colour_its_icon_and_its_words",
-    ),
-    row(
-        272,
-        "{qaEvaluation && !isStreaming && (",
-        f"{_PAGE}test_badges_come_only_when_the_answer_has_ended",
-    ),
     *(
         row(line, f'"{name}": "{word}"', Equal(lambda name=name: _phrase(name), word), _WORDS)
         for line, name, word in (
@@ -275,11 +209,6 @@ _SERVICE = (
         "Light mode only",
         Equal(lambda: "color-scheme: light dark;" in _static("app.css"), expected=True),
     ),
-    row(
-        (326, 349),
-        "`frontend/src/locales/en.json` … 한국어 우선",
-        "service/test_locales.py::test_both_languages_have_the_same_phrases_with_the_same_placeholders",
-    ),
 )
 
 _CAUTIONS = (
@@ -289,22 +218,12 @@ _CAUTIONS = (
         f"{_ASKING}test_with_the_quality_gate_off_nothing_is_judged",
         Option("eval answers", "--checklist", default=False),
     ),
-    row(
-        357,
-        "**context_notes 보존**",
-        f"{_ASKING}test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation",
-    ),
-    row(
-        358,
-        "insight, writing 등 다른 feature는 기존 동작 그대로",
-        f"{_ASKING}test_insight_that_searches_is_evaluated_and_other_features_are_not",
-    ),
+    *shown("""
+        357 | **context_notes 보존** | service/test_asking.py::test_context_notes_of_the_client_are_kept_with_their_titles_until_the_evaluation
+        358 | insight, writing 등 다른 feature는 기존 동작 그대로 | service/test_asking.py::test_insight_that_searches_is_evaluated_and_other_features_are_not
+        360 | AI 호출 실패 시 qa_evaluation=None, 원본 응답 정상 전달 | service/test_asking.py::test_a_judge_that_answers_rubbish_harms_nothing
+    """),
     row(359, "`[DONE]` → `event: quality` → `event: qa_evaluation`", _ORDER),
-    row(
-        360,
-        "AI 호출 실패 시 qa_evaluation=None, 원본 응답 정상 전달",
-        f"{_ASKING}test_a_judge_that_answers_rubbish_harms_nothing",
-    ),
     row(
         362,
         "correctness >= 0.8 AND utility >= 0.7 → high, correctness >= 0.5 → medium, else low",
