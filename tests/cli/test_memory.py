@@ -56,17 +56,6 @@ def test_graduate_says_what_is_verified_and_why_the_rest_is_not(graduate):
     assert quote.endswith(": 벡터 검색")
 
 
-def test_json_carries_the_state_of_each_entry(graduate):
-    good, bad = json.loads(graduate("--json").stdout)
-    assert (good["session_id"], good["stage"], good["evidence_aligned"]) == (
-        "standup",
-        "verified",
-        True,
-    )
-    assert good["evidence"][0]["utf16_start"] == 8
-    assert (bad["promotion_blocked"], bad["failed_quotes"]) == (True, ["벡터 검색"])
-
-
 @pytest.mark.parametrize(
     ("option", "aligned"),
     [
@@ -166,15 +155,6 @@ def test_graduate_all_reports_every_session_and_ends_in_an_error_when_one_fails(
     assert isinstance(result.exception, InputError)
     assert "1 of 2 sessions" in str(result.exception)
     assert len(events(tmp_path)) == 5
-
-
-def test_graduate_all_writes_its_reports_as_json_too(graduate_all):
-    (report,) = json.loads(graduate_all("--json").stdout)
-    assert (report["session"], report["verified"], report["failed_quotes"]) == (
-        "standup",
-        1,
-        ["벡터 검색"],
-    )
 
 
 def test_a_session_and_a_folder_of_it_make_the_same_events(graduate, graduate_all, tmp_path):

@@ -1,15 +1,11 @@
 import asyncio
-import json
 from collections import Counter
 
 import pytest
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.ledger import Ledger, Price, read_ledger
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.store import Store
 from gigamind.memory.events import EventLog
 from gigamind.memory.extract import _MAX_CHARS, _extraction_prompt
 from gigamind.memory.extract import extract as extract_by
@@ -36,36 +32,18 @@ def reply(*entries):
 
 
 @pytest.fixture
-def settings(fake):
-    def make(behaviour=""):
-        name = f"openai/m{behaviour}"
-        return ModelSettings(name, api_base=fake.url, timeout_s=5, backoff_s=0.001)
+def extract(fake, key):
+    """What a model extracts from a session."""
 
-    return make
-
-
-@pytest.fixture
-def extract_each(settings, key):
-    """Asks one model about several sessions."""
-
-    def run(*sessions, behaviour="", language="auto", dropped=None, **given):
+    def run(session, language="auto", dropped=None):
         async def ask():
-            model = LanguageModel(settings(behaviour), **given)
+            model = LanguageModel(ModelSettings("openai/m", api_base=fake.url, backoff_s=0.001))
             try:
-                return [await extract_by(one, model, key, language, dropped) for one in sessions]
+                return await extract_by(session, model, key, language, dropped)
             finally:
                 await model.close()
 
         return asyncio.run(ask())
-
-    return run
-
-
-@pytest.fixture
-def extract(extract_each):
-    def run(session, behaviour="", **given):
-        (extraction,) = extract_each(session, behaviour=behaviour, **given)
-        return extraction
 
     return run
 
@@ -123,16 +101,6 @@ def test_one_session_is_one_request_that_asks_for_quotes_and_no_spans(extract, f
     assert "30 to 200 characters" in evidence["properties"]["quote"]["description"]
 
 
-def test_an_invalid_answer_is_asked_for_once_more(extract, fake, session):
-    fake.script.append(reply(("one", [(1, KEPT)])))
-    fake.script.append(reply(("two", [(1, KEPT)])))
-
-    extraction = extract(session, ";fault=missing_field;times=1;sid=reask")
-
-    assert [entry.text for entry in extraction.entries] == ["two"]
-    assert len(fake.seen.bodies) == 2
-
-
 @pytest.mark.parametrize(
     "spoilt",
     [
@@ -186,16 +154,6 @@ def test_words_of_the_prompt_are_no_statement(extract, fake, session, language):
     assert dropped.total() == 1
 
 
-@pytest.mark.parametrize(
-    ("fault", "code"), [("refusal", "refused"), ("401", "auth_failed"), ("400ctx", "context_too_long")]
-)  # fmt: skip
-def test_a_model_that_gives_nothing_is_an_error_with_its_code(extract, session, fault, code):
-    with pytest.raises(LlmError) as refused:
-        extract(session, f";fault={fault}")
-    assert refused.value.code == code
-    assert refused.value.exit_code == 3
-
-
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_request_holds_every_message_byte_for_byte_between_tags_of_its_own(
     extract, fake, language, session_of, key
@@ -211,63 +169,6 @@ def test_the_request_holds_every_message_byte_for_byte_between_tags_of_its_own(
     assert user.count(nonce) == 1 + 2 * len(HOSTILE)  # the mark is told once before them
     assert nonce not in system
     assert not any(text in system for text in HOSTILE)
-
-
-def test_the_language_of_the_prompt_is_that_of_the_session_unless_one_is_named(
-    extract, fake, session_of
-):
-    korean = session_of("휴가는 팀장에게 신청한다.")
-    fake.script.extend([reply(), reply()])
-
-    extract(korean)
-    extract(korean, language="en")
-
-    systems = [body["messages"][0]["content"] for body in fake.seen.bodies]
-    assert [text.startswith("대화를") for text in systems] == [True, False]
-    assert systems[1].startswith("You read a conversation")
-
-
-def test_a_key_is_sent_as_authorization_and_never_in_a_message_or_an_error(
-    extract, fake, session, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-key-98765")
-    with pytest.raises(LlmError) as refused:
-        extract(session, ";fault=missing_field")
-
-    assert fake.seen.authorizations[0] == "Bearer sk-own-key-98765"
-    shown = (
-        json.dumps(list(fake.seen.bodies)) + repr(refused.value) + repr(refused.value.__context__)
-    )
-    assert "sk-own" not in shown
-
-
-def test_a_stored_answer_is_taken_again_without_a_request(extract, fake, session, tmp_path):
-    fake.script.append(reply(("good", [(1, KEPT)])))
-    ledger = tmp_path / "attempts.jsonl"
-
-    def once():
-        return extract(session, store=Store(tmp_path / "s", "readwrite"), ledger=Ledger(ledger))
-
-    assert once() == once()
-    assert len(fake.seen.bodies) == 1
-    assert [(row.call, row.source) for row in read_ledger(ledger)] == [
-        ("s1", "http"),
-        ("s1", "store"),
-    ]
-
-
-def test_what_may_cost_more_than_the_budget_is_not_sent(extract, fake, session, settings):
-    prices = {settings().model: Price(1_000_000, 1_000_000, 1_000_000)}
-    with pytest.raises(LlmError) as refused:
-        extract(session, prices=prices, budget=Budget(Limits(micro_usd=1)))
-    assert refused.value.code == "budget_exceeded"
-    assert not fake.seen.bodies
-
-
-def test_one_model_serves_several_sessions(extract_each, fake, session_of):
-    fake.script.extend([reply(("one", [])), reply(("two", []))])
-    first, second = extract_each(session_of("첫째"), session_of("둘째"))
-    assert (first.entries[0].text, second.entries[0].text) == ("one", "two")
 
 
 def test_nothing_is_asked_about_messages_that_say_nothing(extract, fake, session_of):

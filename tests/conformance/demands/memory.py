@@ -183,7 +183,7 @@ _EXAMPLES = (
         Equal(
             lambda: _why_not("JSONB를 제거", "벡터 검색을 구현합니다"), "quote_too_short_for_fuzzy"
         ),
-        "memory/test_promotion.py::test_one_quote_that_is_not_found_blocks_and_is_named",
+        _REFUSED,
     ),
     row(
         (288, 290, 291),
