@@ -88,21 +88,6 @@ def test_in_beta_worse_links_stop_the_release(worse, base):
     assert "links.recall_at_5" in failed
 
 
-@pytest.mark.usefixtures("worse")
-@pytest.mark.parametrize(("phase", "code", "verdict"), [("mvp", 0, "warned"), ("ga", 4, "failed")])
-def test_two_finished_link_runs_are_compared_without_running_anything(
-    base, gigamind, gates, tmp_path, phase, code, verdict
-):
-    asked = ("compare", base, base.with_name("worse"), "--phase", phase)
-    assert gigamind(*asked, "--fail-on-regression").code == 1  # set otherwise: no verdict
-    ended = gigamind(*asked, *gates, "--out", tmp_path / "two")
-    assert ended.code == code
-    assert verdict_of(tmp_path / "two") == (verdict, phase)
-    assert all(part in ended.stdout.splitlines()[0] for part in ("recall@5", "22", "21"))
-    for text in (ended.stdout, (tmp_path / "two" / "compare.md").read_text("utf-8")):
-        assert re.search(r"recall@5 .*0\.000.* [−-]82\.4", text)
-
-
 def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind, tmp_path):
     assert search().code == 0
     ended = gigamind("compare", "out", base)
@@ -127,20 +112,3 @@ def test_an_equal_run_passes_against_a_baseline_that_leaves_that_of_search_alone
     assert ended.code == 0
     assert verdict_of(tmp_path / "links") == ("passed", "ga")
     assert "22" in ended.stdout.splitlines()[0]
-
-
-def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):
-    shown = gigamind("eval", "links", "--help-all").stdout
-    places = [
-        shown.index(f"  {option}")
-        for option in ("--dataset", "--topk", "--out", "--compare", "--phase", "--flow")
-    ]
-    assert places == sorted(places)
-    assert "--task" not in shown
-
-
-def test_run_json_names_the_options_and_the_task_once(base):
-    run = json.loads((base / "run.json").read_text("utf-8"))
-    assert run["task"] == "links"
-    assert "task" not in run["options"]
-    assert (run["options"]["topk"], run["options"]["lang"]) == (5, "en")

@@ -130,25 +130,6 @@ def test_all_notes_are_summed_up(suggest, tmp_path):
     assert [row["note"] for row in rows] == [note.path for note in read_vault(tmp_path / "v").notes]
 
 
-def test_a_stopped_run_keeps_what_it_had(suggest, monkeypatch):
-    from gigamind.evaluation.progress import Lines
-    from gigamind.linking.suggest import LinkSuggester
-
-    stage, learned = Lines.stage, []
-
-    def stopped(lines, name, done, total):
-        if (str(name), done) == ("Notes", 2):
-            raise KeyboardInterrupt
-        stage(lines, name, done, total)
-
-    fit = LinkSuggester._learned
-    monkeypatch.setattr(LinkSuggester, "_learned", lambda own: learned.append(1) or fit(own))
-    monkeypatch.setattr(Lines, "stage", stopped)
-    assert suggest("--all").code == 130
-    monkeypatch.setattr(Lines, "stage", stage)
-    assert (suggest("--all").code, learned) == (0, [1])
-
-
 def test_every_suggestion_goes_into_a_file(suggest, tmp_path):
     assert suggest("--all", "--out", tmp_path / "every.md").stdout.endswith(
         f": {tmp_path / 'every.md'}\n"

@@ -151,18 +151,6 @@ def test_a_run_without_one_result_fails_and_leaves_its_folder(
     assert (tmp_path / "out" / "summary.json").is_file()
 
 
-def test_an_interrupted_run_says_how_many_queries_it_did_not_come_to(
-    options: SearchEvalOptions, tmp_path: Path
-):
-    prepare(options)
-    found = [STEPS.run_batch(options, 0, 30)]
-    STEPS.finish_run(options, found, tmp_path / "out", STARTED, interrupted=True)
-    written = summary_of(tmp_path / "out")
-    assert written["status"] == "interrupted"
-    assert written["counts"]["queries_total"] == 30
-    assert written["counts"]["queries_not_run"] == 90
-
-
 def test_the_input_is_checked_in_a_line(options: SearchEvalOptions, tmp_path: Path):
     dataset = tmp_path / "queries.jsonl"
     dataset.write_text(options.dataset.read_text("utf-8") + "{broken\n", "utf-8")

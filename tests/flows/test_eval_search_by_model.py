@@ -3,10 +3,6 @@
 import pytest
 from flow_files import load_flow
 
-from gigamind.evaluation.shards import unfinished_folder
-from gigamind.release.model import read_run
-from gigamind.tasks import KINDS, evaluate
-
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 
@@ -19,34 +15,6 @@ def by_model(options, by_its_model, monkeypatch):
 @pytest.fixture
 def flow():
     return load_flow("eval_search")
-
-
-def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, server, tmp_path):
-    state = flow(by_model(), return_state=True)
-    assert state.is_completed()
-    llm = state.result()["summary"]["llm"]
-    assert (llm["calls"], llm["coverage"]) == (server.seen.total, 1.0)
-    assert (tmp_path / "out" / "attempts.jsonl").is_file()
-    assert not unfinished_folder(tmp_path / "out").exists()
-    shell = evaluate(by_model(out=tmp_path / "shell"))
-    found, expected = (
-        [item.judgement for item in read_run(out, KINDS).items]
-        for out in (tmp_path / "out", shell.out)
-    )
-    assert found == expected
-    assert shell.summary.llm.calls == 0
-
-
-def test_a_deployment_goes_on_with_its_run_that_was_stopped(
-    flow, by_model, tmp_path, server, monkeypatch
-):
-    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
-    assert flow(by_model(max_calls=4), return_state=True).is_failed()
-    state = flow(by_model(store_mode="refresh"), return_state=True)
-    assert state.is_completed(), state.message
-    (out,) = (tmp_path / "out").iterdir()
-    assert state.result()["out"] == str(out)
-    assert server.seen.total == 10
 
 
 @pytest.mark.parametrize(("changes", "why"), [({"seed": 7}, "seed"), ({"max_calls": 4}, "budget")])

@@ -89,21 +89,6 @@ def test_a_session_that_cannot_be_read_fails_the_run_and_not_the_other_sessions(
     assert event["resource"]["prefect.resource.name"] == "standup"
 
 
-def test_a_folder_without_sessions_fails_the_run(flow: Any, options: FolderOptions, tmp_path: Path):
-    missing = options.model_copy(update={"folder": tmp_path / "missing"})
-    state = flow(missing, return_state=True)
-    assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
-
-
-def test_a_log_that_is_none_fails_the_run_and_stays_as_it_is(
-    flow: Any, options: FolderOptions, tmp_path: Path
-):
-    (tmp_path / "memory.db").write_text("a file of somebody else" * 100)
-    state = flow(options, return_state=True)
-    assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
-    assert (tmp_path / "memory.db").read_text() == "a file of somebody else" * 100
-
-
 def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
     flow: Any, options: FolderOptions, caplog: pytest.LogCaptureFixture
 ):

@@ -50,22 +50,6 @@ def test_the_service_sends_the_messages_and_labels_of_each_language(service):
         assert {f"label {name}" for name in labels} <= table.keys()
 
 
-def test_the_seeds_words_are_the_seeds():
-    seed = {
-        "qaCorrectness": "정확성",
-        "qaUtility": "유용성",
-        "qaConfidenceHigh": "높은 신뢰도",
-        "qaConfidenceMedium": "보통 신뢰도",
-        "qaConfidenceLow": "낮은 신뢰도",
-        "qaSourceCoverage": "소스 활용",
-        "qaSourceCited": "인용됨",
-        "qaSourceNotCited": "미인용",
-        "qaGroundingIssues": "근거 이슈",
-        "qaNoIssues": "근거 문제 없음",
-    }
-    assert seed.items() <= WORDS["ko"]["ai"].items()
-
-
 def test_nothing_of_the_page_is_inline_or_from_elsewhere():
     page = SOURCES["index.html"]
     assert not re.search(r"\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)|<style", page)

@@ -115,6 +115,9 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
         until_ready(f"http://127.0.0.1:{service}")
         answered = streamed(service, "When does the depot open in the morning?")
         abstained = streamed(service, "Who repairs the photocopier upstairs?")
+        whole = json.loads(posted(service, "chat", "When does the depot open in the morning?"))
+        with urllib.request.urlopen(f"http://127.0.0.1:{service}/api/config") as config:
+            assert whole["scripted"] is json.load(config)["scripted"] is True
         model.send_signal(signal.SIGINT)
         assert model.wait(20) == 0
         assert url in model.stdout.read()  # in the command to copy
@@ -127,6 +130,7 @@ def test_the_mock_model_in_another_process_quotes_a_note_or_abstains(tmp_path):
     for found in (answered, abstained):
         assert dict(found[:1])["metadata"]["scripted"] is True
     assert fact.rstrip(".") in text_of(answered)
+    assert len(answered) > 5  # its text comes in chunks
     evaluation = dict(answered)["qa_evaluation"]
     assert (evaluation["confidence"], evaluation["correctness"]) == ("high", 1.0)
     assert text_of(abstained) == NO_NOTES
@@ -136,11 +140,16 @@ def text_of(found):
     return "".join(data["chunk"] for name, data in found if not name and data != "[DONE]")
 
 
-def streamed(port, question):
-    """The events of an answer by the service."""
+def posted(port, way, question):
+    """The answer of the service, whole or in a stream."""
     headers = {"Content-Type": "application/json"}
     body = json.dumps({"content": question}).encode()
-    address = f"http://127.0.0.1:{port}/api/ai/stream"
+    address = f"http://127.0.0.1:{port}/api/ai/{way}"
     request = urllib.request.Request(address, body, headers=headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
-        return events(answer.read().decode())
+        return answer.read().decode()
+
+
+def streamed(port, question):
+    """The events of an answer by the service."""
+    return events(posted(port, "stream", question))

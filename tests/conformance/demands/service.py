@@ -15,7 +15,6 @@ PACKAGE = Path(gigamind.__file__).parent
 _ASKING = "service/test_asking.py::"
 _PAGE = "e2e/browser/test_service_page.py::"
 _ORDER = f"{_ASKING}test_a_search_answer_streams_in_the_order_of_the_seed_and_is_evaluated"
-_WORDS = "service/test_locales.py::test_the_seeds_words_are_the_seeds"
 _NAMES = "judges/search_qa/test_judge.py::test_the_evaluation_has_the_fields_of_the_seed_under_their_names"
 _PROVEN = "judges/search_qa/test_judge.py::test_correctness_is_the_share_of_claims_whose_quotes_stand_in_their_notes"
 
@@ -190,7 +189,7 @@ _SERVICE = (
     row((184, 187), "event: qa_evaluation … `event: quality` 이후에 전송", _ORDER),
     row(207, "titles는 context에서 추출 불가 → 빈 리스트", Field(AskOptions, "note_titles")),
     *(
-        row(line, f'"{name}": "{word}"', Equal(lambda name=name: _phrase(name), word), _WORDS)
+        row(line, f'"{name}": "{word}"', Equal(lambda name=name: _phrase(name), word))
         for line, name, word in (
             (300, "qaCorrectness", "정확성"),
             (301, "qaUtility", "유용성"),

@@ -287,18 +287,6 @@ def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server,
     assert not unfinished_folder(done.out).exists()
 
 
-@pytest.mark.usefixtures("judged")
-def test_what_is_answered_before_a_model_fails_is_kept(asked, answering):
-    refused_once = "openai/judge;fault=401;times=1;sid=kept"
-    with answering() as rag:
-        stopped = asked(rag.url, model=refused_once)
-        with pytest.raises(EvaluationError):
-            evaluate(stopped)
-        done = evaluate(asked(rag.url, model=refused_once, resume=stopped.out, out=None))
-        assert len(rag.asked) == 5
-    assert done.summary.counts.answers_evaluated == 5
-
-
 def test_a_run_of_another_system_is_not_resumed(asked, answering, server, replies):
     server.script.extend([replies.good] * 2)
     with answering() as rag:

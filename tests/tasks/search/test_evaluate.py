@@ -1,13 +1,11 @@
 import json
 import re
-from datetime import UTC, datetime
 
 import pytest
 from blocks import section
 from run_files import RUN_FILES
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation.run import out_folder
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -79,18 +77,6 @@ def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_pa
         assert sorted(file.name for file in out.iterdir()) == RUN_FILES
 
 
-def test_a_name_that_is_taken_gets_a_number(make_options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    started = datetime(2026, 1, 31, 12, 0, 0).astimezone(UTC)
-    names = []
-    for _ in range(3):
-        out = out_folder(make_options(out=None), started)
-        out.mkdir(parents=True)
-        names.append(out.as_posix())
-    first = "eval/out/20260131-120000"
-    assert names == [first, f"{first}-2", f"{first}-3"]
-
-
 def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, lines):
     words = "deploy " * 10_000  # some 7 ms of work
     rows = [
@@ -117,15 +103,3 @@ def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
     assert warm.performance.cold_start_ms is None
     assert cold.performance.cold_start_ms == cold.performance.indexing_ms
     assert cold.overall.search["mrr"] == warm.overall.search["mrr"]
-
-
-def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
-    evaluate(make_options(out=tmp_path / "base"))
-    _summary, out, verdict, _bounds, page = evaluate(
-        make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
-    )
-    assert verdict is not None
-    assert verdict.gate.verdict == "passed"
-    assert {"compare.md", "compare.json", "snapshot.json"} <= {file.name for file in out.iterdir()}
-    assert page.verdict.state == "passed"
-    assert page.headline in (out / "report.html").read_text("utf-8")

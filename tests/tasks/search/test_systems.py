@@ -366,19 +366,6 @@ def test_an_endpoint_that_fails_for_more_than_a_fifth_ends_in_exit_code_3(asked,
     assert json.loads(errors[0])["error"] == "SystemFailedError"
 
 
-def test_one_failure_of_six_is_listed_and_the_run_is_a_result(asked):
-    well = plain(DOCUMENTS)
-
-    def respond(asked):
-        return (400, "no zebras") if asked.body["query"] == "zebra" else well(asked)
-
-    with search_server(respond) as server:
-        summary, out, *_ = evaluate(asked(server.url, warmup=0))
-    assert summary.counts.queries_failed == 1
-    assert summary.system.share == pytest.approx(1 / 6)
-    assert "no zebras" in (out / "errors.jsonl").read_text("utf-8")
-
-
 def test_a_python_function_and_a_command_find_the_same(asked, tmp_path, monkeypatch):
     (tmp_path / "team_find.py").write_text(
         "import json, sys\n"
