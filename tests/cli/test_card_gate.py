@@ -91,53 +91,50 @@ def card(judged, gigamind, case):
     return make
 
 
-def gates(case, policy, given=("--judge-card", "card"), **card):
+def gates(case, policy, **card):
     text = (asset("deployments") / "gates.toml").read_text("utf-8")
     for key, value in {"cards": f'"{policy}"', **card}.items():
         text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
         assert found == 1
     (case / "gates.toml").write_text(text, encoding="utf-8")
-    return ("--gates", "gates.toml", "--phase", "ga", "--fail-on-regression", *given)
+    return (
+        "--gates",
+        "gates.toml",
+        "--phase",
+        "ga",
+        "--fail-on-regression",
+        "--judge-card",
+        "card",
+    )
 
 
 @pytest.mark.parametrize(
-    ("labels", "why"), [("right", None), ("alike", BELOW), ("english", NO_KOREAN)]
+    ("labels", "policy", "code", "why"),
+    [
+        ("right", "require", 0, ("1.000 (95% CI 0.825 – 1.000)",)),
+        ("alike", "require", 4, BELOW),
+        ("alike", "warn", 0, BELOW),
+        ("english", "require", 4, NO_KOREAN),
+    ],
 )
-def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labels, why):
+def test_a_card_gates_by_what_it_shows_and_the_policy(
+    case, gigamind, card, labels, policy, code, why
+):
+    """More policies and cards: tests/release/test_card_gate.py."""
     card(labels)
-    for policy, code in (("require", 4), ("warn", 0), ("ignore", 0)):
-        ended = gigamind(
-            "compare", "one", "two", *gates(case, policy), "--out", policy, "--junit", "gate.xml"
-        )
-        assert ended.code == (code if why else 0), ended.stdout
-        told = (case / policy / "compare.md").read_text("utf-8")
-        (found,) = ET.parse(case / "gate.xml").findall(".//testcase[@name='judge_card']")
-        message = "".join(found.itertext()) + "".join(one.get("message", "") for one in found)
-        rule = json.loads((case / policy / "compare.json").read_text("utf-8"))["gate"]["rules"][-1]
-        assert (rule["metric"], rule["scale"]) == ("judge_card", "unanswerable")
-        assert rule["n"] == (20 if labels == "english" else 40)
-        if why is None:
-            assert found.find("failure") is None
-            assert "1.000 (95% CI 0.825 – 1.000)" in message
-            continue
-        assert all(part in message for part in why)
-        assert (found.find("failure") is not None) is (policy == "require")
-        for shown in (ended.stdout, told):
-            assert all(part in shown for part in why) is (policy != "ignore")
-
-
-@pytest.mark.usefixtures("judged")
-@pytest.mark.parametrize(("policy", "code"), [("require", 4), ("warn", 0), ("ignore", 0)])
-def test_the_policy_decides_on_a_run_without_a_card(case, gigamind, policy, code):
-    ended = gigamind("compare", "one", "two", *gates(case, policy, given=()))
+    ended = gigamind(
+        "compare", "one", "two", *gates(case, policy), "--out", "two-runs", "--junit", "gate.xml"
+    )
     assert ended.code == code, ended.stdout
-    assert ("judge report: " in ended.stdout) is (policy != "ignore")
-
-
-def test_low_floors_let_a_poor_card_pass(case, gigamind, card):
-    card("alike")
-    low = {"min_agreement": -1.0, "min_labels_per_class": 0}
-    assert gigamind("compare", "one", "two", *gates(case, "require", **low)).code == 0
+    told = (case / "two-runs" / "compare.md").read_text("utf-8")
+    (found,) = ET.parse(case / "gate.xml").findall(".//testcase[@name='judge_card']")
+    message = "".join(found.itertext()) + "".join(one.get("message", "") for one in found)
+    rule = json.loads((case / "two-runs" / "compare.json").read_text("utf-8"))["gate"]["rules"][-1]
+    assert (rule["metric"], rule["scale"]) == ("judge_card", "unanswerable")
+    assert rule["n"] == (20 if labels == "english" else 40)
+    assert (found.find("failure") is not None) is (code == 4)
+    for shown in (message, *([] if labels == "right" else [ended.stdout, told])):
+        assert all(part in shown for part in why)
 
 
 @pytest.mark.parametrize(

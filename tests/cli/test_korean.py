@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from korean import english, shown
-from row_files import write_rows
+from row_files import query_row, write_rows
 from search_command import SEARCH
 from vault_files import write_files
 
@@ -17,26 +17,10 @@ NOTES = {
     "배포.md": "# 배포\n\n배포는 화요일과 목요일에만 합니다. [[휴가]] 중에는 하지 않습니다.\n",
 }
 ROWS = [
-    {
-        "id": "연차",
-        "answerable": True,
-        "query": "연차는 언제 신청하나요",
-        "expected_notes": ["휴가.md"],
-    },
-    {
-        "id": "청구",
-        "answerable": True,
-        "query": "경비 청구 마감",
-        "expected_notes": ["경비.md"],
-        "tags": ["돈"],
-    },
-    {
-        "id": "요일",
-        "answerable": True,
-        "query": "무슨 요일에 배포하나요",
-        "expected_notes": ["배포.md"],
-    },
-    {"id": "주차", "query": "주차장은 어디인가요", "answerable": False, "expected_notes": []},
+    query_row("연차", "연차는 언제 신청하나요", "휴가.md"),
+    query_row("청구", "경비 청구 마감", "경비.md", tags=["돈"]),
+    query_row("요일", "무슨 요일에 배포하나요", "배포.md"),
+    query_row("주차", "주차장은 어디인가요"),
 ]
 
 

@@ -22,6 +22,7 @@ _SEARCH = (
     " --cache-dir cache --out"
 )
 _FACT = "memory graduate --session s.jsonl --extracted e.json"
+_WORDS = "eval answers --dataset answers.jsonl --notes vault --judge words --out judged"
 
 # What is called one after the other in each of these processes, and the modules that must not be loaded by then.
 _PROCESSES: list[dict[str, set[str]]] = [
@@ -32,6 +33,7 @@ _PROCESSES: list[dict[str, set[str]]] = [
     },
     {f"{_SEARCH} first": _NO_SEARCH, f"{_SEARCH} second": _NO_SEARCH},
     {_FACT: _MODELS},
+    {_WORDS: {"aiohttp", "httpx", "instructor", "litellm", "openai"}},
 ]
 _CALLER = """
 import contextlib, io, json, os, socket, sys
@@ -69,6 +71,9 @@ def called(tmp_path_factory, enter_case):
     entry = {"entryId": "x", "text": "A plan.", "evidence": evidence}
     (folder / "s.jsonl").write_text(json.dumps(message))
     (folder / "e.json").write_text(json.dumps({"entries": [entry]}))
+    answer = {"id": "a", "question": "When?", "answer": "Every Friday.", "language": "en"}
+    answer["context_notes"] = [{"path": "deploy.md"}]
+    (folder / "answers.jsonl").write_text(json.dumps(answer))
     asked = [{words: sorted(names) for words, names in calls.items()} for calls in _PROCESSES]
     with pytest.MonkeyPatch.context() as environment:
         enter_case(folder, environment)
@@ -103,3 +108,7 @@ def test_a_keyword_run_loads_only_what_it_uses(called):
 
 def test_a_fact_whose_quote_is_in_a_file_loads_nothing_that_speaks_to_a_model(called):
     assert called[_FACT] == [0, True, []]
+
+
+def test_answers_judged_by_words_load_nothing_that_speaks_to_a_model(called):
+    assert called[_WORDS] == [0, True, []]

@@ -21,3 +21,14 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any] | str]) -> Path:
 def read_rows(path: Path) -> list[Any]:
     """The rows of a file."""
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def query_row(name: str, query: str, *notes: str, **more: object) -> dict[str, Any]:
+    """A row of queries.jsonl, which these notes answer; unanswerable without any."""
+    return {
+        "id": name,
+        "query": query,
+        "answerable": bool(notes),
+        "expected_notes": [*notes],
+        **more,
+    }

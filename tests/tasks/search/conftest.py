@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from faulty_model import FakeServer
-from row_files import write_rows
+from row_files import query_row, write_rows
 from vault_files import write_files
 
 from gigamind.tasks.options import SearchEvalOptions
@@ -19,53 +19,19 @@ NOTES = {
 }
 
 QUERIES: list[dict[str, object]] = [
-    {
-        "id": "first",
-        "query": "deploy",
-        "answerable": True,
-        "expected_notes": ["deploy.md"],
-        "language": "en",
-        "difficulty": "easy",
-        "tags": ["ops"],
-    },
-    {
-        "id": "second",
-        "query": "approval roses",
-        "answerable": True,
-        "expected_notes": ["garden.md"],
-        "language": "en",
-        "difficulty": "mid",
-    },
-    {
-        "id": "korean",
-        "query": "휴가 신청",
-        "answerable": True,
-        "expected_notes": ["휴가.md"],
+    query_row("first", "deploy", "deploy.md", language="en", difficulty="easy", tags=["ops"]),
+    query_row("second", "approval roses", "garden.md", language="en", difficulty="mid"),
+    query_row(
+        "korean",
+        "휴가 신청",
+        "휴가.md",
         # "---\nlang: ko\n---\n" is 17 units long; the sentence has 16 characters, its palm tree two units.
-        "expected_spans": [{"note_path": "휴가.md", "start": 17, "end": 34}],
-        "language": "ko",
-    },
-    {
-        "id": "across",
-        "query": "배포 요일",
-        "answerable": True,
-        "expected_notes": ["deploy.md"],
-        "language": "ko-KR",
-    },
-    {
-        "id": "nothing",
-        "query": "zebra",
-        "answerable": False,
-        "expected_notes": [],
-        "language": "en",
-    },
-    {
-        "id": "trap",
-        "query": "price of roses",
-        "answerable": False,
-        "expected_notes": [],
-        "language": "en",
-    },
+        expected_spans=[{"note_path": "휴가.md", "start": 17, "end": 34}],
+        language="ko",
+    ),
+    query_row("across", "배포 요일", "deploy.md", language="ko-KR"),
+    query_row("nothing", "zebra", language="en"),
+    query_row("trap", "price of roses", language="en"),
 ]
 
 PRICES = '[models."{}"]\nprompt = 1\ncompletion = 2\n'  # a microdollar and two a token

@@ -5,6 +5,7 @@ import math
 
 import pytest
 from out_files import items_of
+from row_files import query_row
 
 from gigamind.tasks import evaluate
 
@@ -139,13 +140,7 @@ def test_a_hit_has_its_title_its_centrality_and_the_query_s_words_in_the_evidenc
 # "The garden has roses." stands at 17 of the second note that "approval roses" finds.
 def _garden(start, end):
     span = {"note_path": "garden.md", "start": start, "end": end}
-    return {
-        "id": "second",
-        "query": "approval roses",
-        "answerable": True,
-        "expected_notes": ["garden.md"],
-        "expected_spans": [span],
-    }
+    return query_row("second", "approval roses", "garden.md", expected_spans=[span])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from blocks import find
 from click.testing import CliRunner
+from row_files import query_row
 from vault_files import write_files
 
 from gigamind.cli.main import cli
@@ -43,12 +44,7 @@ def options(tmp_path, monkeypatch):
     notes = {f"{english}.md": f"The {english} is close to us." for english in THINGS}
     write_files(tmp_path / "vault", notes)
     rows: list[dict[str, object]] = [
-        {
-            "id": english,
-            "query": f"{korean} 이야기",
-            "answerable": True,
-            "expected_notes": [f"{english}.md"],
-        }
+        query_row(english, f"{korean} 이야기", f"{english}.md")
         for english, korean in THINGS.items()
     ]
     rows.append({"id": "none", "query": "zebra", "answerable": False, "expected_notes": []})
