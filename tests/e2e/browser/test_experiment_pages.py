@@ -83,15 +83,3 @@ def test_an_item_opens_with_the_rankings_of_all_runs_and_no_text_is_markup(show,
     ]
     assert places[0] != places[1]
     assert reader.has_run_nothing()
-
-
-def test_filters_show_what_got_worse_and_better(show, reader):
-    browser = show("whole", "without")
-    counts = {
-        name: int(browser.find_element("css selector", f"label:has([value={name}]) .faint").text)
-        for name in ("all", "worse", "better")
-    }
-    assert counts["all"] == counts["worse"] + counts["better"]
-    assert counts["worse"] < counts["better"]
-    reader.choose("better")
-    reader.wait_for(1, counts["better"], counts["better"])

@@ -33,16 +33,6 @@ def record(tmp_path_factory):
     return read_run(evaluate(options).out, KINDS)
 
 
-def test_filters_show_what_they_count(show, reader, record):
-    show(record)
-    missed = sum(bool(item.missed) for item in record.items)
-    wrong = sum(any(not one.hit for one in item.suggestions) for item in record.items)
-    assert 0 < missed < 22
-    for name, count in (("missed", missed), ("wrong", wrong), ("all", 22)):
-        reader.choose(name)
-        reader.wait_for(1, count, count)
-
-
 def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, reader, record):
     browser = show(record)
     item = next(item for item in record.items if item.suggestions)

@@ -50,13 +50,14 @@ def pages(tmp_path_factory):
     run("compare", base, other, "--lang", "ko", out="two")
     run("compare", base, other, base, "--lang", "ko", out="several")
     run("history", str(folder / "runs"), "--lang", "ko", out="history")
+    run("judge", "certify", str(folder / "answers"), out="card")
     run("tune", "search", *SEARCH, "--modes", "keyword", "--title-weights", "1,2", out="tune")
     return folder
 
 
 KINDS = (
     "runs/search/report", "runs/compared/report", "answers/report", "links/report", "two/compare",
-    "several/compare", "history/history", "tune/tune",
+    "several/compare", "history/history", "tune/tune", "card/judge_card",
 )  # fmt: skip
 
 
@@ -71,3 +72,11 @@ def test_no_page_is_cut_off(open_page, pages, kind):
         if width == 1600:
             rights = "return [...document.querySelectorAll('header *')].map((e) => e.getBoundingClientRect().right)"
             assert max(browser.execute_script(rights)) > width * 2 / 3
+
+
+def test_the_items_behind_a_judge_report_are_shown_on_a_phone_too(open_page, pages):
+    browser = open_page((pages / "card/judge_card.html").read_text("utf-8"), 390)
+    rows = browser.find_elements("css selector", "header tbody tr")
+    cells = [[cell.text for cell in row.find_elements("css selector", "td")] for row in rows]
+    assert all(row[2] for row in cells)
+    assert any(row[3] for row in cells)  # where an answer has several
