@@ -148,12 +148,8 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
     changed = gigamind(*asked, "--changed", "notes")
     assert changed.code == 4
     assert gigamind(*asked, "--changed", "settings").code == 1
-    assert sorted(path.name for path in (place / "compared").iterdir()) == [
-        "compare.html",
-        "compare.json",
-        "compare.md",
-        "report.html",
-    ]
+    found = sorted(path.name for path in (place / "compared").iterdir())
+    assert found == ["compare.html", "compare.json", "compare.md", "report.html"]
     report = json.loads((place / "compared" / "compare.json").read_text("utf-8"))
     assert list(report) == ["comparison", "gate", "messages", "experiment"]
     page = (place / "compared" / "compare.html").read_text("utf-8")
@@ -252,11 +248,8 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
     assert sorted(path.name for path in Path("three").iterdir()) == ["compare.html", "compare.json"]
     found = json.loads(Path("three", "compare.json").read_text("utf-8"))["experiment"]
     assert [run["setup"] for run in found["runs"]] == [{"topk": k} for k in "358"]
-    assert found["correction"] == {
-        "intervals": "bonferroni",
-        "confidence": 0.975,
-        "p_values": "holm",
-    }
+    told = found["correction"]
+    assert told == {"intervals": "bonferroni", "confidence": 0.975, "p_values": "holm"}
     printed = gigamind(*asked, "--json")
     assert json.loads(printed.stdout) == {"experiment": found}
 

@@ -85,10 +85,8 @@ def test_messages_of_gen_ai_and_json_inputs_are_read(write):
     messages = span("a" * 32, "b" * 16, **{name: json.dumps(text) for name, text in chat.items()})
     chain = {"input__value": '{"question": "Who?"}', "output__value": '{"answer": "Kim."}'}
     found = rows(write(request(messages), request(span("c" * 32, "d" * 16, **chain))))
-    assert [(row["question"], row["answer"]) for row in found] == [
-        ("누가 썼나?", "김민수입니다."),
-        ("Who?", "Kim."),
-    ]
+    told = [(row["question"], row["answer"]) for row in found]
+    assert told == [("누가 썼나?", "김민수입니다."), ("Who?", "Kim.")]
 
 
 def test_a_time_that_is_no_number_stops_no_import(write):

@@ -92,11 +92,8 @@ def test_the_examples_of_the_prompt_are_no_questions(write, fake, tmp_path):
 
     assert ended.code == 0
     assert re.search(r"\b3: ", ended.stderr)
-    assert [row["query"] for row in rows(tmp_path)] == [
-        "What grows there?",
-        "연차는 며칠인가요?",
-        "반차도 쓸 수 있나요?",
-    ]
+    found = [row["query"] for row in rows(tmp_path)]
+    assert found == ["What grows there?", "연차는 며칠인가요?", "반차도 쓸 수 있나요?"]
 
 
 def test_what_a_question_can_do_without_is_dropped_and_counted(write, fake, tmp_path):

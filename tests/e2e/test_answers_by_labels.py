@@ -153,9 +153,7 @@ def test_a_forged_quote_makes_no_claim_supported(labelled_answers, forge):
     for row in labelled_answers.rows:
         verdicts = [claim["verdict"] for claim in found[row["id"]]["evaluation"]["claims"]]
         said = [claim["verdict"] for claim in row["labels"]["claims"]]
-        assert (row["id"], [one == "supported" for one in verdicts]) == (
-            row["id"],
-            [one == "supported" for one in said],
-        )
+        told = (row["id"], [one == "supported" for one in verdicts])
+        assert told == (row["id"], [one == "supported" for one in said])
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert set(summary["verdicts"]) == {"supported", "unverified"}

@@ -155,10 +155,8 @@ def test_a_gate_on_answers_runs_twice_and_what_passed_becomes_the_baseline_where
     assert promotion["state"]["name"] == "Completed", promotion["state"]
     outs = sorted((deployed.clone / "eval" / "out" / "release-gate").iterdir())
     assert len(outs) == 2
-    assert (
-        baseline(deployed, "answers")
-        == f"answers-{json.loads((outs[-1] / 'run.json').read_text())['run_id']}.json"
-    )
+    found = baseline(deployed, "answers")
+    assert found == f"answers-{json.loads((outs[-1] / 'run.json').read_text())['run_id']}.json"
     assert baseline(deployed, "answers") != before
     for run in (first, second, promotion):
         check_told(deployed, run)

@@ -110,10 +110,8 @@ def test_a_nightly_run_is_compared_with_the_last_one_and_named_by_its_verdict(de
     assert not (first / "compare.json").exists()
     for before, after in ((first, second), (second, third)):
         compared = json.loads((after / "compare.json").read_text())["comparison"]
-        assert (
-            compared["baseline"]["run_id"]
-            == json.loads((before / "run.json").read_text())["run_id"]
-        )
+        found = compared["baseline"]["run_id"]
+        assert found == json.loads((before / "run.json").read_text())["run_id"]
     assert len({run["name"] for run in runs}) == 3
     assert all(run["name"].startswith("search-nightly · ") for run in runs)
     about = deployed.deployment()["description"]

@@ -17,10 +17,8 @@ def note(tmp_path):
 def test_notes_that_fit_are_shown_whole_in_their_order(note):
     first, second = note("b.md", "둘째 노트\n"), note("a.md", "first\n")
     shown = context_of([(first, Span(0, 2)), (second, Span(0, 2))], 5, 12_000)
-    assert [(one.path, one.start, one.source.text) for one in shown] == [
-        ("b.md", 0, "둘째 노트\n"),
-        ("a.md", 0, "first\n"),
-    ]
+    found = [(one.path, one.start, one.source.text) for one in shown]
+    assert found == [("b.md", 0, "둘째 노트\n"), ("a.md", 0, "first\n")]
     assert [one.source.title for one in shown] == ["b", "a"]
 
 

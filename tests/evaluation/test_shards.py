@@ -284,7 +284,5 @@ def test_what_each_shard_takes_from_the_store_for_another_had_asked_is_no_row_of
     tell(FIRST, stored, own)
     tell(SECOND, trial)
     tell(THIRD, stored)
-    assert [(row.call, row.source) for row in rows_in(folders_of(run))] == [
-        ("q", STORE),
-        ("trial", HTTP),
-    ]
+    found = [(row.call, row.source) for row in rows_in(folders_of(run))]
+    assert found == [("q", STORE), ("trial", HTTP)]

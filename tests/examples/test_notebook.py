@@ -104,7 +104,5 @@ def test_an_interrupted_cell_keeps_what_was_paid_for_and_the_next_resumes(
     notebook["cells"][1] = interrupted
     done = run(notebook, tmp_path)
     shown = [values(cell) for cell in done["cells"][2:]]
-    assert [json.loads(data[0]["text/plain"].lower()) for data in shown] == [
-        [3, True, 2],
-        [4, 2, False],
-    ]
+    found = [json.loads(data[0]["text/plain"].lower()) for data in shown]
+    assert found == [[3, True, 2], [4, 2, False]]

@@ -122,10 +122,8 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 
     assert publishes() == "went on"
     warnings = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert [re.findall(r"search-vault\S*", record.getMessage()) for record in warnings] == [
-        ["search-vault"],
-        ["search-vault-figures"],
-    ]
+    found = [re.findall(r"search-vault\S*", record.getMessage()) for record in warnings]
+    assert found == [["search-vault"], ["search-vault-figures"]]
 
 
 def test_a_caller_of_the_flow_meets_the_error_of_the_evaluation(options: Options):

@@ -165,7 +165,5 @@ def test_a_key_that_is_left_is_found(work):
     planted = work / "ours.toml"
     (work / "cache").mkdir()
     (work / "cache" / "x.bin").write_bytes(b"\0" + SECRETS["SEARCH_TOKEN"].encode() + b"\0")
-    assert leaks(work, SECRETS["OPENAI_API_KEY"], {planted, work / ".env"}) == [
-        f"SEARCH_TOKEN: {work / 'cache' / 'x.bin'}",
-        "OPENAI_API_KEY: said",
-    ]
+    found = leaks(work, SECRETS["OPENAI_API_KEY"], {planted, work / ".env"})
+    assert found == [f"SEARCH_TOKEN: {work / 'cache' / 'x.bin'}", "OPENAI_API_KEY: said"]

@@ -76,10 +76,8 @@ def test_the_verdict_comes_with_the_label_and_stays_for_who_gave_it(client):
     answer = post(client, task, "contradicted", reason="Not so.", seconds=1.5).json()
     assert answer["verdict"] == "supported"
     mine, other = state(client)["unit"], state(client, "joon")["unit"]
-    assert (mine["tasks"][0]["choice"], mine["tasks"][0]["verdict"]) == (
-        "contradicted",
-        "supported",
-    )
+    found = (mine["tasks"][0]["choice"], mine["tasks"][0]["verdict"])
+    assert found == ("contradicted", "supported")
     assert other["id"] == mine["id"]
     assert other["tasks"][0]["verdict"] is None
 
@@ -126,10 +124,8 @@ def test_a_label_changed_after_the_verdict_was_shown_is_kept_and_does_not_count(
     task = state(client)["unit"]["tasks"][0]
     post(client, task, "supported")
     post(client, task, "contradicted")
-    assert [(one.choice, one.later) for one in read_rows(labels)] == [
-        ("supported", False),
-        ("contradicted", True),
-    ]
+    found = [(one.choice, one.later) for one in read_rows(labels)]
+    assert found == [("supported", False), ("contradicted", True)]
     assert state(client)["unit"]["tasks"][0]["choice"] == "supported"
 
 
@@ -139,11 +135,8 @@ def test_undo_takes_back_one_label_after_another(client):
         post(client, task, "supported")
     nothing = {"key": "", "content": ""}
     undone = [post(client, nothing, "", "/api/label/undo").json() for _ in range(3)]
-    assert [answer.get("undone") for answer in undone] == [
-        unit["tasks"][1]["key"],
-        unit["tasks"][0]["key"],
-        None,
-    ]
+    found = [answer.get("undone") for answer in undone]
+    assert found == [unit["tasks"][1]["key"], unit["tasks"][0]["key"], None]
     assert [task["choice"] for task in undone[1]["unit"]["tasks"]] == [None, None, None]
 
 

@@ -301,12 +301,8 @@ def test_sources_unfold_and_their_passages_are_marked_in_the_note(visit):
     )
     visit.click(".coverage .passage .link")
     visit.wait(".sheet mark")
-    assert visit.texts(".sheet h2, .sheet mark") == [
-        "휴가 규정",
-        "1년을 채우면",
-        "15일",
-        "이 생깁니다.",
-    ]
+    found = visit.texts(".sheet h2, .sheet mark")
+    assert found == ["휴가 규정", "1년을 채우면", "15일", "이 생깁니다."]
 
 
 def test_issues_say_what_is_wrong_and_show_what_the_note_says(visit):
@@ -363,12 +359,8 @@ def test_the_language_changes_what_is_there_and_stays(visit):
     visit.click("#language")
     visit.wait_for_text(".evaluation .badge", "High confidence in the answer")
     assert visit.texts(".evaluation .headline .figures") == ["Correctness 92% · Utility 75%"]
-    assert visit.texts(".coverage .title, .matched h3, nav a") == [
-        "Chat",
-        "Notes",
-        "Notes found",
-        "Use of sources",
-    ]
+    found = visit.texts(".coverage .title, .matched h3, nav a")
+    assert found == ["Chat", "Notes", "Notes found", "Use of sources"]
     visit.open()
     assert visit.browser.execute_script("return document.documentElement.lang") == "en"
     visit.ask("high")

@@ -30,12 +30,8 @@ def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apar
     assert [line["flipped"] for line in by_id(done.out).values()] == [False, True]
     checked = [line["quality"] for line in by_id(done.out).values()]
     assert [(one["passed"], one["flipped"]) for one in checked] == [(True, True), (False, False)]
-    assert {one["id"]: one["flipped"] for one in checked[0]["items"]} == {
-        "direct": False,
-        "grounded": True,
-        "sources": True,
-        "uncertainty": False,
-    }
+    told = {one["id"]: one["flipped"] for one in checked[0]["items"]}
+    assert told == {"direct": False, "grounded": True, "sources": True, "uncertainty": False}
     llm = done.summary.llm
     assert (llm.flips.judged_again, llm.flips.flipped) == (2, 1)
     assert (llm.checks.flips.judged_again, llm.checks.flips.flipped) == (2, 1)

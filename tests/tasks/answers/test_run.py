@@ -16,13 +16,8 @@ def test_a_run_judges_every_answer_and_says_what_it_found(options, server, repli
     done = evaluate(options())
     items = by_id(done.out)
     told = {name: line["evaluation"] for name, line in items.items()}
-    assert {name: one and one["correctness"] for name, one in told.items()} == {
-        "good": 1.0,
-        "mixed": 0.5,
-        "forged": 0.0,
-        "silent": None,
-        "alone": None,
-    }
+    found = {name: one and one["correctness"] for name, one in told.items()}
+    assert found == {"good": 1.0, "mixed": 0.5, "forged": 0.0, "silent": None, "alone": None}
     assert told["forged"]["claims"][0]["doubt"] == "quote_changed"
     # The notes answer the question, so to say that they do not is no use, whatever the model says.
     assert (told["silent"]["utility"], told["silent"]["reported_utility"]) == (0.0, 0.9)

@@ -479,11 +479,8 @@ def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_
     assert [fact.get("missed") for fact in facts["one"]] == [None, True]
     assert [fact.get("missed") for fact in facts["two"]] == [None, None]  # in no note that it names
     assert [fact.get("missed") for fact in facts["three"]] == [None, True]
-    assert {name: line["metrics"]["completeness"] for name, line in lines.items()} == {
-        "one": 0.5,
-        "two": 1.0,
-        "three": 0.5,
-    }
+    found = {name: line["metrics"]["completeness"] for name, line in lines.items()}
+    assert found == {"one": 0.5, "two": 1.0, "three": 0.5}
     assert lines["one"]["labels"]["correctness"] is None  # that was of another answer
     assert done.summary.facts_unbacked == 1
     assert done.summary.agreement is None  # nobody has said anything of these answers

@@ -37,10 +37,8 @@ def test_the_hits_that_would_matter_most_come_first_as_rows_to_label(run):
     holes = summary["holes"]
     lines = holes["worst"]
     now, ideal = 1 / math.log2(3), 1 + 1 / math.log2(3)
-    assert [(line["id"], line["note"], line["rank"]) for line in lines] == [
-        ("a", "x", 1),
-        ("a", "y", 3),
-    ]
+    found = [(line["id"], line["note"], line["rank"]) for line in lines]
+    assert found == [("a", "x", 1), ("a", "y", 3)]
     assert [line["ndcg_change"] for line in lines] == pytest.approx(
         [1 - now, (now + 1 / 2) / ideal - now]
     )

@@ -15,24 +15,16 @@ def collide(notes):
 
 def test_queries_stand_ready_in_the_order_of_the_dataset(make_options):
     found = prepare(make_options())
-    assert [query.item.id for query in found.queries] == [
-        "first",
-        "second",
-        "korean",
-        "across",
-        "nothing",
-        "trap",
-    ]
+    told = [query.item.id for query in found.queries]
+    assert told == ["first", "second", "korean", "across", "nothing", "trap"]
     assert (found.not_sampled, found.errors) == (0, ())
 
 
 def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tmp_path):
     found = prepare(make_options([GOOD, LOST, "{broken"], min_rows=0.3))
     assert [query.item.id for query in found.queries] == ["a"]
-    assert [(e.kind, e.line, e.id, e.field) for e in found.errors] == [
-        ("row", 2, "b", "expected_notes[0]"),
-        ("row", 3, None, None),
-    ]
+    told = [(e.kind, e.line, e.id, e.field) for e in found.errors]
+    assert told == [("row", 2, "b", "expected_notes[0]"), ("row", 3, None, None)]
     assert found.errors[1].message.startswith(f"{tmp_path / 'queries.jsonl'}:3: ")
 
 

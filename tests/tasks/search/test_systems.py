@@ -129,12 +129,8 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, written):
     assert items["second"]["ranking"][0]["text"] == "no such words"
     assert items["second"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
     # UTF-16: "---\nlang: ko\n---\n" is 17 units, the palm tree two, a blank one.
-    assert items["korean"]["ranking"][0]["chunk"] == {
-        "note": "휴가.md",
-        "utf16_start": 20,
-        "utf16_end": 25,
-        "text": "휴가는 팀",
-    }
+    found = items["korean"]["ranking"][0]["chunk"]
+    assert found == {"note": "휴가.md", "utf16_start": 20, "utf16_end": 25, "text": "휴가는 팀"}
     assert items["across"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
 
 

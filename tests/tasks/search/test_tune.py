@@ -72,10 +72,8 @@ def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options
     assert 0 < tuning.low < tuning.gain < tuning.high
     assert tuning.worse == ()
     steps = find(tuned.document.blocks, Steps).items
-    assert [step.command for step in steps[:2]] == [
-        tuning.command,
-        f"gigamind baseline promote {tuned.best.out}",
-    ]
+    found = [step.command for step in steps[:2]]
+    assert found == [tuning.command, f"gigamind baseline promote {tuned.best.out}"]
     lines = tomllib.loads(steps[2].command)["search"]
     assert lines["dataset"] == str(options.dataset)
     assert lines["mode"] == tuning.settings[tuning.chosen].setting.mode
@@ -107,11 +105,8 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
         assert option in step.command
     assert accepted.command.startswith("gigamind baseline promote ")
     assert find(tuned.document.blocks, Examples) is None
-    assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
-        "as-is",
-        "tune.html",
-        "tune.json",
-    }
+    found = {path.name for path in (tmp_path / "tuned").iterdir()}
+    assert found == {"as-is", "tune.html", "tune.json"}
     as_is = tuned.current.summary.overall.search
     assert tuned.tuning.as_is.figures["search.mrr"] == pytest.approx(as_is["mrr"])
 
