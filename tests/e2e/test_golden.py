@@ -19,15 +19,8 @@ GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 MASKED = {
-    "run_id",
-    "created_at",
-    "environment",
-    "hardware",
-    "out",
-    "cache_dir",
-    "passes",
-    "checksum",
-}
+    "run_id", "created_at", "environment", "hardware", "out", "cache_dir", "passes", "checksum",
+}  # fmt: skip
 
 
 def mask(value, name=""):

@@ -1,9 +1,7 @@
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from out_files import rows_of
 
 from gigamind.prompting import prompts
 
@@ -24,9 +22,3 @@ def prompts_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prompts, "load_prompt", load_once)
         yield
-
-
-@pytest.fixture
-def lines() -> Callable[[Path, str], list[Any]]:
-    """The rows of a file of an out folder."""
-    return rows_of

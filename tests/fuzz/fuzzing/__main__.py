@@ -72,13 +72,9 @@ def by_atheris(name: str, seconds: float) -> None:
         words.write_text(
             "".join(f'"{_quoted(word)}"\n' for word in dictionary(TARGETS[name].seeds))
         )
-        options = [
-            f"-max_total_time={seconds:.0f}",
-            f"-dict={words}",
-            "-max_len=60000",
-            "-timeout=60",
-        ]
-        atheris.Setup([sys.argv[0], *options, "-rss_limit_mb=0", "-verbosity=1", str(corpus)], one)
+        options = [f"-max_total_time={seconds:.0f}", f"-dict={words}", "-max_len=60000"]
+        options += ["-timeout=60", "-rss_limit_mb=0", "-verbosity=1"]
+        atheris.Setup([sys.argv[0], *options, str(corpus)], one)
         atheris.Fuzz()
 
 

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from five_answers import EVERY, FAILING, GOOD, ITEMS, LEAVE, MIXED, MODEL, PASSING, checks, reply
+from out_files import items_of, rows_of
 from stopping import Stopping
 
 from gigamind.errors import InputError
@@ -13,12 +15,10 @@ from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
-def test_the_checklist_judges_each_answer_besides(
-    options, server, replies, checks, by_id, leave, model
-):
-    server.script.extend([*replies.every, replies.passing, replies.failing, *[checks()] * 3])
+def test_the_checklist_judges_each_answer_besides(options, server):
+    server.script.extend([*EVERY, PASSING, FAILING, *[checks()] * 3])
     done = evaluate(options(checklist=True))
-    items = by_id(done.out)
+    items = items_of(done.out)
     good = items["good"]["quality"]
     assert (good["passed"], good["ratio"]) == (True, 0.75)
     assert good["items"][1] == {
@@ -26,7 +26,7 @@ def test_the_checklist_judges_each_answer_besides(
         "text": "검색 결과를 근거로 활용했는가?",
         "yes": True,
         "told": True,
-        "quote": leave,
+        "quote": LEAVE,
         "trusted": True,
         "source": 1,
         "flipped": None,
@@ -44,35 +44,31 @@ def test_the_checklist_judges_each_answer_besides(
     direct, grounded, *_ = block.by_language["ko"].items
     assert (direct.yes, direct.rate, direct.unproven) == (2, 0.4, 0)
     assert (grounded.yes, grounded.unproven) == (1, 1)
-    assert list(done.summary.llm.by_role) == [f"judge: {model}", f"quality_gate: {model}"]
+    assert list(done.summary.llm.by_role) == [f"judge: {MODEL}", f"quality_gate: {MODEL}"]
     assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
     text = (done.out / "summary.md").read_text("utf-8")
     assert all(part in text for part in ("1 of 5 answers pass the checklist", "75%"))
 
 
-def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(
-    options, server, checks, replies, reply, answers, by_id, lines
-):
+def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(options, server):
     lost = checks("direct")
     # The evaluation of "mixed" fails, the check of "good" does.
-    server.script.extend([replies.good, reply(), {"claims": []}, lost, lost, replies.failing])
-    done = evaluate(options(items=answers[:2], checklist=True))
-    items = by_id(done.out)
+    server.script.extend([GOOD, reply(), {"claims": []}, lost, lost, FAILING])
+    done = evaluate(options(items=ITEMS[:2], checklist=True))
+    items = items_of(done.out)
     assert items["good"]["evaluation"]["correctness"] == 1.0
     assert (items["good"]["quality"], items["good"]["quality_code"]) == (None, "invalid_output")
     assert (items["mixed"]["evaluation"], items["mixed"]["outcome"]) == (None, "unscored")
     assert items["mixed"]["quality"]["ratio"] == 0.25
-    errors = lines(done.out, "errors.jsonl")
+    errors = rows_of(done.out, "errors.jsonl")
     found = [(row["id"], row["message"].partition(":")[0]) for row in errors]
     assert found == [("mixed", "answer mixed"), ("good", "checklist of answer good")]
     assert (done.summary.quality.unchecked, done.summary.counts.unjudged) == (1, 1)
 
 
-def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(
-    options, server, replies, answers
-):
-    server.script.extend([replies.good, replies.mixed, replies.passing, replies.failing])
-    done = evaluate(options(items=answers[:2], checklist=True), Stopping("Checking", 1))
+def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(options, server):
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
+    done = evaluate(options(items=ITEMS[:2], checklist=True), Stopping("Checking", 1))
     quality = done.summary.quality
     assert (quality.overall.checked, quality.unchecked, quality.not_run) == (1, 0, 1)
     assert (done.summary.status, done.summary.counts.not_run) == ("interrupted", 0)
@@ -80,7 +76,7 @@ def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(
     assert re.findall(r"\d+", done.page.headline)[0] == "1"
 
 
-def test_progress_is_told_of_judging_and_of_checking(options, server, replies, answers):
+def test_progress_is_told_of_judging_and_of_checking(options, server):
     class Heard:
         def __init__(self):
             self.last = {}
@@ -88,9 +84,9 @@ def test_progress_is_told_of_judging_and_of_checking(options, server, replies, a
         def stage(self, name, done, total):
             self.last[name] = (done, total)
 
-    server.script.extend([replies.good, replies.mixed, replies.passing, replies.failing])
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
     heard = Heard()
-    evaluate(options(items=answers[:2], checklist=True), heard)
+    evaluate(options(items=ITEMS[:2], checklist=True), heard)
     assert (heard.last["Judging"], heard.last["Checking"]) == ((2, 2), (2, 2))
 
 

@@ -1,15 +1,17 @@
 """Runs over the same answers are compared."""
 
 import pytest
+from answer_reply import finding
+from five_answers import EVERY, FAILING, GOOD, ITEMS, PASSING, checks, item, reply
 
 from gigamind.tasks import evaluate
 
 
-def test_a_worse_run_is_seen_by_comparison_and_gate(options, server, replies, reply, found):
-    server.script.extend(replies.every)
+def test_a_worse_run_is_seen_by_comparison_and_gate(options, server):
+    server.script.extend(EVERY)
     first = evaluate(options(save_snapshot=True))
-    worse = reply(found(1, "not_found"), utility=0.0)
-    server.script.extend([worse, replies.mixed, replies.forged, replies.silent])
+    worse = reply(finding(1, "not_found"), utility=0.0)
+    server.script.extend([worse, *EVERY[1:]])
     second = evaluate(options(compare=first.out, store_mode="refresh"))
     comparison = second.verdict.comparison
     change = comparison.metric("answers.correctness")
@@ -22,19 +24,19 @@ def test_a_worse_run_is_seen_by_comparison_and_gate(options, server, replies, re
     assert "search.mrr" not in rules
 
 
-def test_runs_by_different_models_are_not_compared(options, server, replies):
-    server.script.extend(replies.every)
+def test_runs_by_different_models_are_not_compared(options, server):
+    server.script.extend(EVERY)
     first = evaluate(options(save_snapshot=True))
-    server.script.extend(replies.every)
+    server.script.extend(EVERY)
     second = evaluate(options(compare=first.out, model="openai/writer"))
     assert second.verdict.gate.verdict == "not-comparable"
 
 
-def test_checks_are_compared_with_those_of_the_baseline(options, server, answers, item, replies):
-    both = [answers[0], item("second", answers[0]["answer"], question="연차는 얼마나?")]
-    server.script.extend([replies.good, replies.good, replies.passing, replies.passing])
+def test_checks_are_compared_with_those_of_the_baseline(options, server):
+    both = [ITEMS[0], item("second", ITEMS[0]["answer"], question="연차는 얼마나?")]
+    server.script.extend([GOOD, GOOD, PASSING, PASSING])
     first = evaluate(options(items=both, checklist=True, save_snapshot=True))
-    server.script.extend([replies.good, replies.good, replies.passing, replies.failing])
+    server.script.extend([GOOD, GOOD, PASSING, FAILING])
     how = {"items": both, "checklist": True, "store_mode": "refresh"}
     second = evaluate(options(**how, compare=first.out / "snapshot.json"))
     comparison = second.verdict.comparison
@@ -52,11 +54,11 @@ def test_checks_are_compared_with_those_of_the_baseline(options, server, answers
     assert unchecked.verdict.comparison.metric("answers.correctness").n == 2
 
 
-def test_checks_of_another_feature_are_not_compared(options, server, replies, answers, checks):
-    server.script.extend([replies.good, replies.passing])
-    first = evaluate(options(items=answers[:1], checklist=True))
+def test_checks_of_another_feature_are_not_compared(options, server):
+    server.script.extend([GOOD, PASSING])
+    first = evaluate(options(items=ITEMS[:1], checklist=True))
     server.script.append(checks("beyond", "grounded", "concrete", "separate"))
     how = {"checklist": True, "feature": "insight", "compare": first.out}
-    second = evaluate(options(items=answers[:1], **how))
+    second = evaluate(options(items=ITEMS[:1], **how))
     assert second.verdict.comparison.checks == "other"
     assert second.verdict.gate.verdict != "not-comparable"

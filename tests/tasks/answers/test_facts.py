@@ -5,6 +5,7 @@ import re
 
 import pytest
 from answer_reply import answer_reply
+from out_files import items_of
 
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.schema import AnswerComparison, AnswerItem
@@ -31,7 +32,7 @@ def row(answer, facts=FACTS):
 
 
 @pytest.fixture
-def judged(options, server, by_id, tmp_path):
+def judged(options, server, tmp_path):
     """The line, the summary and the out folder of one answer, judged by these replies."""
     judge = tmp_path / "judge.toml"
     judge.write_text('kind = "search_qa"\nprompt = "search_qa/v2"\nsecond_look = "never"\n')
@@ -39,7 +40,7 @@ def judged(options, server, by_id, tmp_path):
     def run(item, *claims, **changes):
         server.script.append(answer_reply(claims, FIRST, **changes))
         out = evaluate(options([item], judge=judge)).out
-        return by_id(out)["a"], json.loads((out / "summary.json").read_text("utf-8")), out
+        return items_of(out)["a"], json.loads((out / "summary.json").read_text("utf-8")), out
 
     return run
 

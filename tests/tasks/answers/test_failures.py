@@ -4,6 +4,8 @@ import json
 from contextlib import nullcontext
 
 import pytest
+from five_answers import GOOD, ITEMS, MIXED
+from out_files import rows_of
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.shards import unfinished_folder
@@ -23,11 +25,11 @@ REFUSED_HALF_WAY = "openai/judge;fault=401;share=0.5;sid=half-2"
     ],
 )
 def test_what_a_refused_key_left_is_told_of_evaluations_and_of_checks(
-    options, server, items, checklist, counts, replies, answers
+    options, server, items, checklist, counts
 ):
-    server.script.extend([replies.good, replies.mixed])
+    server.script.extend([GOOD, MIXED])
     with pytest.raises(EvaluationError, match=rf"{counts}.*auth_failed.*--resume"):
-        evaluate(options(items=answers[items], checklist=checklist, model=REFUSED_HALF_WAY))
+        evaluate(options(items=ITEMS[items], checklist=checklist, model=REFUSED_HALF_WAY))
 
 
 @pytest.mark.parametrize(
@@ -39,9 +41,9 @@ def test_what_a_refused_key_left_is_told_of_evaluations_and_of_checks(
     ],
 )
 def test_where_every_reply_is_final_another_way_is_named_and_not_to_resume(
-    options, fault, code, way, answers
+    options, fault, code, way
 ):
-    given = options(items=answers[:4], model=f"openai/judge;fault={fault}", checklist=True)
+    given = options(items=ITEMS[:4], model=f"openai/judge;fault={fault}", checklist=True)
     with pytest.raises(EvaluationError) as caught:
         evaluate(given)
     error = str(caught.value)
@@ -60,10 +62,8 @@ def test_where_every_reply_is_final_another_way_is_named_and_not_to_resume(
     ],
 )
 @pytest.mark.usefixtures("waits")
-def test_where_something_would_be_asked_anew_the_way_is_to_resume(
-    options, fault, how, way, answers
-):
-    given = options(items=answers[:1], model=f"openai/judge;fault={fault}", **how)
+def test_where_something_would_be_asked_anew_the_way_is_to_resume(options, fault, how, way):
+    given = options(items=ITEMS[:1], model=f"openai/judge;fault={fault}", **how)
     with pytest.raises(EvaluationError, match=way):
         evaluate(given)
 
@@ -76,8 +76,8 @@ def test_where_something_would_be_asked_anew_the_way_is_to_resume(
         (3, r"\(refused\)"),
     ],
 )
-def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, way, answers):
-    given = options(items=answers[:4], model="openai/judge;fault=refusal", max_calls=calls)
+def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, way):
+    given = options(items=ITEMS[:4], model="openai/judge;fault=refusal", max_calls=calls)
     with pytest.raises(EvaluationError, match=way):
         evaluate(given)
 
@@ -87,9 +87,9 @@ def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, wa
     [("400rf", "bad_request", 8), ("missing_field", "invalid_output", 16)],  # 16: each is retried
 )
 def test_after_eight_alike_failures_and_no_success_the_others_are_not_asked(
-    options, server, fault, code, requests, answers
+    options, server, fault, code, requests
 ):
-    items = [{**answers[0], "id": f"a{number}"} for number in range(12)]
+    items = [{**ITEMS[0], "id": f"a{number}"} for number in range(12)]
     model = f"openai/judge;fault={fault}"
 
     with pytest.raises(EvaluationError, match=rf"\({code}\).*--structured md_json.*--resume"):
@@ -100,11 +100,11 @@ def test_after_eight_alike_failures_and_no_success_the_others_are_not_asked(
 
 @pytest.mark.parametrize(("failing", "stopped"), [(7, False), (8, True)])
 def test_seven_failures_before_a_success_stop_nothing_and_a_stopped_run_is_resumed(
-    options, server, failing, stopped, replies, answers
+    options, server, failing, stopped
 ):
-    items = [{**answers[0], "id": f"a{number}"} for number in range(10)]
+    items = [{**ITEMS[0], "id": f"a{number}"} for number in range(10)]
     model = f"openai/judge;fault=400rf;times={failing}"
-    server.script.extend([replies.good] * 12)
+    server.script.extend([GOOD] * 12)
     given = options(items=items, model=model, max_in_flight=1, store_mode="off")
 
     with pytest.raises(EvaluationError) if stopped else nullcontext():
@@ -117,12 +117,12 @@ def test_seven_failures_before_a_success_stop_nothing_and_a_stopped_run_is_resum
     assert server.seen.total == failing + 10
 
 
-def test_a_run_without_one_verdict_stands_where_a_part_is_allowed(options, lines):
+def test_a_run_without_one_verdict_stands_where_a_part_is_allowed(options):
     done = evaluate(
         options(model="openai/judge;fault=truncated", allow_partial=True, min_coverage=0)
     )
     assert done.summary.llm.outcomes == {"unscored": done.summary.llm.items}
-    errors = lines(done.out, "errors.jsonl")
+    errors = rows_of(done.out, "errors.jsonl")
     assert {row["error"] for row in errors} == {"truncated"}
     assert all("--judge" in row["message"] for row in errors)
     count = done.summary.llm.items

@@ -1,6 +1,9 @@
 """A share of the answers is judged and checked again."""
 
 import pytest
+from answer_reply import finding
+from five_answers import FAILING, GOOD, ITEMS, MIXED, PASSING, checks, item, reply
+from out_files import items_of, rows_of
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.tasks import evaluate
@@ -8,27 +11,25 @@ from gigamind.tasks.answers.judging import least_calls
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
-def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apart(
-    options, server, reply, found, replies, answers, by_id
-):
+def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apart(options, server):
     """Of "good" the evaluation stays and the check falls; of "mixed" it is the other way round."""
-    again = reply(found(1, "not_found"), found(2, "not_found"), utility=0.75)
+    again = reply(finding(1, "not_found"), finding(2, "not_found"), utility=0.75)
     server.script.extend(
         [
-            replies.good,
-            replies.good,
-            replies.mixed,
+            GOOD,
+            GOOD,
+            MIXED,
             again,
-            replies.passing,
-            replies.failing,
-            replies.failing,
-            replies.failing,
+            PASSING,
+            FAILING,
+            FAILING,
+            FAILING,
         ]
     )
-    done = evaluate(options(items=answers[:2], checklist=True, fresh_fraction=1.0))
+    done = evaluate(options(items=ITEMS[:2], checklist=True, fresh_fraction=1.0))
     assert not server.script
-    assert [line["flipped"] for line in by_id(done.out).values()] == [False, True]
-    checked = [line["quality"] for line in by_id(done.out).values()]
+    assert [line["flipped"] for line in items_of(done.out).values()] == [False, True]
+    checked = [line["quality"] for line in items_of(done.out).values()]
     assert [(one["passed"], one["flipped"]) for one in checked] == [(True, True), (False, False)]
     told = {one["id"]: one["flipped"] for one in checked[0]["items"]}
     assert told == {"direct": False, "grounded": True, "sources": True, "uncertainty": False}
@@ -41,53 +42,47 @@ def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apar
     assert (done.out / "report.html").read_text("utf-8").count("1 of 2 ") >= 2
 
 
-def test_the_same_answers_are_judged_and_checked_again(
-    options, server, item, answers, replies, by_id
-):
-    alike = [item(f"q{i}", answers[0]["answer"], question=f"{i}년 차는 며칠?") for i in range(5)]
-    server.script.extend([*[replies.good] * 7, *[replies.passing] * 7])
+def test_the_same_answers_are_judged_and_checked_again(options, server):
+    alike = [item(f"q{i}", ITEMS[0]["answer"], question=f"{i}년 차는 며칠?") for i in range(5)]
+    server.script.extend([*[GOOD] * 7, *[PASSING] * 7])
     done = evaluate(options(items=alike, checklist=True, fresh_fraction=0.4))
-    items = by_id(done.out).values()
+    items = items_of(done.out).values()
     judged = [line["id"] for line in items if line["flipped"] is not None]
     checked = [line["id"] for line in items if line["quality"]["flipped"] is not None]
     assert len(judged) == 2
     assert checked == judged
 
 
-def test_a_second_verdict_that_cannot_be_had_is_no_flip_and_the_first_counts(
-    options, server, checks, replies, reply, answers, by_id, lines
-):
+def test_a_second_verdict_that_cannot_be_had_is_no_flip_and_the_first_counts(options, server):
     short = checks("direct")
-    server.script.extend([replies.good, reply(), {"claims": []}])
-    server.script.extend([replies.passing, short, short])
-    done = evaluate(options(items=answers[:1], checklist=True, fresh_fraction=1.0))
-    line = by_id(done.out)["good"]
+    server.script.extend([GOOD, reply(), {"claims": []}])
+    server.script.extend([PASSING, short, short])
+    done = evaluate(options(items=ITEMS[:1], checklist=True, fresh_fraction=1.0))
+    line = items_of(done.out)["good"]
     assert (line["evaluation"]["correctness"], line["flipped"]) == (1.0, None)
     assert (line["quality"]["passed"], line["quality"]["flipped"]) == (True, None)
-    assert lines(done.out, "errors.jsonl") == []
+    assert rows_of(done.out, "errors.jsonl") == []
 
 
-def test_a_blank_answer_is_not_asked_about_again(options, server, replies, item, by_id):
-    server.script.extend([replies.good])
+def test_a_blank_answer_is_not_asked_about_again(options, server):
+    server.script.extend([GOOD])
     blank = item("blank", " ")
     done = evaluate(options(items=[blank], checklist=True, fresh_fraction=1.0))
-    assert by_id(done.out)["blank"]["quality"]["flipped"] is None
+    assert items_of(done.out)["blank"]["quality"]["flipped"] is None
     assert done.summary.llm.checks.flips is None
 
 
 @pytest.mark.parametrize(("calls", "whole"), [(3, 1), (4, 2), (5, 2)])
-def test_a_small_budget_judges_as_many_answers_twice_as_it_can(
-    options, server, item, replies, answers, calls, whole
-):
-    rows = [item(f"q{n}", answers[0]["answer"], question=f"{n}년 차는?") for n in range(4)]
-    server.script.extend([replies.good] * 8)
+def test_a_small_budget_judges_as_many_answers_twice_as_it_can(options, server, calls, whole):
+    rows = [item(f"q{n}", ITEMS[0]["answer"], question=f"{n}년 차는?") for n in range(4)]
+    server.script.extend([GOOD] * 8)
     given = {"fresh_fraction": 1.0, "max_calls": calls, "max_in_flight": 4, "allow_partial": True}
     done = evaluate(options(items=rows, **given))
     assert done.summary.llm.outcomes == {"scored": whole, "skipped_budget": 4 - whole}
 
 
-def test_the_smallest_budget_counts_the_second_judging_of_the_first_answer(options, answers):
+def test_the_smallest_budget_counts_the_second_judging_of_the_first_answer(options):
     def least(**changes):
-        return least_calls(prepare_answers(options(items=answers[:1], **changes), Quiet()))
+        return least_calls(prepare_answers(options(items=ITEMS[:1], **changes), Quiet()))
 
     assert (least(), least(fresh_fraction=1.0)) == (2, 4)  # each with a second check

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from out_files import items_of
 from stopping import Stopping
 from tiny_nli import write_tiny_nli
 
@@ -36,9 +37,9 @@ def verdicts(found):
     }
 
 
-def test_each_claim_is_judged_without_a_request(by_nli, by_id, server):
+def test_each_claim_is_judged_without_a_request(by_nli, server):
     run = evaluate(by_nli())
-    found = by_id(run.out)
+    found = items_of(run.out)
     assert verdicts(found) == {
         "good": [("supported", None)],
         "mixed": [("supported", None), ("not_found", "not_entailed")],
@@ -77,7 +78,7 @@ def runs(monkeypatch):
     return counts
 
 
-def test_a_stopped_run_is_resumed_and_the_model_does_not_run_again(by_nli, by_id, runs):
+def test_a_stopped_run_is_resumed_and_the_model_does_not_run_again(by_nli, runs):
     whole = evaluate(by_nli(store_mode="off"))
     all_runs, runs[:] = len(runs), []
     stopped = by_nli(store_mode="off")
@@ -85,15 +86,15 @@ def test_a_stopped_run_is_resumed_and_the_model_does_not_run_again(by_nli, by_id
     before = len(runs)
     resumed = evaluate(by_nli(store_mode="off", resume=stopped.out, out=None))
     assert 0 < before == all_runs == len(runs)
-    assert verdicts(by_id(resumed.out)) == verdicts(by_id(whole.out))
+    assert verdicts(items_of(resumed.out)) == verdicts(items_of(whole.out))
 
 
-def test_another_run_takes_what_is_stored(by_nli, by_id, runs):
+def test_another_run_takes_what_is_stored(by_nli, runs):
     first = evaluate(by_nli())
     computed = len(runs)
     second = evaluate(by_nli())
     assert computed == len(runs) > 0
-    assert verdicts(by_id(first.out)) == verdicts(by_id(second.out))
+    assert verdicts(items_of(first.out)) == verdicts(items_of(second.out))
     refreshed = by_nli(store_mode="refresh")
     evaluate(refreshed)
     assert len(runs) == 2 * computed

@@ -9,6 +9,8 @@ import time
 from collections import Counter
 
 import pytest
+from five_answers import FAILING, FORGED, GOOD, PASSING
+from out_files import items_of, rows_of
 from rich.console import Console
 from search_servers import search_server
 
@@ -72,11 +74,11 @@ def evaluated(run, answering):
     return done
 
 
-def test_each_question_has_its_answers_with_ids_of_their_own(run, answering, lines):
+def test_each_question_has_its_answers_with_ids_of_their_own(run, answering):
     with answering(lambda _name: [RIGHT, WRONG, RIGHT]) as rag:
         done = evaluate(run(rag, 3, NAMES[:2], max_concurrency=1))
         assert Counter(one.body["id"] for one in rag.asked) == {"q1": 3, "q2": 3}
-    rows = lines(done.out, "per_item.jsonl")
+    rows = rows_of(done.out, "per_item.jsonl")
     assert [row["id"] for row in rows] == ["q1", "q1@2", "q1@3", "q2", "q2@2", "q2@3"]
     assert [row.get("repeat") for row in rows[:3]] == [None, 2, 3]
     assert [row["metrics"]["correctness"] for row in rows] == [1.0, 0.0, 1.0] * 2
@@ -164,8 +166,8 @@ def test_a_stopped_run_asks_only_what_was_not_answered(run, answering):
     assert not unfinished_folder(done.out).exists()
 
 
-def test_equal_answers_are_judged_each_and_then_kept(run, answering, server, replies):
-    server.script.extend([replies.good, replies.forged, replies.good])
+def test_equal_answers_are_judged_each_and_then_kept(run, answering, server):
+    server.script.extend([GOOD, FORGED, GOOD])
     judged = {"judge": None, "model": "openai/judge"}
     with answering(lambda _name: ["연차는 15일이다 [노트 1]."]) as rag:
         first = evaluate(run(rag, 3, NAMES[:1], **judged, max_concurrency=1))
@@ -177,10 +179,8 @@ def test_equal_answers_are_judged_each_and_then_kept(run, answering, server, rep
     assert first.summary.variance == {}  # of one question nothing is known
 
 
-def test_the_judge_has_a_component_if_its_verdicts_on_equal_answers_differ(
-    evaluated, server, replies
-):
-    server.script.extend([replies.good, replies.forged] * 2)
+def test_the_judge_has_a_component_if_its_verdicts_on_equal_answers_differ(evaluated, server):
+    server.script.extend([GOOD, FORGED] * 2)
     judged = {"judge": None, "model": "openai/judge"}
     done = evaluated(lambda _name: ["연차는 15일이다 [노트 1]."], 2, NAMES[:2], **judged)
     found = done.summary.variance["correctness"]
@@ -188,7 +188,7 @@ def test_the_judge_has_a_component_if_its_verdicts_on_equal_answers_differ(
     assert "gigamind judge certify" in (done.out / "summary.md").read_text("utf-8")
 
 
-def test_a_model_answers_again_and_each_answer_is_stored_by_its_number(options, server, by_id):
+def test_a_model_answers_again_and_each_answer_is_stored_by_its_number(options, server):
     query = {"id": "q1", "query": "연차는 며칠", "answerable": True, "expected_notes": ["휴가.md"]}
     server.script.extend([{"answer": RIGHT}, {"answer": WRONG}])
     how = {"answer_model": "openai/writer", "mode": "keyword", "context_notes": 1, "repeats": 2}
@@ -196,7 +196,7 @@ def test_a_model_answers_again_and_each_answer_is_stored_by_its_number(options, 
     second = evaluate(options(items=[query], **how, **WORDS))
     assert len(server.seen.bodies) == 2
     for done in (first, second):
-        answers = {name: line["answer"] for name, line in by_id(done.out).items()}
+        answers = {name: line["answer"] for name, line in items_of(done.out).items()}
         assert answers == {"q1": RIGHT, "q1@2": WRONG}
 
 
@@ -235,8 +235,8 @@ def test_answers_of_a_question_are_one_cluster_of_their_labels(evaluated):
     assert Counter(item.cluster for item in items) == {"q1": 4, "q2": 4}
 
 
-def test_checks_of_one_question_are_one_cluster(evaluated, server, replies):
-    server.script.extend([replies.good, replies.good, replies.passing, replies.failing] * 1)
+def test_checks_of_one_question_are_one_cluster(evaluated, server):
+    server.script.extend([GOOD, GOOD, PASSING, FAILING] * 1)
     judged = {"judge": None, "model": "openai/judge", "checklist": True}
     done = evaluated(lambda _name: ["연차는 15일이다 [노트 1]."], 2, NAMES[:1], **judged)
     [item] = read_snapshot(done.out, KINDS).items

@@ -1,6 +1,9 @@
 """An evaluation of answers, over real HTTP."""
 
 import pytest
+from answer_reply import finding
+from five_answers import EVERY, FORGED, GOOD, ITEMS, LEAVE, SILENT, item, reply
+from out_files import items_of, rows_of
 from run_files import RUN_FILES
 
 from gigamind.errors import DatasetError
@@ -11,10 +14,10 @@ from gigamind.tasks.answers.judging import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
-def test_a_run_judges_every_answer_and_says_what_it_found(options, server, replies, by_id):
-    server.script.extend(replies.every)
+def test_a_run_judges_every_answer_and_says_what_it_found(options, server):
+    server.script.extend(EVERY)
     done = evaluate(options())
-    items = by_id(done.out)
+    items = items_of(done.out)
     told = {name: line["evaluation"] for name, line in items.items()}
     found = {name: one and one["correctness"] for name, one in told.items()}
     assert found == {"good": 1.0, "mixed": 0.5, "forged": 0.0, "silent": None, "alone": None}
@@ -38,8 +41,8 @@ def test_a_run_judges_every_answer_and_says_what_it_found(options, server, repli
     assert not unfinished_folder(done.out).exists()
 
 
-def test_the_run_is_held_against_the_labels(options, server, replies):
-    server.script.extend(replies.every)
+def test_the_run_is_held_against_the_labels(options, server):
+    server.script.extend(EVERY)
     summary = evaluate(options()).summary
     found_ = summary.agreement
     assert (found_.correctness_error, found_.correctness_n) == (0.0, 1)
@@ -53,12 +56,12 @@ def test_a_label_that_is_no_claim_of_its_answer_is_a_warning_with_its_line(optio
     assert (warning.values["line"], warning.values["text"]) == (2, "없는 말이다.")
 
 
-def test_what_no_verdict_needs_costs_none_and_is_counted(options, server, replies, by_id):
-    small = {name: replies.good[name] for name in ("claims", "answerable", "omissions")}
+def test_what_no_verdict_needs_costs_none_and_is_counted(options, server):
+    small = {name: GOOD[name] for name in ("claims", "answerable", "omissions")}
     small = small | {"utility": 75, "correctness": "most", "omissions": "none"}
-    server.script.extend([small, *replies.every[1:]])
+    server.script.extend([small, *EVERY[1:]])
     done = evaluate(options())
-    good = by_id(done.out)["good"]
+    good = items_of(done.out)["good"]
     told = good["evaluation"]
     assert (told["correctness"], told["utility"], told["reported_correctness"]) == (1.0, 0.75, None)
     assert told["completeness"] is None  # nobody knows what is left out
@@ -71,19 +74,17 @@ def test_what_no_verdict_needs_costs_none_and_is_counted(options, server, replie
     assert "source\\_coverage: 1" in (done.out / "summary.md").read_text("utf-8")
 
 
-def test_a_failed_evaluation_leaves_the_answer_and_the_others(
-    options, server, reply, found, leave, replies, by_id, lines
-):
-    bad = reply(found(1, "supported", 1, leave), found(1, "not_found"))
+def test_a_failed_evaluation_leaves_the_answer_and_the_others(options, server):
+    bad = reply(finding(1, "supported", 1, LEAVE), finding(1, "not_found"))
     # The second claim of "mixed" is missing, and missing again when it is asked for.
-    server.script.extend([replies.good, bad, {"claims": []}, replies.forged, replies.silent])
+    server.script.extend([GOOD, bad, {"claims": []}, FORGED, SILENT])
     done = evaluate(options())
-    mixed = by_id(done.out)["mixed"]
+    mixed = items_of(done.out)["mixed"]
     assert mixed["outcome"] == "unscored"
     assert mixed["code"] == "invalid_output"
     assert mixed["evaluation"] is None
     assert mixed["answer"] == "연차는 15일이다. 장미는 없다."
-    (error,) = lines(done.out, "errors.jsonl")
+    (error,) = rows_of(done.out, "errors.jsonl")
     assert (error["kind"], error["id"]) == ("verdict", "mixed")
     assert done.summary.counts.unjudged == 1
     assert done.summary.overall.intervals["answers.correctness"].n == 2
@@ -99,26 +100,26 @@ def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
     assert not server.seen.bodies
 
 
-def test_bad_rows_are_told_and_strict_stops_at_them(options, server, replies, answers, item, lines):
-    server.script.extend(replies.every)
-    items = [*answers, item("lost", "x", context_notes=[{"path": "no.md"}])]
+def test_bad_rows_are_told_and_strict_stops_at_them(options, server):
+    server.script.extend(EVERY)
+    items = [*ITEMS, item("lost", "x", context_notes=[{"path": "no.md"}])]
     done = evaluate(options(items=items))
     assert done.summary.counts.rows_rejected == 1
-    assert "answers-6.jsonl:6" in lines(done.out, "errors.jsonl")[0]["message"]
+    assert "answers-6.jsonl:6" in rows_of(done.out, "errors.jsonl")[0]["message"]
     with pytest.raises(DatasetError, match="--strict"):
         evaluate(options(items=items, strict=True))
 
 
 def test_an_answer_of_too_many_claims_is_unscored_for_good_and_the_others_are_judged(
-    options, server, tmp_path, replies, by_id, lines
+    options, server, tmp_path
 ):
     judge = tmp_path / "judge.toml"
     judge.write_text('kind = "search_qa"\nprompt = "search_qa/v2"\nmax_claims = 1\n')
-    server.script.extend([replies.good, replies.forged, replies.silent])
+    server.script.extend([GOOD, FORGED, SILENT])
     done = evaluate(options(judge=judge))
-    mixed = by_id(done.out)["mixed"]
+    mixed = items_of(done.out)["mixed"]
     assert (mixed["outcome"], mixed["code"]) == ("unscored", "context_too_long")
-    (error,) = lines(done.out, "errors.jsonl")
+    (error,) = rows_of(done.out, "errors.jsonl")
     assert error["id"] == "mixed"
     assert done.summary.counts.answers_evaluated == 3
     assert not unfinished_folder(done.out).exists()  # another attempt would change nothing

@@ -11,7 +11,8 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from out_files import run_of, warned
+from five_answers import EVERY, GOOD, LEAVE
+from out_files import items_of, rows_of, run_of, warned
 from row_files import write_rows
 from search_servers import search_server
 
@@ -47,9 +48,9 @@ def asked(options):
 
 
 @pytest.fixture
-def judged(server, replies):
+def judged(server):
     """A judge that believes every answer."""
-    server.respond = lambda _: replies.good
+    server.respond = lambda _: GOOD
 
 
 @pytest.fixture
@@ -82,16 +83,14 @@ def evaluated(asked, answering):
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_system_is_asked_each_question_and_its_answer_is_judged_by_its_contexts(
-    asked, answering, by_id, leave
-):
+def test_a_system_is_asked_each_question_and_its_answer_is_judged_by_its_contexts(asked, answering):
     with answering() as rag:
         done = evaluate(asked(f"{rag.url}/ask?key=secret-word", save_snapshot=True))
     assert sorted(one.body["id"] for one in rag.asked) == sorted(NAMES)
     assert set(rag.asked[0].body) == {"id", "question"}
-    line = by_id(done.out)["one"]
+    line = items_of(done.out)["one"]
     assert (line["answer"], line["evaluation"]["correctness"]) == (ANSWER, 1.0)
-    assert [(note["path"], leave in note["text"]) for note in line["notes"]] == [("휴가.md", True)]
+    assert [(note["path"], LEAVE in note["text"]) for note in line["notes"]] == [("휴가.md", True)]
     assert line["contexts"] == [{"note": "휴가.md", "score": 0.9, "known": True}]
     assert line["system_latency_ms"] > 0
     assert "oddities" not in line
@@ -111,42 +110,42 @@ def test_a_system_is_asked_each_question_and_its_answer_is_judged_by_its_context
 
 
 @pytest.mark.usefixtures("judged")
-def test_contexts_are_notes_texts_or_both_and_keep_their_places(evaluated, by_id, leave):
-    shown = f"Leave\n\n{leave}"
+def test_contexts_are_notes_texts_or_both_and_keep_their_places(evaluated):
+    shown = f"Leave\n\n{LEAVE}"
     contexts = [
         "휴가",  # by its name
         {"note": "garden.md", "text": "The garden has roses"},
-        leave,  # a text alone
+        LEAVE,  # a text alone
         {"note": "휴가.md", "start": 21, "end": 24},
         {"note": "parking.md", "start": 5, "end": 9_999},
         {"text": shown},
     ]
     done = evaluated({"one": {"answer": ANSWER, "contexts": contexts}})
-    notes = by_id(done.out)["one"]["notes"]
+    notes = items_of(done.out)["one"]["notes"]
     assert [note["path"] for note in notes] == [
         "휴가.md", "garden.md", None, "휴가.md", "parking.md", None,
     ]  # fmt: skip
     assert [note["text"] for note in notes[1:]] == [
         "The garden has roses",
-        leave,
+        LEAVE,
         "연차는",  # behind "---\ntitle: 휴가 규정\n---\n", which has 21 units
         "Cars stand behind the depot.\n",
         shown,
     ]
     assert [note["title"] for note in notes[2:3]] == ["context 3"]
-    assert "oddities" not in by_id(done.out)["one"]
+    assert "oddities" not in items_of(done.out)["one"]
 
 
 @pytest.mark.usefixtures("judged")
-def test_without_a_vault_texts_are_judged_and_names_prove_nothing(evaluated, by_id, leave):
+def test_without_a_vault_texts_are_judged_and_names_prove_nothing(evaluated):
     chinese = "第一年有十五天年假。"
-    contexts = [leave, {"note": "kb/7", "text": leave}, "gone.md", {"note": "휴가.md"}]
+    contexts = [LEAVE, {"note": "kb/7", "text": LEAVE}, "gone.md", {"note": "휴가.md"}]
     contexts += ["doc-17", chinese]
     done = evaluated({}, {"answer": ANSWER, "contexts": contexts}, notes=None)
-    line = by_id(done.out)["one"]
+    line = items_of(done.out)["one"]
     assert [(one["title"], one["text"]) for one in line["notes"]] == [
-        ("context 1", leave),
-        ("kb/7", leave),
+        ("context 1", LEAVE),
+        ("kb/7", LEAVE),
         ("gone.md", ""),
         ("휴가.md", ""),
         ("doc-17", ""),
@@ -160,16 +159,16 @@ def test_without_a_vault_texts_are_judged_and_names_prove_nothing(evaluated, by_
 
 
 @pytest.mark.usefixtures("judged")
-def test_what_is_odd_about_contexts_is_counted_by_item_and_said(evaluated, by_id, leave):
+def test_what_is_odd_about_contexts_is_counted_by_item_and_said(evaluated):
     replies = {
         "one": {"answer": ANSWER},
-        "two": {"answer": ANSWER, "contexts": [{"note": "gone.md", "text": leave}]},
+        "two": {"answer": ANSWER, "contexts": [{"note": "gone.md", "text": LEAVE}]},
         "three": (200, f'{{"answer": "{ANSWER}", "contexts": [{{"note": "휴가", "score": NaN}}]}}'),
         "four": {"answer": ANSWER, "contexts": [{"note": "휴가", "text": "Nobody wrote it."}]},
         "five": {"answer": ANSWER + "\ud83d", "contexts": ["휴가", "휴가.md"]},
     }
     done = evaluated(replies, lang="ko")
-    items = by_id(done.out)
+    items = items_of(done.out)
     assert {name: items[name]["oddities"] for name in NAMES} == {
         "one": {"no_contexts": 1},
         "two": {"unknown_notes": 1},
@@ -201,13 +200,13 @@ def test_what_is_odd_about_contexts_is_counted_by_item_and_said(evaluated, by_id
 )
 @pytest.mark.usefixtures("judged")
 def test_what_is_no_answer_is_said_of_its_question_which_stands_in_no_figure(
-    evaluated, by_id, lines, reply, message
+    evaluated, reply, message
 ):
     done = evaluated({"two": reply})
-    [error] = lines(done.out, "errors.jsonl")
+    [error] = rows_of(done.out, "errors.jsonl")
     assert (error["kind"], error["id"], error["error"]) == ("item", "two", "SystemFailedError")
     assert message in error["message"]
-    line = by_id(done.out)["two"]
+    line = items_of(done.out)["two"]
     assert (line["outcome"], line["answer"], line["metrics"]) == ("unanswered", None, {})
     counts = done.summary.counts
     assert (counts.answers_total, counts.unanswered, counts.answers_evaluated) == (5, 1, 4)
@@ -237,9 +236,7 @@ def test_a_system_that_fails_more_than_a_fifth_is_no_result_unless_the_part_is_t
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(
-    asked, server, lines, monkeypatch
-):
+def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, server, monkeypatch):
     monkeypatch.setattr("gigamind.systems.http._LONGEST_WAIT_S", 0.05)
     with search_server(lambda _: (200, {})) as rag:
         gone = rag.url
@@ -248,14 +245,14 @@ def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(
     with pytest.raises(EvaluationError, match=r"100%"):
         evaluate(options)
     assert not server.seen.bodies
-    messages = [error["message"] for error in lines(options.out, "errors.jsonl")]
+    messages = [error["message"] for error in rows_of(options.out, "errors.jsonl")]
     given_up = ["first 8 questions" in message for message in messages]
     assert given_up[:8] == [False] * 8  # the next one may be on its way already
     assert given_up[9:] == [True] * 3
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_slow_answer_fails_its_question(asked, answering, lines):
+def test_a_slow_answer_fails_its_question(asked, answering):
     given_up = threading.Event()
 
     def slow():
@@ -265,12 +262,12 @@ def test_a_slow_answer_fails_its_question(asked, answering, lines):
     with answering({"five": slow}) as rag:
         done = evaluate(asked(rag.url, timeout_ms=1_000))
         given_up.set()
-    [error] = lines(done.out, "errors.jsonl")
+    [error] = rows_of(done.out, "errors.jsonl")
     assert (error["id"], error["error"]) == ("five", "QueryTimeoutError")
 
 
-def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server, replies, by_id):
-    server.script.extend([replies.good] * 2)
+def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server):
+    server.script.extend([GOOD] * 2)
     failing = {"four": (400, "not yet")}
     with answering(failing) as rag:
         stopped = asked(rag.url, max_calls=2)
@@ -278,17 +275,17 @@ def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server,
             evaluate(stopped)
         assert len(rag.asked) == 5
         failing.clear()
-        server.script.extend([replies.good] * 3)
+        server.script.extend([GOOD] * 3)
         done = evaluate(asked(rag.url, resume=stopped.out, out=None))
         assert [one.body["id"] for one in rag.asked[5:]] == ["four"]
     assert len(server.seen.bodies) == 5
     assert done.summary.counts.answers_evaluated == 5
-    assert by_id(done.out)["one"]["system_latency_ms"] > 0
+    assert items_of(done.out)["one"]["system_latency_ms"] > 0
     assert not unfinished_folder(done.out).exists()
 
 
-def test_a_run_of_another_system_is_not_resumed(asked, answering, server, replies):
-    server.script.extend([replies.good] * 2)
+def test_a_run_of_another_system_is_not_resumed(asked, answering, server):
+    server.script.extend([GOOD] * 2)
     with answering() as rag:
         stopped = asked(rag.url, max_calls=2, allow_partial=True)
         evaluate(stopped)
@@ -350,13 +347,13 @@ def test_ctrl_c_while_the_system_is_asked_keeps_what_it_answered(asked, answerin
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by_id, leave, lines):
-    rows = [{"id": name, "answer": ANSWER, "contexts": [leave]} for name in (*NAMES[:4], "extra")]
+def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path):
+    rows = [{"id": name, "answer": ANSWER, "contexts": [LEAVE]} for name in (*NAMES[:4], "extra")]
     file = write_rows(tmp_path / "rag.jsonl", [*rows, '{"id": "x", "answer": 7}'])
     options = asked(f"run:{file}", notes=None)
     done = evaluate(options)
-    assert [error["id"] for error in lines(done.out, "errors.jsonl")] == ["five"]
-    assert "system_latency_ms" not in by_id(done.out)["one"]
+    assert [error["id"] for error in rows_of(done.out, "errors.jsonl")] == ["five"]
+    assert "system_latency_ms" not in items_of(done.out)["one"]
     assert done.summary.performance.system is None
     assert not unfinished_folder(done.out).exists()
     run = run_of(done.out)
@@ -366,7 +363,7 @@ def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by
     assert "extra" in warnings
 
 
-def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(asked, tmp_path, lines):
+def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(asked, tmp_path):
     names = [f"q{number}" for number in range(10)]
     rows = [
         {"id": name, "answer": " " if at < 3 else ANSWER, "contexts": ["휴가.md"]}
@@ -383,7 +380,7 @@ def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(aske
     tolerated = [row | {"answer": ANSWER} if at == 0 else row for at, row in enumerate(rows)]
     done = run("two", tolerated)
     assert done.summary.counts.answers_evaluated == 8
-    assert [error["id"] for error in lines(done.out, "errors.jsonl")] == ["q1", "q2"]
+    assert [error["id"] for error in rows_of(done.out, "errors.jsonl")] == ["q1", "q2"]
     assert {"count": 2, "total": 10} in warned(done.out)
     with pytest.raises(EvaluationError, match="3 "):
         run("three", rows)
@@ -417,7 +414,7 @@ def test_an_endpoint_without_contexts_is_told_of_its_preset(asked, answering):
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch, by_id):
+def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch):
     (tmp_path / "team_rag.py").write_text(
         "import json, sys\n"
         "def answer(question):\n"
@@ -431,7 +428,7 @@ def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     for system in ("python:team_rag:answer", f"command:{sys.executable} team_rag.py"):
         done = evaluate(asked(system))
-        line = by_id(done.out)["three"]
+        line = items_of(done.out)["three"]
         assert (line["answer"], line["notes"][0]["path"]) == (ANSWER, "휴가.md")
         assert done.summary.counts.answers_evaluated == 5
 
@@ -461,11 +458,9 @@ def test_the_library_takes_what_answers_itself(asked):
 
 
 @pytest.mark.usefixtures("judged")
-def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_figure(
-    evaluated, by_id, leave
-):
+def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_figure(evaluated):
     half = "반차는 0.5일로 계산한다."
-    labels = {"facts": [{"text": leave}, {"text": half}], "correctness": 0.0, "abstains": True}
+    labels = {"facts": [{"text": LEAVE}, {"text": half}], "correctness": 0.0, "abstains": True}
     known = [{"path": "휴가.md"}]
     items = [
         question("one", labels=labels, context_notes=known, answer="An old answer."),
@@ -473,8 +468,8 @@ def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_
         question("three", labels=labels),
     ]
     answer = "연차는 입사 첫해에 15일을 준다 [노트 1]."
-    done = evaluated({}, {"answer": answer, "contexts": [leave]}, items=items)
-    lines = by_id(done.out)
+    done = evaluated({}, {"answer": answer, "contexts": [LEAVE]}, items=items)
+    lines = items_of(done.out)
     facts = {name: line["labels"]["facts"] for name, line in lines.items()}
     assert [fact.get("missed") for fact in facts["one"]] == [None, True]
     assert [fact.get("missed") for fact in facts["two"]] == [None, None]  # in no note that it names
@@ -487,16 +482,14 @@ def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_
 
 
 @pytest.mark.usefixtures("judged")
-def test_queries_are_questions_and_their_notes_tell_which_contexts_bear_on_them(
-    asked, answering, by_id
-):
+def test_queries_are_questions_and_their_notes_tell_which_contexts_bear_on_them(asked, answering):
     row = {"answerable": True, "expected_notes": ["휴가"], "language": "ko"}
     items = [{"id": name, "query": f"연차는? {name}", **row} for name in NAMES]
     contexts = ["garden.md", "휴가.md"]
     with answering({}, {"answer": ANSWER, "contexts": contexts}) as rag:
         done = evaluate(asked(rag.url, items=items))
     assert rag.asked[0].body["question"].startswith("연차는? ")
-    metrics = by_id(done.out)["one"]["metrics"]
+    metrics = items_of(done.out)["one"]["metrics"]
     # The proof stands in note 2 for the judge names note 1: nothing relevant is used.
     assert metrics["context_utilisation"] == 0.0
     assert done.summary.counts.answers_evaluated == 5
@@ -536,8 +529,8 @@ def test_a_dry_run_asks_nothing_and_foresees_what_judging_costs(asked, answering
     assert not server.seen.bodies
 
 
-def test_answers_of_the_dataset_keep_the_files_that_they_had(options, server, replies):
-    server.script.extend(replies.every)
+def test_answers_of_the_dataset_keep_the_files_that_they_had(options, server):
+    server.script.extend(EVERY)
     done = evaluate(options())
     written = "".join(path.read_text("utf-8") for path in done.out.glob("*.json*"))
     for name in ("system_latency_ms", "unanswered", '"contexts"', '"oddities"', "system_config"):

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from five_answers import ITEMS, LEAVE, item
+from out_files import items_of
 from stopping import Stopping
 
 from gigamind.assurance.certify import certify
@@ -36,10 +38,10 @@ def texts():
 
 
 def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_measured(
-    by_words, by_id, server
+    by_words, server
 ):
     run = evaluate(by_words())
-    found = by_id(run.out)
+    found = items_of(run.out)
     verdicts = {
         name: [claim["verdict"] for claim in line["evaluation"]["claims"]]
         for name, line in found.items()
@@ -63,11 +65,9 @@ def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measured(
-    by_words, answers, lang
-):
+def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measured(by_words, lang):
     caution = translator(lang)(WORDS_BLIND)
-    run = evaluate(by_words(lang=lang, items=[answers[0], answers[2]]))
+    run = evaluate(by_words(lang=lang, items=[ITEMS[0], ITEMS[2]]))
     summary, page = ((run.out / name).read_text("utf-8") for name in ("summary.md", "report.html"))
     shown = page.partition("<script")[0]
     for text in (summary, shown):
@@ -100,7 +100,7 @@ def test_equal_runs_are_equal_and_one_that_was_stopped_ends_as_if_it_was_not(by_
         assert texts(other.out, other.summary) == texts(whole.out, whole.summary)
 
 
-def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, tmp_path):
+def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, tmp_path):
     asked = [item(f"a{n:02}", "-") for n in range(12)]
 
     def system(name, right):
@@ -109,7 +109,7 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
             {
                 "id": one["id"],
                 "answer": f"연차는 첫해에 {n}일을 준다.",
-                "contexts": [{"text": leave}],
+                "contexts": [{"text": LEAVE}],
             }
             for one, n in zip(asked, days, strict=True)
         ]
@@ -129,10 +129,10 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, t
     assert mixed.verdict.comparison.metric("answers.utility") is None
 
 
-def test_the_result_counts_words_and_what_is_loosely_supported(by_words, item, leave):
+def test_the_result_counts_words_and_what_is_loosely_supported(by_words):
     # The note does not say that the leave is paid (유급으로): the claim has one word more than its sentence.
     more = "연차는 입사 첫해에 유급으로 15일을 준다."
-    items = [item("copied", f"{leave} 장미는 없다."), item("loose", more)]
+    items = [item("copied", f"{LEAVE} 장미는 없다."), item("loose", more)]
     run = evaluate(by_words(items=items))
     assert (run.summary.verdicts, run.summary.loose) == ({"not_found": 1, "supported": 2}, 1)
     assert re.findall(r"[\d.]+", str(run.page.headline))[:4] == ["1", "3", "33.3", "2"]

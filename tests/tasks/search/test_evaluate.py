@@ -3,6 +3,7 @@ import re
 
 import pytest
 from blocks import section
+from out_files import rows_of
 from run_files import RUN_FILES
 
 from gigamind.errors import EvaluationError
@@ -54,10 +55,10 @@ def _without_times(text):
     return re.sub(r"(?m)^\| (latency p\d+|indexing|all queries|run) \|.*$", r"| \1 |", text)
 
 
-def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options, lines):
+def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options):
     bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
     summary, out, _verdict, _bounds, page = evaluate(make_options([*_rows(), bad]))
-    errors = lines(out, "errors.jsonl")
+    errors = rows_of(out, "errors.jsonl")
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
     assert summary.counts.rows_rejected == 1
@@ -77,7 +78,7 @@ def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_pa
         assert sorted(file.name for file in out.iterdir()) == RUN_FILES
 
 
-def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, lines):
+def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options):
     words = "deploy " * 10_000  # some 7 ms of work
     rows = [
         {"id": f"q{n}", "query": words, "answerable": True, "expected_notes": ["deploy.md"]}
@@ -88,7 +89,7 @@ def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, l
         evaluate(make_options(rows, timeout_ms=1))
     assert end.value.exit_code == 3
     out = make_options(rows).out
-    errors = lines(out, "errors.jsonl")
+    errors = rows_of(out, "errors.jsonl")
     assert [(e["kind"], e["id"], e["error"]) for e in errors] == [
         ("item", f"q{n}", "QueryTimeoutError") for n in range(3)
     ]

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from out_files import items_of
+from out_files import items_of, rows_of
 from row_files import query_row
 
 from gigamind.tasks import evaluate
@@ -163,9 +163,9 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_the_other_modes_run_end_to_end(make_options, mode, lines):
+def test_the_other_modes_run_end_to_end(make_options, mode):
     summary, out, *_ = evaluate(make_options(mode=mode))
-    rows = {line["id"]: line for line in lines(out, "per_item.jsonl")}
+    rows = {line["id"]: line for line in rows_of(out, "per_item.jsonl")}
     best = rows["first"]["ranking"][0]
     assert best["note"] == "deploy.md"
     assert 0 < best["semantic_score"] <= 1
@@ -178,23 +178,21 @@ def test_the_other_modes_run_end_to_end(make_options, mode, lines):
     assert run["environment"]["embedding_model"].startswith("use-multilingual")
 
 
-def test_topk_decides_the_length_of_rankings_and_the_cut_offs(make_options, lines):
+def test_topk_decides_the_length_of_rankings_and_the_cut_offs(make_options):
     summary, out, *_ = evaluate(make_options(topk=2, mode="keyword"))
-    assert max(len(line["ranking"]) for line in lines(out, "per_item.jsonl")) == 2
+    assert max(len(line["ranking"]) for line in rows_of(out, "per_item.jsonl")) == 2
     found = {name for name in summary.overall.search if name.startswith("ndcg")}
     assert found == {"ndcg_at_1", "ndcg_at_2"}
 
 
-def test_the_graph_rerank_changes_order_and_never_the_base_score(
-    make_options, notes, tmp_path, lines
-):
+def test_the_graph_rerank_changes_order_and_never_the_base_score(make_options, notes, tmp_path):
     for n in range(3):
         (notes / f"link{n}.md").write_text("See [[garden]].\n", encoding="utf-8")
     rows = {}
     for rerank in (False, True):
         out = tmp_path / str(rerank)
         evaluate(make_options(graph_rerank=rerank, out=out))
-        rows[rerank] = {line["id"]: line["ranking"] for line in lines(out, "per_item.jsonl")}
+        rows[rerank] = {line["id"]: line["ranking"] for line in rows_of(out, "per_item.jsonl")}
     off = {hit["note"]: hit for hit in rows[False]["second"]}
     on = {hit["note"]: hit for hit in rows[True]["second"]}
     assert all(hit["final_score"] == hit["base_score"] for hit in off.values())

@@ -4,25 +4,26 @@ import json
 import shutil
 
 import pytest
+from out_files import rows_of
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.tasks import evaluate
 
 
-def test_the_budget_leaves_the_rest_and_more_of_it_ends_the_run(by_model, server, tmp_path, lines):
+def test_the_budget_leaves_the_rest_and_more_of_it_ends_the_run(by_model, server, tmp_path):
     with pytest.raises(EvaluationError, match=r"3 of 6 .*--resume"):
         evaluate(by_model(max_calls=2))
     out = tmp_path / "out"
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert summary["llm"]["outcomes"] == {"scored": 3, "skipped_budget": 3}
-    assert [e["error"] for e in lines(out, "errors.jsonl")] == ["budget_exceeded"] * 3
+    assert [e["error"] for e in rows_of(out, "errors.jsonl")] == ["budget_exceeded"] * 3
 
     done = evaluate(by_model(max_calls=5, out=None, resume=out))
     assert done.summary.llm.outcomes == {"scored": 6}
     assert (done.summary.llm.calls, server.seen.total) == (5, 5)
     assert not unfinished_folder(out).exists()
-    assert lines(out, "errors.jsonl") == []
+    assert rows_of(out, "errors.jsonl") == []
 
 
 def test_a_run_is_resumed_only_with_what_it_began_with(by_model, tmp_path):

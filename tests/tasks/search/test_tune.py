@@ -190,8 +190,6 @@ def test_where_nothing_can_be_chosen_nothing_is_run(options, tmp_path, changes, 
 
 def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(options, tmp_path):
     given = [
-        "tune",
-        "search",
         "--dataset",
         str(options.dataset),
         "--notes",
@@ -199,7 +197,17 @@ def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(opt
         "--speed-passes",
         "0",
     ]
-    keyword = [*given, "--mode", "keyword", "--modes", "keyword", "--metric", "mrr"]
+    keyword = [
+        "tune",
+        "search",
+        *given,
+        "--mode",
+        "keyword",
+        "--modes",
+        "keyword",
+        "--metric",
+        "mrr",
+    ]
     done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "words")])
     assert done.exit_code == 0
     assert f"Report: {tmp_path / 'words' / 'tune.html'}" in done.output
