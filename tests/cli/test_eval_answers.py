@@ -61,20 +61,6 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
     assert ["checklist:", "openai/judge", "1"] in [row[:3] for row in rows]
 
 
-def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answers, server):
-    lost = {"items": []}
-    server.script.extend([REPLY, {**REPLY, "utility": 0.0}, lost, lost])
-    given = ("--checklist", "--fresh-fraction", 1, "--min-coverage", 0, "--max-in-flight", 1)
-    ended = answers(*given)
-    assert ended.code == 0
-    lines = ended.stdout.splitlines()
-    # Wilson, 1 of 1.
-    assert any("1 of 1" in line for line in lines)
-    assert "1 of 1" in lines[0]
-    assert "`--resume out`" in lines[0]
-    assert "baseline promote" not in ended.stdout
-
-
 def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):
     ended = answers("--dry-run")
     assert ended.code == 0
@@ -86,23 +72,9 @@ def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server,
     assert not (case / "out").exists()
 
 
-def test_a_budget_that_runs_out_ends_in_3_and_says_how_to_go_on(answers, server):
-    server.script.append(REPLY)
-    ended = answers("--max-calls", 1, rows=(ROW, {**ROW, "id": "b", "question": "또?"}))
-    assert ended.code == 3
-    assert "--resume out" in ended.stderr
-
-
 def test_a_row_without_its_note_names_file_line_and_field(answers):
     ended = answers(rows=({**ROW, "context_notes": [{"path": "휴개.md"}]},))
     assert ended.code == 1
     assert 'answers.jsonl:1: field "context_notes[0].path": ' in ended.stderr
     assert '"휴개.md"' in ended.stderr
     assert '"휴가.md"' in ended.stderr
-
-
-def test_without_a_model_nothing_can_be_judged(case, gigamind):
-    (case / "answers.jsonl").write_text(json.dumps(ROW), encoding="utf-8")
-    ended = gigamind("eval", "answers", "--dataset", "answers.jsonl", "--notes", "vault")
-    assert ended.code == 1
-    assert "--model: " in ended.stderr

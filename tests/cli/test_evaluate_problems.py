@@ -11,16 +11,6 @@ def add_row(case, row):
         file.write(line + "\n")
 
 
-def test_a_broken_row_is_listed_and_the_run_goes_on(case, search):
-    add_row(case, "{broken")
-    ended = search("--min-score", 0)
-    assert ended.code == 0
-    assert "  ! 1 " in ended.stdout
-    assert "out/errors.jsonl" in ended.stdout
-    error = json.loads((case / "out" / "errors.jsonl").read_text("utf-8"))
-    assert error["message"].startswith("queries.jsonl:4: ")
-
-
 def test_the_warning_about_errors_is_in_the_language_of_the_reader(case, search):
     add_row(case, "{broken")
     korean = search("--min-score", 0, "--lang", "ko", "--out", "ko")

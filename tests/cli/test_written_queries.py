@@ -221,16 +221,6 @@ def test_a_limit_of_calls_is_kept(write, fake, tmp_path):
     assert [row["language"] for row in rows(tmp_path)] == ["en"]
 
 
-def test_the_key_is_in_no_message_no_file_and_no_output(write, fake, tmp_path, monkeypatch):
-    monkeypatch.setenv("MY_KEY", SECRET)
-    fake.script.extend([ENGLISH, KOREAN])
-    ended = write("--key-variable", "MY_KEY")
-    assert set(fake.seen.authorizations) == {f"Bearer {SECRET}"}
-    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert SECRET not in json.dumps(list(fake.seen.bodies)) + ended.stdout + ended.stderr
-    assert SECRET.encode() not in written
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
