@@ -6,6 +6,7 @@ import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
+from called import ran
 from faulty_model import running
 from row_files import write_rows
 from search_command import SEARCH
@@ -44,7 +45,7 @@ def reply(row):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory, enter_case, gigamind):
+def runs(tmp_path_factory, enter_case):
     """A server, and a folder with the runs `one` and `two` and its replies; all 40 verdicts of each are right."""
     folder = tmp_path_factory.mktemp("runs")
     with running() as server:
@@ -56,8 +57,7 @@ def runs(tmp_path_factory, enter_case, gigamind):
             write_rows(folder / "queries.jsonl", rows())
             given = (*SEARCH, *UNTIMED, *MODEL, *STORE, "--api-base", server.url)
             for out in ("one", "two"):
-                ended = gigamind(*given, "--out", out)
-                assert ended.code == 0, ended.stderr
+                ran(*given, "--out", out)
         yield folder, server
 
 
@@ -73,7 +73,7 @@ def judged(case, search, runs, monkeypatch):
 
 
 @pytest.fixture
-def card(judged, gigamind, case):
+def card(judged, case):
     """Certifies the judge by labels: all of them right, all alike, or those of English queries."""
 
     def make(labels):
@@ -83,9 +83,7 @@ def card(judged, gigamind, case):
             for row in kept
         ]
         write_rows(case / "labels.jsonl", told)
-        ended = gigamind("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
-        assert ended.code == 0, ended.stderr
-        return ended
+        return ran("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
 
     assert judged
     return make

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from called import ran
 from gate_policy import shipped
 from korean import HANGUL
 from row_files import read_rows
@@ -17,7 +18,7 @@ DAMAGED += ["people/team-directory.md", "projects/porto-hills.md"]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, gigamind, examples_cache):
+def place(tmp_path_factory, examples_cache):
     """The working directory, with `base`, a run over a part of the examples, and `damaged`, with five empty notes."""
     folder = tmp_path_factory.mktemp("compare")
     (folder / "queries.jsonl").write_bytes(b"".join(ROWS))
@@ -32,8 +33,7 @@ def place(tmp_path_factory, gigamind, examples_cache):
         environment.setenv("GIGAMIND_CACHE_DIR", str(examples_cache))
         environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
         (folder / "gates.toml").write_text(lax(), "utf-8")
-        ended = gigamind(*searched("vault", "base"), "--save-snapshot")
-        assert ended.code == 0, ended.stderr
+        ran(*searched("vault", "base"), "--save-snapshot")
         yield folder
 
 
@@ -94,10 +94,9 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
 
 
 @pytest.mark.usefixtures("place")
-def test_the_same_vault_compared_with_itself_passes(gigamind):
+def test_the_same_vault_compared_with_itself_passes():
     flags = ("--compare", "base", "--fail-on-regression", "--gates", "gates.toml")
-    ended = gigamind(*searched("vault", "again"), *flags)
-    assert ended.code == 0, ended.stdout
+    ended = ran(*searched("vault", "again"), *flags)
     assert verdict_of("again") == "passed"
     assert "34 queries" in ended.stdout.splitlines()[1]
 
@@ -171,15 +170,13 @@ def test_a_snapshot_has_no_texts_for_a_report_beside_the_comparison(place, gigam
 
 
 @pytest.mark.usefixtures("place")
-def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
-    promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
-    assert promoted.code == 0, promoted.stderr
+def test_a_promoted_run_is_the_baseline_that_counts():
+    promoted = ran("baseline", "promote", "base", "--folder", "kept")
     # In keyword mode the threshold finds nothing unanswerable.
     assert "F1 (unanswerable), wrongly answered (FAR)" in promoted.stderr
     assert "--unanswerable-mode" in promoted.stderr
     flags = ("--fail-on-regression", "--gates", "gates.toml")
-    ended = gigamind("compare", "kept", "base", *flags, "--out", "with-kept")
-    assert ended.code == 0
+    ran("compare", "kept", "base", *flags, "--out", "with-kept")
     assert verdict_of("with-kept") == "passed"
 
 
@@ -193,8 +190,7 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
         assert f"gigamind baseline promote {run} --folder moved --force" in line
     assert not (place / "moved").exists()
 
-    forced = gigamind("baseline", "promote", "worse", "--folder", "moved", "--force")
-    assert forced.code == 0
+    forced = ran("baseline", "promote", "worse", "--folder", "moved", "--force")
     assert not HANGUL.search(forced.stderr)  # in the reader's language, not in the run's
     assert (place / "moved" / "LATEST").is_file()
 
@@ -240,8 +236,7 @@ def runs(place, gigamind):
 
 def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(runs, gigamind):
     asked = ("compare", *(runs / f"top{depth}" for depth in (3, 5, 8)))
-    ended = gigamind(*asked, "--out", "three", "--lang", "ko")
-    assert ended.code == 0, ended.stderr
+    ran(*asked, "--out", "three", "--lang", "ko")
     page = Path("three", "compare.html").read_text("utf-8")
     assert all(f"top{depth}" in page for depth in (3, 5, 8))
     assert "20건" in page
@@ -255,8 +250,7 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
 
 
 def test_two_runs_that_are_not_comparable_say_why_and_how_to_compare_them(runs, gigamind):
-    ended = gigamind("compare", runs / "top3", runs / "top5")
-    assert ended.code == 0
+    ended = ran("compare", runs / "top3", runs / "top5")
     why, *others = ended.stdout.splitlines()
     assert "(topk 3 -> 5)" in why
     assert any(line.endswith("top5 --changed settings") for line in others)
@@ -265,8 +259,7 @@ def test_two_runs_that_are_not_comparable_say_why_and_how_to_compare_them(runs, 
 
 def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
     (runs / "notes").mkdir(exist_ok=True)
-    ended = gigamind("history", runs, "--out", "told", "--lang", "ko")
-    assert ended.code == 0, ended.stderr
+    ended = ran("history", runs, "--out", "told", "--lang", "ko")
     assert HANGUL.search(ended.stdout)
     assert 'lang="ko"' in Path("told", "history.html").read_text("utf-8")
     printed = json.loads(gigamind("history", runs, "--json").stdout)
@@ -277,8 +270,7 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
 
 def test_a_rule_that_cannot_be_applied_does_not_hide_the_verdict(runs, gigamind):
     same = ("compare", runs / "top5", runs / "top5")
-    ended = gigamind(*same, "--fail-on-regression", "--out", "same")
-    assert ended.code == 0  # a first user's two equal runs
+    ran(*same, "--fail-on-regression", "--out", "same")  # a first user's two equal runs
     assert verdict_of("same") == "warned"
     assert gigamind(*same, "--phase", "ga", "--out", "same-ga").code == 0
     assert verdict_of("same-ga") == "warned"  # a judge that detects nothing gates nothing

@@ -1,5 +1,6 @@
 import re
 
+from called import ran
 from vault_files import write_files
 
 from gigamind.vault.walk import notes_hash
@@ -10,8 +11,7 @@ def test_generate_links_says_what_it_removed(gigamind, tmp_path):
     before = notes_hash(vault)
     made = ("--out-notes", tmp_path / "copy", "--dataset", tmp_path / "l.jsonl")
     options = ("--notes", vault, *made)
-    ended = gigamind("eval", "generate-links", *options, "--remove-ratio", 1)
-    assert ended.code == 0
+    ended = ran("eval", "generate-links", *options, "--remove-ratio", 1)
     assert re.findall(r"\d+", ended.stdout.splitlines()[0]) == ["3", "3", "2"]
     assert (tmp_path / "copy" / "a.md").read_text() == "b and again"
     assert notes_hash(vault) == before
@@ -20,13 +20,10 @@ def test_generate_links_says_what_it_removed(gigamind, tmp_path):
     assert again.code == 1
 
 
-def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
+def test_generate_queries_counts_them_and_names_empty_notes(tmp_path):
     notes = {"a.md": "# Rain\n\nIt rains.\n\n## Causes\n\nClouds.\n", "b.md": "# Empty\n"}
     vault, out = write_files(tmp_path / "vault", notes), tmp_path / "q.jsonl"
-    ended = gigamind(
-        "eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers"
-    )
-    assert ended.code == 0
+    ended = ran("eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers")
     total, *forms = ended.stdout.splitlines()[:3]
     assert total.startswith("2 ")
     assert total.endswith(f": {out}")

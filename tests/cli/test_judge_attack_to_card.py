@@ -5,6 +5,7 @@ import re
 
 import pytest
 from answer_reply import answer_reply, supported
+from called import ran
 from reached import reached
 
 from gigamind.records.card import read_card
@@ -38,19 +39,16 @@ def judged(search, case, server, monkeypatch):
     return call
 
 
-def attack(gigamind, server, judge, *options):
-    ended = gigamind("judge", "attack", judge, *reached(server), *options)
-    assert ended.code == 0, ended.stderr
-    return ended
+def attack(server, judge, *options):
+    return ran("judge", "attack", judge, *reached(server), *options)
 
 
-def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case):
+def test_the_report_of_attacks_stands_on_the_card(judged, server, case):
     model = ("--model", "openai/judge")
     judged("one", *model)
     server.script.extend([FORGED] * 200)
-    attack(gigamind, server, "unanswerable_llm", "--out", "attacks.json", *model)
-    ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
-    assert ended.code == 0, ended.stderr
+    attack(server, "unanswerable_llm", "--out", "attacks.json", *model)
+    ended = ran("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
     told = json.loads((case / "attacks.json").read_text("utf-8"))
     run = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
     assert (told["fingerprint"], told["model"]) == (run["fingerprint"], run["model"])
@@ -65,13 +63,12 @@ def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case
 def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, server):
     judged("one", "--model", "openai/judge")
     korean = ("--judge-lang", "ko", "--model", "openai/judge")
-    attack(gigamind, server, "unanswerable_llm", "--out", "ko.json", *korean)
+    attack(server, "unanswerable_llm", "--out", "ko.json", *korean)
     ended = gigamind("judge", "certify", "one", "--attacks", "ko.json", "--out", "card")
     assert ended.code == 1
     assert "ko.json: " in ended.stderr
     judged("two", *korean)
-    ended = gigamind("judge", "certify", "two", "--attacks", "ko.json", "--out", "card")
-    assert ended.code == 0, ended.stderr
+    ran("judge", "certify", "two", "--attacks", "ko.json", "--out", "card")
 
 
 # On every page of a run whose judge has no report of its own.
@@ -130,14 +127,11 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     given = (*dataset, "--judge", "judge.toml", *asked)
     assert gigamind("eval", "answers", *given, "--out", "one").code == 0
     report = ("attack", "judge.toml", *asked, "--out", "attacks.json")
-    ended = gigamind("judge", *report)
-    assert ended.code == 0, ended.stderr
+    ran("judge", *report)
     for name in ("summary.md", "report.html"):
         assert ADVICE in (case / "one" / name).read_text("utf-8")
-    ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
-    assert ended.code == 0, ended.stderr
-    ended = gigamind("eval", "answers", *given, "--judge-card", "card", "--out", "two")
-    assert ended.code == 0, ended.stderr
+    ran("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
+    ran("eval", "answers", *given, "--judge-card", "card", "--out", "two")
     for name in ("summary.md", "report.html"):
         assert "utility: " in (case / "one" / name).read_text("utf-8")
         assert "utility: " in (case / "two" / name).read_text("utf-8")

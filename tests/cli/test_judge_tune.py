@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from called import ran
 from faulty_model import running
 from judged_folders import write_judged_run
 from reached import reached
@@ -33,7 +34,7 @@ def right(name):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, gigamind):
+def home(tmp_path_factory):
     """Answers with a right claim, whose words the note has, and a wrong one, of which it has half; judged in `run`."""
     folder = tmp_path_factory.mktemp("tune")
     with (folder / "answers.jsonl").open("w", encoding="utf-8") as file:
@@ -55,7 +56,7 @@ def home(tmp_path_factory, gigamind):
     )
     with pytest.MonkeyPatch.context() as environment:
         environment.chdir(folder)
-        evaluated(gigamind)
+        evaluated()
     return folder
 
 
@@ -65,18 +66,12 @@ def case(home, tmp_path, monkeypatch):
     shutil.copytree(home, tmp_path, dirs_exist_ok=True)
 
 
-def evaluated(gigamind, judge="loose.toml", out="run"):
-    ended = gigamind(
-        "eval", "answers", "--dataset", "answers.jsonl", "--judge", judge, "--out", out
-    )
-    assert ended.code == 0, ended.stderr
+def evaluated(judge="loose.toml", out="run"):
+    ran("eval", "answers", "--dataset", "answers.jsonl", "--judge", judge, "--out", out)
 
 
-def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
-    ended = gigamind(
-        "judge", "tune", "run", "--judge", "loose.toml", "--out", "ours.toml", "--json"
-    )
-    assert ended.code == 0, ended.stderr
+def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies():
+    ended = ran("judge", "tune", "run", "--judge", "loose.toml", "--out", "ours.toml", "--json")
     report = json.loads(ended.stdout)
     assert (report["decision"], report["out"]) == ("adopt", "ours.toml")
     assert (report["before"], report["after"]) == (0.5, 1.0)
@@ -90,9 +85,8 @@ def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
     assert set(file.tuned.learned_from) == ids - set(file.tuned.kept)
     assert len(file.tuned.kept) == report["kept"]
 
-    evaluated(gigamind, "ours.toml", "new")
-    ended = gigamind("judge", "certify", "new", "--out", "card", "--json")
-    assert ended.code == 0, ended.stderr
+    evaluated("ours.toml", "new")
+    ended = ran("judge", "certify", "new", "--out", "card", "--json")
     card = json.loads(ended.stdout)
     assert card["labels"]["learned"] == 2 * report["learned"]
     supported = next(scale for scale in card["scales"] if scale["name"] == "supported")
@@ -100,21 +94,19 @@ def test_a_wrong_threshold_is_found_and_only_the_kept_half_certifies(gigamind):
 
 
 def test_a_good_judge_is_kept_and_no_file_is_written(gigamind):
-    evaluated(gigamind, "words", "good")
+    evaluated("words", "good")
     given = ("judge", "tune", "good", "--judge", "words", "--out", "ours.toml")
-    ended = gigamind(*given, "--json")
-    assert ended.code == 0, ended.stderr
+    ended = ran(*given, "--json")
     report = json.loads(ended.stdout)
     assert (report["decision"], report["out"], report["gain"]) == ("keep", None, 0.0)
     assert not Path("ours.toml").exists()
     assert gigamind(*given).code == 0
 
 
-def test_labels_of_the_page_are_used(gigamind):
+def test_labels_of_the_page_are_used():
     session(Path("labels.jsonl"))
     given = ("judge", "tune", "run", "--judge", "loose.toml", "--labels", "labels.jsonl")
-    ended = gigamind(*given, "--out", "ours.toml", "--json")
-    assert ended.code == 0, ended.stderr
+    ended = ran(*given, "--out", "ours.toml", "--json")
     assert json.loads(ended.stdout)["decision"] == "adopt"
 
 
@@ -170,7 +162,7 @@ def test_bad_input_is_named(gigamind):
 @pytest.mark.parametrize(
     ("kind", "field"), [("threshold", "min_score"), ("calibrated", "min_probability")]
 )
-def test_a_free_judge_of_queries_is_tuned_by_the_scores_of_the_run(tmp_path, gigamind, kind, field):
+def test_a_free_judge_of_queries_is_tuned_by_the_scores_of_the_run(tmp_path, kind, field):
     shutil.rmtree("run")
     rows = [
         {"id": f"q{n}", "query": f"question {n}", "language": "en", "answerable": n % 2 == 0}
@@ -179,10 +171,9 @@ def test_a_free_judge_of_queries_is_tuned_by_the_scores_of_the_run(tmp_path, gig
         for n in range(80)
     ]
     write_judged_run(tmp_path / "run", rows)
-    ended = gigamind(
+    ended = ran(
         "judge", "tune", "run", "--judge", f"unanswerable_{kind}", "--out", "ours.toml", "--json"
     )
-    assert ended.code == 0, ended.stderr
     report = json.loads(ended.stdout)
     assert report["decision"] == "adopt"
     assert report["changes"][field][1] == 0.75
@@ -210,7 +201,7 @@ def test_examples_are_adopted_if_they_help_and_never_come_from_the_kept_half(gig
     few = Path("answers.jsonl").read_text("utf-8").splitlines(keepends=True)[:28]
     Path("answers.jsonl").write_text("".join(few), "utf-8")
     shutil.rmtree("run")
-    evaluated(gigamind)
+    evaluated()
     session(Path("labels.jsonl"))
     Path("llm.toml").write_text(
         'kind = "search_qa"\nprompt = "search_qa/v2"\nsecond_look = "never"\n', "utf-8"

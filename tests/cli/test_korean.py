@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from called import ran
 from korean import english, shown
 from row_files import query_row, write_rows
 from search_command import SEARCH
@@ -57,11 +58,10 @@ def test_a_search_run_its_comparison_and_the_terminal_are_korean(place, gigamind
     assert "지표" in first.stdout
 
 
-def test_a_link_run_is_korean(place, gigamind):
+def test_a_link_run_is_korean(place):
     generate_links(place / "vault", place / "bare", place / "links.jsonl")
     asked = ("eval", "links", "--dataset", "links.jsonl", "--notes", "bare", "--out", "links")
-    ended = gigamind(*asked, "--no-semantic")
-    assert ended.code == 0
+    ended = ran(*asked, "--no-semantic")
     assert english((place / "links/summary.md").read_text("utf-8")) == []
     assert english(shown((place / "links/report.html").read_text("utf-8"))) == []
     assert english(ended.stdout) == []

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from called import ran
 
 from gigamind.assurance.label_items import CHOICES
 from gigamind.assurance.labelling import Labelling
@@ -44,13 +45,12 @@ def label_all(labelling, annotator="jin", choose=None):
 
 
 @pytest.fixture
-def certify(gigamind):
+def certify():
     """Certifies the judge of a run by the labels of a session; the report."""
 
     def made(labelling, run, card):
         given = ("--labels", labelling.file.path, "--out", card)
-        ended = gigamind("judge", "certify", run, *given)
-        assert ended.code == 0, ended.stderr
+        ran("judge", "certify", run, *given)
         return read_card(card)
 
     return made

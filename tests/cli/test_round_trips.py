@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from called import ran
 from row_files import write_rows
 from vault_files import write_files
 
@@ -72,12 +73,6 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def ran(gigamind, *typed):
-    ended = gigamind(*typed)
-    assert ended.code == 0, ended.stderr
-    return ended
-
-
 def items(folder):
     lines = (folder / "per_item.jsonl").read_text("utf-8").splitlines()
     return {item["query" if "query" in item else "id"]: item for item in map(json.loads, lines)}
@@ -91,19 +86,19 @@ SEARCH = ("eval", "search", "--dataset")
 
 
 @pytest.mark.parametrize("form", ["trec", "ragas", "csv"])
-def test_a_search_run_comes_back_with_its_labels_and_figures(gigamind, work, form):
+def test_a_search_run_comes_back_with_its_labels_and_figures(work, form):
     vault = ("--notes", "vault", *FREE, "--out")
-    ran(gigamind, *SEARCH, "queries.jsonl", "--mode", "keyword", *vault, "first")
+    ran(*SEARCH, "queries.jsonl", "--mode", "keyword", *vault, "first")
     out = {"trec": "files", "ragas": "samples.jsonl", "csv": "items.csv"}[form]
-    ran(gigamind, "export", form, "first", "--out", out)
+    ran("export", form, "first", "--out", out)
     read = {
         "trec": ("trec", "files/qrels.trec", "--topics", "files/topics.jsonl"),
         "ragas": ("ragas", out),
         "csv": ("table", out),
     }[form]
-    ran(gigamind, "import", *read, "--out", "back")
+    ran("import", *read, "--out", "back")
     run = "files/run.trec" if form == "trec" else "back/run.jsonl"
-    ran(gigamind, *SEARCH, "back/queries.jsonl", "--system", f"run:{run}", *vault, "again")
+    ran(*SEARCH, "back/queries.jsonl", "--system", f"run:{run}", *vault, "again")
     first, again = items(work / "first"), items(work / "again")
     assert list(again) == [row["query"] for row in QUERIES]
     kept = ("language", "difficulty", "tags", "answerable", "expected_notes", "gains")
@@ -119,14 +114,14 @@ def test_a_search_run_comes_back_with_its_labels_and_figures(gigamind, work, for
     assert (counts["queries_total"], counts["queries_unanswerable"]) == (4, 2)
 
 
-def test_an_answer_run_comes_back_with_its_references_and_figures(gigamind, work):
+def test_an_answer_run_comes_back_with_its_references_and_figures(work):
     judged = ("eval", "answers", "--judge", "words", "--dataset")
-    ran(gigamind, *judged, "answers.jsonl", "--notes", "vault", "--out", "first")
-    ran(gigamind, "export", "ragas", "first", "--out", "samples.jsonl")
+    ran(*judged, "answers.jsonl", "--notes", "vault", "--out", "first")
+    ran("export", "ragas", "first", "--out", "samples.jsonl")
     sample = json.loads((work / "samples.jsonl").read_text("utf-8").splitlines()[0])
     assert sample["reference"] == "The apple trees bloom.\nPear trees grow."
-    ran(gigamind, "import", "ragas", "samples.jsonl", "--out", "back")
-    ran(gigamind, *judged, "back/answers.jsonl", "--out", "again")
+    ran("import", "ragas", "samples.jsonl", "--out", "back")
+    ran(*judged, "back/answers.jsonl", "--out", "again")
     first, again = items(work / "first"), items(work / "again")
     assert first["a1"]["metrics"]["completeness"] == 0.5
     assert first["a1"]["metrics"]["hallucination"] is not None
@@ -145,5 +140,5 @@ def test_a_row_with_contexts_is_answered_with_what_reads_it(gigamind, work):
     assert refused.code == 1
     assert "gigamind import table" in refused.stderr
     evaluated = ("--", "--judge", "words", "--out", "o")
-    ran(gigamind, "import", "table", "log.jsonl", "--out", "back", *evaluated)
+    ran("import", "table", "log.jsonl", "--out", "back", *evaluated)
     assert items(work / "o")["a"]["outcome"] == "scored"

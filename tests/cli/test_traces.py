@@ -5,6 +5,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
+from called import ran
 
 from gigamind.errors import InputError
 from gigamind.interop.traces import read_traces
@@ -133,8 +134,7 @@ def test_a_file_without_answers_is_refused(tmp_path, text, told):
 def run(write, tmp_path, gigamind):
     """A run over the answer of a trace."""
     dataset = tmp_path / "rows"
-    ended = gigamind("import", "otel", str(write(request(*rag()))), "--out", str(dataset))
-    assert ended.code == 0, ended.stderr
+    ran("import", "otel", str(write(request(*rag()))), "--out", str(dataset))
     judged = ("--judge", "words", "--out", str(tmp_path / "run"))
     assert (
         gigamind("eval", "answers", "--dataset", str(dataset / "answers.jsonl"), *judged).code == 0
@@ -142,19 +142,18 @@ def run(write, tmp_path, gigamind):
     return tmp_path / "run"
 
 
-def exported(gigamind, run, kind, *options):
+def exported(run, kind, *options):
     out = run.parent / f"{kind}.json"
-    ended = gigamind("export", kind, str(run), "--out", str(out), *options)
-    assert ended.code == 0, ended.stderr
+    ran("export", kind, str(run), "--out", str(out), *options)
     return json.loads(out.read_text("utf-8"))
 
 
-def test_scores_go_to_their_spans_in_langfuse_and_phoenix(gigamind, run):
-    bodies = [event["body"] for event in exported(gigamind, run, "langfuse")["batch"]]
+def test_scores_go_to_their_spans_in_langfuse_and_phoenix(run):
+    bodies = [event["body"] for event in exported(run, "langfuse")["batch"]]
     scores = {body["name"]: body["value"] for body in bodies}
     assert scores["correctness"] == 1.0
     assert {(body["traceId"], body["observationId"]) for body in bodies} == {(TRACE, SPAN)}
-    annotations = exported(gigamind, run, "phoenix")["data"]
+    annotations = exported(run, "phoenix")["data"]
     assert {(one["span_id"], one["annotator_kind"]) for one in annotations} == {(SPAN, "CODE")}
     assert {one["name"]: one["result"]["score"] for one in annotations} == scores
     judge = json.loads((run / "run.json").read_text("utf-8"))["judge"]["fingerprint"]
@@ -177,7 +176,7 @@ def test_a_collector_gets_events_with_intervals_and_spans(gigamind, run):
     server = HTTPServer(("127.0.0.1", 0), Collector)
     Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    logs = exported(gigamind, run, "otel", "--endpoint", address)
+    logs = exported(run, "otel", "--endpoint", address)
     server.shutdown()
     server.server_close()
     assert seen == [("/v1/logs", logs)]
@@ -204,12 +203,11 @@ def test_a_run_that_is_not_of_traces_is_refused_where_spans_are_needed(gigamind,
         assert not (tmp_path / "x.json").exists()
 
 
-def test_mlflow_has_metrics_intervals_and_files(gigamind, run, monkeypatch):
+def test_mlflow_has_metrics_intervals_and_files(run, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.chdir(run.parent)
     uri = f"sqlite:///{run.parent / 'mlflow.db'}"
-    ended = gigamind("export", "mlflow", str(run), "--experiment", "e", "--tracking-uri", uri)
-    assert ended.code == 0, ended.stderr
+    ran("export", "mlflow", str(run), "--experiment", "e", "--tracking-uri", uri)
     client = mlflow.MlflowClient(tracking_uri=uri)
     [kept] = client.search_runs([client.get_experiment_by_name("e").experiment_id])
     assert kept.data.metrics["answers.correctness"] == 1.0

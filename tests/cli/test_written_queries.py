@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+from called import ran
 from vault_files import write_files
 
 POLICY = (
@@ -108,11 +109,10 @@ def test_what_a_question_can_do_without_is_dropped_and_counted(write, fake, tmp_
     assert "difficulty" not in rows(tmp_path)[0]
 
 
-def test_the_dataset_is_one_that_an_evaluation_reads(write, fake, gigamind):
+def test_the_dataset_is_one_that_an_evaluation_reads(write, fake):
     fake.script.extend([ENGLISH, KOREAN])
     write()
-    ended = gigamind("dataset", "check", "--dataset", "q.jsonl", "--notes", "vault")
-    assert ended.code == 0
+    ran("dataset", "check", "--dataset", "q.jsonl", "--notes", "vault")
 
 
 def test_the_note_stands_in_the_prompt_as_fenced_data_without_its_frontmatter(write, fake):

@@ -24,3 +24,10 @@ def call(*arguments: object, encoding: str = "utf-8") -> Ended:
         main([str(argument) for argument in arguments])
     out.seek(0)
     return Ended(int(end.value.code or 0), out.read(), err.getvalue())
+
+
+def ran(*arguments: object, encoding: str = "utf-8") -> Ended:
+    """How a command ended that must end well."""
+    ended = call(*arguments, encoding=encoding)
+    assert ended.code == 0, ended.stderr
+    return ended
