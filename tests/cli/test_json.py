@@ -12,6 +12,7 @@ from able_model import able
 from called import ran
 from faulty_model import running
 from judged_folders import write_judged_run
+from memory_rows import entry, extracted
 from reached import reached
 from row_files import read_rows, write_rows
 from search_command import SEARCH
@@ -46,9 +47,8 @@ def prepare(folder):
     sessions = folder / "sessions"
     sessions.mkdir()
     write_rows(sessions / "s.jsonl", [{"role": "user", "content": "Tea is at four."}])
-    evidence = [{"messageIndex": 0, "quote": "Tea is at four."}]
-    entry = {"entryId": "e", "text": "Tea is at four.", "evidence": evidence}
-    (sessions / "s.extracted.json").write_text(json.dumps({"entries": [entry]}), "utf-8")
+    found = extracted(entry("e", "Tea is at four.", "Tea is at four."))
+    (sessions / "s.extracted.json").write_text(json.dumps(found), "utf-8")
     judged = (
         {"id": f"q{n}", "query": f"question {n}", "language": "en", "answerable": n % 2 == 0}
         | {"judged_unanswerable": False, "judgement": None}

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from memory_rows import entry, extracted
 from typed import COMMANDS
 
 _HEAVY = {
@@ -67,10 +68,9 @@ def called(tmp_path_factory, enter_case):
     """How each command ended, whether it showed anything, and what it had loaded of those modules."""
     folder = tmp_path_factory.mktemp("light")
     message = {"role": "user", "content": "The deploy runs every Friday."}
-    evidence = [{"messageIndex": 0, "quote": "deploy runs every Friday"}]
-    entry = {"entryId": "x", "text": "A plan.", "evidence": evidence}
+    found = extracted(entry("x", "A plan.", "deploy runs every Friday"))
     (folder / "s.jsonl").write_text(json.dumps(message))
-    (folder / "e.json").write_text(json.dumps({"entries": [entry]}))
+    (folder / "e.json").write_text(json.dumps(found))
     answer = {"id": "a", "question": "When?", "answer": "Every Friday.", "language": "en"}
     answer["context_notes"] = [{"path": "deploy.md"}]
     (folder / "answers.jsonl").write_text(json.dumps(answer))

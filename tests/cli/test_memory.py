@@ -5,25 +5,16 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from memory_rows import entry, extracted
 
 from gigamind.cli.memory import memory
 from gigamind.errors import InputError
 
 SESSION = '{"role": "user", "content": "DuckDB의 JSONB를 JSON으로 변경하자."}\n'
-EXTRACTED = {
-    "entries": [
-        {
-            "entryId": "good",
-            "text": "JSONB를 JSON으로 변경한다.",
-            "evidence": [{"messageIndex": 0, "quote": "JSONB를 JSON으로"}],
-        },
-        {
-            "entryId": "bad",
-            "text": "벡터를 쓴다.",
-            "evidence": [{"messageIndex": 0, "quote": "벡터 검색"}],
-        },
-    ]
-}
+EXTRACTED = extracted(
+    entry("good", "JSONB를 JSON으로 변경한다.", "JSONB를 JSON으로"),
+    entry("bad", "벡터를 쓴다.", "벡터 검색"),
+)
 
 
 @pytest.fixture
@@ -68,12 +59,10 @@ def test_graduate_says_what_is_verified_and_why_the_rest_is_not(graduate):
 def test_what_counts_as_found_is_an_option(tmp_path, option, aligned):
     said = "삭제한 노트는 휴지통에 삼십 일 동안 보관한 다음 완전히 지웁니다."
     quote = "삭제한 노트를 휴지통에 삼십 일 동안 보관한 다음 완전히 지웁니다."
-    session, extracted = tmp_path / "s.jsonl", tmp_path / "s.extracted.json"
+    session, file = tmp_path / "s.jsonl", tmp_path / "s.extracted.json"
     session.write_text(json.dumps({"role": "user", "content": said}), encoding="utf-8")
-    evidence = [{"messageIndex": 0, "quote": quote}]
-    entries = [{"entryId": "a", "text": "t", "evidence": evidence}]
-    extracted.write_text(json.dumps({"entries": entries}), encoding="utf-8")
-    one = ["graduate", "--session", str(session), "--extracted", str(extracted)]
+    file.write_text(json.dumps(extracted(entry("a", "t", quote))), encoding="utf-8")
+    one = ["graduate", "--session", str(session), "--extracted", str(file)]
     for command in (one, ["graduate-all", "--folder", str(tmp_path)]):
         log = ["--log", str(tmp_path / f"{command[0]}.db")]
         result = CliRunner().invoke(memory, [*command, *log, *option, "--json"])

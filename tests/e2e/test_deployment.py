@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from memory_rows import entry, extracted
 from prefect_stack import Stack
 from qdrant_server import qdrant
 from told import check_told
@@ -251,13 +252,9 @@ def test_sessions_are_graduated_by_their_deployment(deployed: Stack):
     folder = deployed.clone / "eval" / "sessions"
     folder.mkdir(parents=True)
     message = {"role": "user", "content": "Let's ship the release on Friday."}
-    entry = {
-        "entryId": "e",
-        "text": "A plan.",
-        "evidence": [{"messageIndex": 0, "quote": "ship the release on Friday"}],
-    }
+    found = extracted(entry("e", "A plan.", "ship the release on Friday"))
     (folder / "standup.jsonl").write_text(json.dumps(message))
-    (folder / "standup.extracted.json").write_text(json.dumps({"entries": [entry]}))
+    (folder / "standup.extracted.json").write_text(json.dumps(found))
     run = deployed.ended(deployed.start("graduate-memory/graduate-memory")["id"])
     assert run["state"]["name"] == "Completed", run["state"]
     assert (deployed.clone / "eval" / "memory.db").is_file()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from flow_artifacts import artifacts_of, events_of
 from flow_files import load_flow
+from memory_rows import entry, extracted
 
 from gigamind.errors import InputError
 from gigamind.memory.events import EventLog, read_events
@@ -15,8 +16,7 @@ from gigamind.memory.sessions import FolderOptions
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 ALIGNED = "gigamind.evidence.aligned"
-GOOD = {"messageIndex": 0, "quote": "ship the release on Friday"}
-BAD = {"messageIndex": 0, "quote": "벡터 검색을 도입하자"}
+GOOD, BAD = "ship the release on Friday", "벡터 검색을 도입하자"
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def options(tmp_path: Path) -> FolderOptions:
     folder = tmp_path / "sessions"
     folder.mkdir()
     message = {"role": "user", "content": "Let's ship the release on Friday."}
-    for name, evidence in (("회의", BAD), ("standup", GOOD)):
-        entry = {"entryId": "e", "text": "We ship the release on Friday.", "evidence": [evidence]}
+    for name, quote in (("회의", BAD), ("standup", GOOD)):
+        found = extracted(entry("e", "We ship the release on Friday.", quote))
         (folder / f"{name}.jsonl").write_text(json.dumps(message))
-        (folder / f"{name}.extracted.json").write_text(json.dumps({"entries": [entry]}))
+        (folder / f"{name}.extracted.json").write_text(json.dumps(found))
     return FolderOptions(folder=folder, log=tmp_path / "memory.db")
 
 
@@ -91,12 +91,8 @@ def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
     from prefect.settings import PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES, temporary_settings
 
     # Ours of 20 quotes of 200 Korean characters, 3 bytes each, is larger; Prefect's own are smaller.
-    entry = {
-        "entryId": "e",
-        "text": "t",
-        "evidence": [{"messageIndex": 0, "quote": "나" * 300}] * 20,
-    }
-    (options.folder / "회의.extracted.json").write_text(json.dumps({"entries": [entry]}))
+    found = extracted(entry("e", "t", *["나" * 300] * 20))
+    (options.folder / "회의.extracted.json").write_text(json.dumps(found))
     with temporary_settings({PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES: 10_000}):
         state = flow(options, return_state=True)
     assert state.is_completed()

@@ -1,4 +1,5 @@
 import pytest
+from memory_rows import entry, extracted
 
 from gigamind.memory.sessions import Extraction, Message, Session
 
@@ -18,27 +19,14 @@ def session():
 @pytest.fixture
 def extraction():
     """One good entry, one misquoted, one with a flipped number, one without evidence."""
-    entries = {
-        "good": (
-            "JSONB를 JSON으로 변경한다.",
-            [(0, "JSONB를 JSON으로 변경하자"), (1, "휴지통에 30일 동안")],
-        ),
-        "misquoted": ("벡터를 쓴다.", [(0, "JSONB를 JSON으로"), (0, "벡터 검색을 도입하자")]),
-        "flipped": ("90일 보관한다.", [(1, FLIPPED)]),
-        "empty": ("근거가 없다.", []),
-    }
-    return Extraction.model_validate(
-        {
-            "entries": [
-                {
-                    "entryId": entry_id,
-                    "text": text,
-                    "evidence": [{"messageIndex": i, "quote": quote} for i, quote in quotes],
-                }
-                for entry_id, (text, quotes) in entries.items()
-            ]
-        }
+    proven = ("JSONB를 JSON으로 변경하자", (1, "휴지통에 30일 동안"))
+    found = extracted(
+        entry("good", "JSONB를 JSON으로 변경한다.", *proven),
+        entry("misquoted", "벡터를 쓴다.", "JSONB를 JSON으로", "벡터 검색을 도입하자"),
+        entry("flipped", "90일 보관한다.", (1, FLIPPED)),
+        entry("empty", "근거가 없다."),
     )
+    return Extraction.model_validate(found)
 
 
 @pytest.fixture

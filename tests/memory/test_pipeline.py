@@ -1,4 +1,5 @@
 import pytest
+from memory_rows import entry, extracted
 
 from gigamind.checksum import text_hash
 from gigamind.memory.events import EventLog, read_events
@@ -51,14 +52,8 @@ def test_every_step_is_an_event_in_its_order(path, session, extraction):
 
 def test_aligned_evidence_has_the_fields_of_the_document_in_utf16_units(path, session_of):
     session = session_of("🌴 DuckDB의 JSONB를 JSON으로 변경하자.")
-    entries = [
-        {
-            "entryId": "a",
-            "text": "t",
-            "evidence": [{"messageIndex": 0, "quote": "JSONB를 JSON으로"}],
-        }
-    ]
-    run(path, session, Extraction.model_validate({"entries": entries}))
+    found = extracted(entry("a", "t", "JSONB를 JSON으로"))
+    run(path, session, Extraction.model_validate(found))
     [evidence] = next(
         event.content["evidence"]
         for event in read_events(path)
@@ -99,10 +94,10 @@ def test_a_replay_that_stops_anywhere_shows_no_entry_half_promoted(path, session
             for event in events[:stop]
             if "entry_id" in event.content
         }
-        for entry in _entries_of(events[:stop]):
-            decision = decided.get(entry.entry_id)
-            assert (entry.stage == "verified") == (decision == "entry_promoted")
-            assert entry.promotion_blocked == (decision == "promotion_blocked")
+        for one in _entries_of(events[:stop]):
+            decision = decided.get(one.entry_id)
+            assert (one.stage == "verified") == (decision == "entry_promoted")
+            assert one.promotion_blocked == (decision == "promotion_blocked")
 
 
 def test_evidence_that_is_looked_up_anew_takes_a_promotion_back(path, session, extraction):
@@ -113,10 +108,9 @@ def test_evidence_that_is_looked_up_anew_takes_a_promotion_back(path, session, e
 
 
 def test_a_message_index_beyond_the_session_blocks_the_entry(path, session):
-    evidence = [{"messageIndex": 2, "quote": "DuckDB"}]
-    reply = {"entries": [{"entryId": "e", "text": "t", "evidence": evidence}]}
-    (entry,) = run(path, session, Extraction.model_validate(reply))
-    assert "source_index_out_of_range" in entry.promotion_block_reason
+    found = extracted(entry("e", "t", (2, "DuckDB")))
+    (blocked,) = run(path, session, Extraction.model_validate(found))
+    assert "source_index_out_of_range" in blocked.promotion_block_reason
 
 
 def test_a_session_without_entries_leaves_no_entry(path, session):

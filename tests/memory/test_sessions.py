@@ -3,6 +3,7 @@ import os
 import unicodedata
 
 import pytest
+from memory_rows import entry, extracted
 
 from gigamind.errors import InputError
 from gigamind.memory import sessions
@@ -13,12 +14,7 @@ MESSAGE = {"role": "user", "content": "DuckDB의 JSONB를 JSON으로 변경하�
 
 
 def reply(*quotes, entry_id="e"):
-    evidence = [{"messageIndex": 0, "quote": quote} for quote in quotes]
-    return {
-        "entries": [
-            {"entryId": entry_id, "text": "JSONB를 JSON으로 변경한다.", "evidence": evidence}
-        ]
-    }
+    return extracted(entry(entry_id, "JSONB를 JSON으로 변경한다.", *quotes))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from answer_reply import answer_reply
+from answer_reply import answer_reply, aside, supported
 from out_files import items_of
 
 from gigamind.tasks import evaluate
@@ -45,12 +45,8 @@ def judged(options, server, tmp_path):
     return run
 
 
-def supported(number, quote):
-    return {"id": number, "verdict": "supported", "note": 1, "quote": quote}
-
-
 def test_a_fact_is_given_by_a_supported_claim_that_rests_on_its_place_and_says_it(judged):
-    line, summary, _ = judged(row("연차는 첫해에 15일입니다."), supported(1, FIRST))
+    line, summary, _ = judged(row("연차는 첫해에 15일입니다."), supported(FIRST))
     assert [(one["note"], one["claim"]) for one in line["labels"]["facts"]] == [
         (1, 1), (1, None), (1, None), (None, None),
     ]  # fmt: skip
@@ -65,10 +61,10 @@ def test_a_fact_is_given_by_a_supported_claim_that_rests_on_its_place_and_says_i
 
 
 def test_a_claim_that_quotes_three_facts_and_says_one_gives_one(judged):
-    line, *_ = judged(row("연차는 첫해에 15일입니다."), supported(1, NOTE))
+    line, *_ = judged(row("연차는 첫해에 15일입니다."), supported(NOTE))
     assert [one["claim"] for one in line["labels"]["facts"]] == [1, None, None, None]
     whole = "연차는 첫해에 15일이고, 남은 연차는 5일까지 이월하며, 이월분은 3월 31일에 소멸합니다."
-    line, *_ = judged(row(whole), supported(1, NOTE))
+    line, *_ = judged(row(whole), supported(NOTE))
     assert line["metrics"]["completeness"] == 1.0
 
 
@@ -86,14 +82,14 @@ def test_without_numbers_half_of_the_words_of_a_fact_tell_whether_it_is_given(
     note = "재택근무는 팀장이 승인한다. 신청은 화요일까지 게시판에 한다."
     facts = [{"text": "재택근무는 팀장이 승인한다."}, {"text": "신청은 화요일까지 게시판에 한다."}]
     item = row(answer, facts) | {"context_notes": [{"title": "재택", "text": note}]}
-    line, *_ = judged(item, supported(1, note))
+    line, *_ = judged(item, supported(note))
     assert [one["claim"] for one in line["labels"]["facts"]] == given
 
 
 def test_a_fact_of_no_note_is_told_and_counts_nowhere(judged):
     told = {"quote": "남은 연차는 5일까지 이월한다.", "what": "이월", "note": 1}
     line, summary, out = judged(
-        row("연차는 첫해에 15일입니다.", FACTS[3:]), supported(1, FIRST), omissions=[told]
+        row("연차는 첫해에 15일입니다.", FACTS[3:]), supported(FIRST), omissions=[told]
     )
     assert line["metrics"]["completeness"] == 1 / 2  # by what the model shows instead
     assert line["metrics"]["completeness_vital"] is None
@@ -104,17 +100,10 @@ def test_a_fact_of_no_note_is_told_and_counts_nowhere(judged):
 
 def test_the_files_of_a_run_say_what_is_left_out_and_what_is_no_claim(judged):
     told = {"quote": "남은 연차는 5일까지 이월한다.", "what": "이월 한도", "note": 1}
-    hello = {
-        "role": "courtesy",
-        "abstention_quote": "",
-        "verdict": "not_found",
-        "note": None,
-        "quote": "",
-    }
     line, summary, out = judged(
         row("안녕하세요! 연차는 첫해에 15일입니다.", []),
-        {"id": 1} | hello,
-        supported(2, FIRST),
+        aside("courtesy"),
+        supported(FIRST, 2),
         omissions=[told],
     )
     assert [(one["id"], one["role"]) for one in line["evaluation"]["asides"]] == [(1, "courtesy")]

@@ -1,6 +1,7 @@
 """Second looks over real HTTP: what a run asks for them, books and writes."""
 
 import pytest
+from answer_reply import answer_reply, supported
 from out_files import items_of, rows_of, summary_of
 from second_looks import is_second_look, looks
 
@@ -20,12 +21,7 @@ def rows(*answers):
 
 def asked(options, server, items, says=lambda said: "fifteen" in said, **changes):
     """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
-    claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
-    whole = {
-        "claims": [claim], "source_coverage": [], "grounding_issues": [], "omissions": [],
-        "answerable": True, "answer_note": 1, "answer_quote": LEAVE, "utility_reason": "",
-        "utility": 1.0, "correctness": 1.0, "summary": "",
-    }  # fmt: skip
+    whole = answer_reply([supported(LEAVE)], LEAVE)
 
     def respond(body):
         text = str(body["messages"][-1]["content"])

@@ -345,23 +345,6 @@ def test_an_endpoint_is_asked_and_timed_and_no_secret_of_it_is_written(
     assert "query-word" not in written
 
 
-def test_an_endpoint_that_fails_for_more_than_a_fifth_ends_in_exit_code_3(asked, tmp_path):
-    well = plain(DOCUMENTS)
-
-    def respond(asked):
-        failing = asked.body["query"] in {"deploy", "zebra"}
-        return (200, "<html>oops</html>") if failing else well(asked)
-
-    with (
-        search_server(respond) as server,
-        pytest.raises(EvaluationError, match=r"33%.*query first: POST"),
-    ):
-        evaluate(asked(server.url, warmup=0))
-    errors = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["id"] for line in errors] == ["first", "nothing"]
-    assert json.loads(errors[0])["error"] == "SystemFailedError"
-
-
 def test_a_python_function_and_a_command_find_the_same(asked, tmp_path, monkeypatch):
     (tmp_path / "team_find.py").write_text(
         "import json, sys\n"
