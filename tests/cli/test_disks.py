@@ -5,6 +5,7 @@ import json
 import pytest
 from forked import command
 from reached import reached
+from row_files import query_row, write_rows
 
 pytestmark = pytest.mark.timeout(180)  # processes that load the client of a model server
 
@@ -14,9 +15,8 @@ QUERIES = 12
 @pytest.fixture
 def search(case, server):
     """Runs a search that a model judges, where no file may grow beyond so many bytes, as on a full disk."""
-    row = {"answerable": True, "expected_notes": ["deploy.md"]}
-    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}"}) for n in range(QUERIES))
-    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    rows = (query_row(f"q{n}", f"deploy {n}", "deploy.md") for n in range(QUERIES))
+    write_rows(case / "queries.jsonl", rows)
     asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", *reached(server))
     given = ("--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword", *asked)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from answer_reply import answer_reply, supported
 from reached import reached
+from row_files import write_rows
 
 LEAVE = "휴가는 팀장에게 신청한다."
 REPLY = answer_reply([supported(LEAVE)], LEAVE)
@@ -25,8 +26,7 @@ def answers(case, gigamind, server, monkeypatch):
     (case / "prices.toml").write_text('[models."openai/judge"]\nprompt = 1\ncompletion = 2\n')
 
     def run(*options, rows=(ROW,)):
-        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-        (case / "answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_rows(case / "answers.jsonl", rows)
         given = ("--dataset", "answers.jsonl", "--notes", "vault", "--out", "out")
         model = ("--model", "openai/judge", *reached(server), "--prices", "prices.toml")
         return gigamind("eval", "answers", *given, *model, *options)

@@ -7,6 +7,7 @@ import pytest
 from answer_reply import answer_reply, supported
 from called import ran
 from reached import reached
+from row_files import write_rows
 
 from gigamind.records.card import read_card
 
@@ -117,8 +118,7 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
         "context_notes": [{"path": "deploy.md"}],
         "labels": {"utility": 1.0, "correctness": 1.0},
     }
-    rows = (json.dumps({"id": f"a{n}", **answer}) + "\n" for n in range(2))
-    (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
+    write_rows(case / "answers.jsonl", ({"id": f"a{n}", **answer} for n in range(2)))
     server.script.extend([OF_ANSWERS] * 600)
     judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n'
     (case / "judge.toml").write_text(judge, encoding="utf-8")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from called import ran
+from row_files import read_rows, write_rows
 
 from gigamind.assurance.label_items import CHOICES
 from gigamind.assurance.labelling import Labelling
@@ -63,10 +64,10 @@ def scales_of(card):
 def change_items(run, change):
     """Change each line of per_item.jsonl in place."""
     file = run / "per_item.jsonl"
-    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    lines = read_rows(file)
     for number, line in enumerate(lines):
         change(number, line)
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_rows(file, lines)
 
 
 def test_labels_that_agree_with_the_judge_leave_its_figure(run, certify):

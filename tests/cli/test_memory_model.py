@@ -3,6 +3,7 @@ import re
 
 import pytest
 from reached import reached
+from row_files import write_rows
 
 from gigamind.llm.ledger import read_ledger
 
@@ -29,8 +30,8 @@ ANSWER = {
 def graduate(case, gigamind, fake, monkeypatch):
     """Runs the command on one session, in a working directory of its own."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    lines = [json.dumps({"role": "user", "content": text}) for text in MESSAGES]
-    (case / "standup.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    said = ({"role": "user", "content": text} for text in MESSAGES)
+    write_rows(case / "standup.jsonl", said)
 
     def run(*options, model="openai/m"):
         arguments = ["memory", "graduate", "--session", "standup.jsonl", *reached(fake)]

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from forked import command
+from row_files import query_row, write_rows
 from search_command import SEARCH
 
 from gigamind.cli.main import stoppable
@@ -56,9 +57,8 @@ def of_model(server, latency_ms=150):
 @pytest.fixture
 def many(case):
     """A case of many questions."""
-    row = {"query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
-    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}"}) for n in range(200))
-    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    rows = (query_row(f"q{n}", f"deploy {n}", "deploy.md") for n in range(200))
+    write_rows(case / "queries.jsonl", rows)
     return case
 
 
@@ -151,9 +151,8 @@ def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_thr
     case, server
 ):
     """With default options: one request at a time is in flight, so a kill costs one at most."""
-    row = {"answerable": True, "expected_notes": ["deploy.md"]}
-    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}."}) for n in range(10))
-    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    rows = (query_row(f"q{n}", f"deploy {n}.", "deploy.md") for n in range(10))
+    write_rows(case / "queries.jsonl", rows)
     model = ("--model", "openai/judge;slots=1;lat=300", "--api-base", server.url)
     judged = (*SEARCH, "--unanswerable-mode", "llm", *model, "--store-mode", "off")
 

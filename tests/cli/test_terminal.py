@@ -3,6 +3,7 @@ import re
 import signal
 
 import pytest
+from row_files import query_row, write_rows
 from terminal import Terminal
 
 from gigamind.records.schema import ErrorReport, RunReport
@@ -16,9 +17,8 @@ SLOW = "deploy friday " * 4000  # some 10 ms of work: the run takes seconds
 @pytest.fixture
 def slow_case(case):
     """A case whose run takes some seconds."""
-    row = {"query": SLOW, "answerable": True, "expected_notes": ["deploy.md"]}
-    lines = (json.dumps({"id": f"q{n}", **row}) for n in range(QUERIES))
-    (case / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    rows = (query_row(f"q{n}", SLOW, "deploy.md") for n in range(QUERIES))
+    write_rows(case / "queries.jsonl", rows)
     return case
 
 
@@ -91,16 +91,10 @@ def test_ctrl_c_leaves_the_notes_that_had_ended(case):
     for number in range(150):
         text = f"Target of case {number}, said in the weekly report of team {number % 7}. " * 100
         (case / "links" / f"n{number:04}.md").write_text(text, encoding="utf-8")
-        rows.append(
-            {
-                "id": str(number),
-                "source_note": f"n{number:04}.md",
-                "anchor": "Target",
-                "anchor_range": {"start": 0, "end": 6},
-                "expected_links": ["target.md"],
-            }
-        )
-    (case / "links.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        place = {"anchor": "Target", "anchor_range": {"start": 0, "end": 6}}
+        row = {"id": str(number), "source_note": f"n{number:04}.md", **place}
+        rows.append(row | {"expected_links": ["target.md"]})
+    write_rows(case / "links.jsonl", rows)
     terminal = Terminal(case, "eval links --dataset links.jsonl --notes links --out out")
     interrupt(terminal, r"Notes.* [1-9]\d*/150")
     assert "Interrupted." in terminal.shown

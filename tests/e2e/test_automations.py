@@ -15,6 +15,7 @@ from answer_reply import answer_reply, supported
 from faulty_model import FakeServer, running
 from gate_policy import POLICY
 from prefect_stack import Stack
+from row_files import write_rows
 from told import check_told
 from webhook import Webhook
 
@@ -64,8 +65,8 @@ def answers(deployed: Stack, asked: dict[str, Any]) -> dict[str, Any]:
         "language": "en",
         "context_notes": [{"title": "Deploy", "text": TEXT}],
     }
-    rows = (json.dumps({"id": name, **row}) + "\n" for name in ("a", "b"))
-    (deployed.clone / "examples" / "two.jsonl").write_text("".join(rows), "utf-8")
+    rows = ({"id": name, **row} for name in ("a", "b"))
+    write_rows(deployed.clone / "examples" / "two.jsonl", rows)
     options = {"task": "answers", "dataset": "examples/two.jsonl", **asked}
     baseline_of(deployed, AnswerEvalOptions, options)
     # Two answers that are held as a model's own would say nothing.

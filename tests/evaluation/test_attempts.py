@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from row_files import query_row, write_rows
 from vault_files import write_files
 
 from gigamind.errors import InputError
@@ -31,12 +32,8 @@ def runs(tmp_path_factory):
     """A vault with 8 notes, a query for each, a baseline run, and a run "a" that failed for empty notes."""
     folder = tmp_path_factory.mktemp("attempts")
     write_notes(folder)
-    rows = [
-        {"query": f"topic{i}", "answerable": True, "expected_notes": [f"n{i}.md"], "id": f"q{i}"}
-        for i in range(8)
-    ]
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "queries.jsonl").write_text(lines, "utf-8")
+    rows = (query_row(f"q{i}", f"topic{i}", f"n{i}.md") for i in range(8))
+    write_rows(folder / "queries.jsonl", rows)
     run(folder, "base", compare=None, save_snapshot=True)
     write_notes(folder, empty=4)
     failed = run(folder, "a")

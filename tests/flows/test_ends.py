@@ -1,6 +1,5 @@
 """Every end of an evaluation: state, artifacts, JUnit, comment and job summary say the same."""
 
-import json
 import os
 import signal
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from answer_reply import answer_reply, supported
 from flow_artifacts import artifacts_of, events_of
 from flow_files import load_flow
 from gate_policy import shipped
+from row_files import query_row, write_rows
 
 from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
@@ -87,11 +87,8 @@ def search(tmp_path, outputs):
     (tmp_path / "vault").mkdir()
     for fruit in FRUITS:
         write(tmp_path, fruit, fruit)
-    rows = [
-        {"id": f"q{n}", "query": fruit, "answerable": True, "expected_notes": [f"{fruit}.md"]}
-        for n, fruit in enumerate(FRUITS)
-    ]
-    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    rows = (query_row(f"q{n}", fruit, f"{fruit}.md") for n, fruit in enumerate(FRUITS))
+    write_rows(tmp_path / "queries.jsonl", rows)
     (tmp_path / "gates.toml").write_text(shipped("notes", "hardware"), "utf-8")
     given = {
         "dataset": tmp_path / "queries.jsonl",
@@ -306,17 +303,11 @@ def test_an_interrupted_run_has_a_banner_and_no_verdict(search, monkeypatch):
 @pytest.fixture
 def answers(tmp_path, outputs, server):
     """Run a flow over ten answers whose baseline is `runs/base`; `replies` are the model's utilities."""
-    rows = [
-        {
-            "id": fruit,
-            "question": f"When do I plant the {fruit}?",
-            "answer": "In October.",
-            "language": "en",
-            "context_notes": [{"title": fruit, "text": TEXT}],
-        }
-        for fruit in FRUITS
-    ]
-    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    row = {"answer": "In October.", "language": "en"}
+    rows = [row | {"id": name, "question": f"When do I plant the {name}?"} for name in FRUITS]
+    for one in rows:
+        one["context_notes"] = [{"title": one["id"], "text": TEXT}]
+    write_rows(tmp_path / "answers.jsonl", rows)
     (tmp_path / "gates.toml").write_text('schema = 1\n[quality]\ncards = "ignore"\n', "utf-8")
     given = {
         "dataset": tmp_path / "answers.jsonl",

@@ -373,7 +373,7 @@ def test_a_recorded_answer_that_is_empty_fails_its_question_and_not_the_run(aske
     questions = [question(name) for name in names]
 
     def run(out, rows, **changes):
-        file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+        write_rows(file, rows)
         given = {"model": None, "judge": "words", "out": tmp_path / out}
         return evaluate(asked(f"run:{file}", questions, **given, **changes))
 
@@ -393,7 +393,7 @@ def test_where_no_answer_has_a_context_the_error_names_a_fix_that_is_possible(as
     given = {"model": None, "judge": "words"}
 
     def refusal(**changes):
-        file.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+        write_rows(file, rows)
         with pytest.raises(EvaluationError) as refused:
             evaluate(asked(f"run:{file}", out=tmp_path / f"out{len(changes)}", **given, **changes))
         return str(refused.value)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from five_answers import ITEMS, LEAVE, item
 from out_files import items_of
+from row_files import write_rows
 from stopping import Stopping
 
 from gigamind.assurance.certify import certify
@@ -105,16 +106,11 @@ def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, tmp_path):
 
     def system(name, right):
         days = [15 if place < right else 20 for place in range(12)]
-        rows = [
-            {
-                "id": one["id"],
-                "answer": f"연차는 첫해에 {n}일을 준다.",
-                "contexts": [{"text": LEAVE}],
-            }
+        rows = (
+            {"id": one["id"], "answer": f"연차는 첫해에 {n}일을 준다.", "contexts": [LEAVE]}
             for one, n in zip(asked, days, strict=True)
-        ]
-        file = tmp_path / f"{name}.jsonl"
-        file.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
+        )
+        file = write_rows(tmp_path / f"{name}.jsonl", rows)
         return by_words(items=asked, system=f"run:{file}", notes=None)
 
     def judged(name, right):

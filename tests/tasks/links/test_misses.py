@@ -3,6 +3,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from row_files import write_rows
 from time_limit import check_linear
 from vault_files import write_files
 
@@ -33,8 +34,7 @@ def evaluate(tmp_path):
             place = {"start": start, "end": start + len(anchor)}
             rows.append({"id": anchor, "source_note": "a.md", "anchor": anchor})
             rows[-1] |= {"anchor_range": place, "expected_links": [target], "label": label}
-        dataset = tmp_path / "links.jsonl"
-        dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        dataset = write_rows(tmp_path / "links.jsonl", rows)
         out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
         given = {"dataset": dataset, "notes": tmp_path / "notes", "out": out}
         summary = tasks.evaluate(LinkEvalOptions(**given, semantic=False, **options)).summary

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from out_files import items_of, run_of, warned
+from row_files import write_rows
 from search_servers import plain, search_server
 
 import gigamind
@@ -55,9 +56,8 @@ def written(tmp_path):
     """Writes a run of these hits by query; how `--system` names it."""
 
     def write(hits, name="run.jsonl"):
-        rows = [json.dumps({"id": query, "hits": own}) for query, own in hits.items()]
-        (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
-        return f"run:{tmp_path / name}"
+        rows = ({"id": query, "hits": own} for query, own in hits.items())
+        return f"run:{write_rows(tmp_path / name, rows)}"
 
     return write
 

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 from blocks import find
 from click.testing import CliRunner
-from row_files import query_row
+from row_files import query_row, read_rows, write_rows
 from vault_files import write_files
 
 from gigamind.cli.main import cli
@@ -43,15 +43,9 @@ def options(tmp_path, monkeypatch):
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
     notes = {f"{english}.md": f"The {english} is close to us." for english in THINGS}
     write_files(tmp_path / "vault", notes)
-    rows: list[dict[str, object]] = [
-        query_row(english, f"{korean} 이야기", f"{english}.md")
-        for english, korean in THINGS.items()
-    ]
-    rows.append({"id": "none", "query": "zebra", "answerable": False, "expected_notes": []})
-    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return SearchEvalOptions(
-        dataset=tmp_path / "q.jsonl", notes=tmp_path / "vault", warmup=0, speed_passes=0
-    )
+    rows = [query_row(name, f"{korean} 이야기", f"{name}.md") for name, korean in THINGS.items()]
+    dataset = write_rows(tmp_path / "q.jsonl", [*rows, query_row("none", "zebra")])
+    return SearchEvalOptions(dataset=dataset, notes=tmp_path / "vault", warmup=0, speed_passes=0)
 
 
 def run_of(command, out):
@@ -113,14 +107,10 @@ def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp
 
 def test_labels_that_mean_nothing_are_kept(options):
     """Every question expects the note of another one."""
-    rows = [json.loads(line) for line in options.dataset.read_text("utf-8").splitlines()]
-    for row, note in zip(
-        rows[:-1],
-        [*list(map("{}.md".format, THINGS))[5:], *map("{}.md".format, list(THINGS)[:5])],
-        strict=True,
-    ):
-        row["expected_notes"] = [note]
-    options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    rows, things = read_rows(options.dataset), list(THINGS)
+    for row, other in zip(rows[:-1], things[5:] + things[:5], strict=True):
+        row["expected_notes"] = [f"{other}.md"]
+    write_rows(options.dataset, rows)
     assert not tune_grid(options, GridOptions()).is_switch
 
 
@@ -221,13 +211,9 @@ def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(opt
 
 def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
     """Questions that the vault cannot answer, of words that it does not hold: a judge that costs nothing tells them."""
-    rows = [json.loads(line) for line in options.dataset.read_text("utf-8").splitlines()]
     words = ["giraffe", "volcano", "sonata", "glacier", "cathedral", "saxophone"]
-    rows += [
-        {"id": word, "query": f"history of the {word}", "answerable": False, "expected_notes": []}
-        for word in words
-    ]
-    options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    unknown = (query_row(word, f"history of the {word}") for word in words)
+    write_rows(options.dataset, [*read_rows(options.dataset), *unknown])
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
     typed = shlex.split(tuned.tuning.command)
     advised = typed[typed.index("--unanswerable-mode") + 1]
@@ -237,13 +223,9 @@ def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
 
 def test_what_a_switch_makes_worse_is_in_the_verdict(options, tmp_path):
     """By its words alone no question finds anything, so none without an answer is given one; by meaning all are."""
-    rows = options.dataset.read_text("utf-8").splitlines()[:-1]
     strangers = ["기린", "화산", "빙하", "성당", "색소폰", "나침반", "등대", "도서전"]
-    rows += [
-        json.dumps({"id": word, "query": word, "answerable": False, "expected_notes": []})
-        for word in strangers
-    ]
-    options.dataset.write_text("\n".join(rows), encoding="utf-8")
+    unknown = (query_row(word, word) for word in strangers)
+    write_rows(options.dataset, [*read_rows(options.dataset)[:-1], *unknown])
     low = options.model_copy(update={"mode": "keyword", "min_score": 0.01})
     tuned = tune(low, SMALL, tmp_path / "tuned", evaluate)
     assert tuned.tuning.is_switch

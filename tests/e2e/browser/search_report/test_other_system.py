@@ -1,8 +1,7 @@
 """report.html of a run file without a vault, in a real Chromium: what is not known is a dash, and nothing breaks."""
 
-import json
-
 import pytest
+from row_files import query_row, write_rows
 from selenium.webdriver.common.by import By
 
 from gigamind.release.model import read_run
@@ -13,14 +12,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_run_without_a_vault_shows_its_rankings(show, tmp_path):
-    rows = [
-        {"id": "a", "query": "roses", "answerable": True, "expected_notes": ["garden.md"]},
-        {"id": "b", "query": "zebra", "answerable": False, "expected_notes": []},
-    ]
-    dataset, run = tmp_path / "queries.jsonl", tmp_path / "a.jsonl"
-    dataset.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    rows = [query_row("a", "roses", "garden.md"), query_row("b", "zebra")]
+    dataset = write_rows(tmp_path / "queries.jsonl", rows)
     hits = ["other.md", {"note": "garden.md", "score": 17.25}]
-    run.write_text(json.dumps({"id": "a", "hits": hits}), "utf-8")
+    run = write_rows(tmp_path / "a.jsonl", [{"id": "a", "hits": hits}])
     options = SearchEvalOptions(dataset=dataset, system=f"run:{run}", out=tmp_path / "out")
     browser = show(read_run(evaluate(options).out, KINDS))
     assert "run:a.jsonl" in browser.page_source
