@@ -4,26 +4,30 @@ import json
 
 import pytest
 from called import ran
-from row_files import write_rows
+from row_files import query_row, write_rows
 from vault_files import write_files
 
 QUERIES = [
-    {
-        "id": "q 1",
-        "query": "apple trees",
-        "answerable": True,
-        "expected_notes": ["a b.md"],
-        "gains": {"a b.md": 2, "c.md": 0},
-        "expected_spans": [{"note_path": "a b.md", "start": 4, "end": 9, "text": "apple"}],
-        "language": "en",
-        "difficulty": "hard",
-        "tags": ["fruit"],
-    },
-    {"id": "2", "query": "배 나무", "answerable": True, "expected_notes": ["배.md", "c.md"]},
-    {"id": "3", "query": "zebra", "answerable": False, "expected_notes": []},
-    {"id": "4", "query": "pear zebra", "answerable": False, "expected_notes": []},
+    query_row(
+        "q 1",
+        "apple trees",
+        "a b.md",
+        gains={"a b.md": 2, "c.md": 0},
+        expected_spans=[{"note_path": "a b.md", "start": 4, "end": 9, "text": "apple"}],
+        language="en",
+        difficulty="hard",
+        tags=["fruit"],
+    ),
+    query_row("2", "배 나무", "배.md", "c.md"),
+    query_row("3", "zebra"),
+    query_row("4", "pear zebra"),
 ]
 NOTES = {"a b.md": "The apple trees bloom.", "배.md": "배 나무가 있다.", "c.md": "Pear trees grow."}
+CLAIMS = [
+    {"text": "The apple trees bloom [1].", "verdict": "supported", "note": 1, "correct": True},
+    {"text": "The zebra trees sleep.", "verdict": "not_found", "note": None, "correct": False},
+]
+FACTS = [{"text": "The apple trees bloom."}, {"text": "Pear trees grow.", "vital": False}]
 ANSWERS = [
     {
         "id": "a1",
@@ -32,27 +36,7 @@ ANSWERS = [
         "context_notes": [{"path": "a b.md"}, {"title": "C", "text": "Pear trees grow."}],
         "language": "en",
         "tags": ["fruit"],
-        "labels": {
-            "correctness": 0.5,
-            "claims": [
-                {
-                    "text": "The apple trees bloom [1].",
-                    "verdict": "supported",
-                    "note": 1,
-                    "correct": True,
-                },
-                {
-                    "text": "The zebra trees sleep.",
-                    "verdict": "not_found",
-                    "note": None,
-                    "correct": False,
-                },
-            ],
-            "facts": [
-                {"text": "The apple trees bloom."},
-                {"text": "Pear trees grow.", "vital": False},
-            ],
-        },
+        "labels": {"correctness": 0.5, "claims": CLAIMS, "facts": FACTS},
     },
     {
         "id": "a2",
@@ -78,10 +62,8 @@ def items(folder):
     return {item["query" if "query" in item else "id"]: item for item in map(json.loads, lines)}
 
 
-OF_PASSAGES = (
-    "span_",
-    "answer_in_",
-)  # metrics of passages, which TREC files and CSV tables do not hold
+# Metrics of passages, which TREC files and CSV tables do not hold.
+OF_PASSAGES = ("span_", "answer_in_")
 SEARCH = ("eval", "search", "--dataset")
 
 

@@ -49,13 +49,3 @@ def test_a_run_that_is_not_there_ends_failed_by_the_meaning_of_its_exit_code(tmp
     assert (state.is_failed(), state.name) == (True, "InvalidInput")
     assert str(Path("none", "run.json")) in state.message
     assert not (tmp_path / "card").exists()
-
-
-def test_without_a_folder_the_card_is_written_to_one_named_by_the_time(
-    judged, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    state = certify(runs=[judged])
-    assert state.is_completed(), state.message
-    (folder,) = (tmp_path / "eval" / "cards").iterdir()
-    assert Path(state.result()["out"]).resolve() == folder.resolve()

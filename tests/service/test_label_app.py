@@ -217,15 +217,6 @@ def test_a_session_resumes_and_a_row_torn_by_a_kill_is_cut(client, run, labels):
     assert labels.read_bytes().endswith(b"\n")
 
 
-def test_labels_of_a_changed_run_are_counted_and_not_used(client, labels, tmp_path):
-    for _ in range(3):
-        label_unit(client)
-    changed = session(label_run(tmp_path / "new", changed=30), labels)
-    progress = changed.progress("mina")
-    assert (progress["labelled"], progress["changed"]) == (0, 9)
-    assert changed.next("mina")
-
-
 @pytest.mark.parametrize("about", [{"dataset_hash": "e" * 64}])
 def test_labels_of_another_dataset_are_refused(client, labels, tmp_path, about):
     del client
