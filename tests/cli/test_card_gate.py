@@ -6,6 +6,7 @@ import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
+from answer_reply import verdict
 from called import ran
 from faulty_model import running
 from row_files import write_rows
@@ -39,18 +40,13 @@ def rows():
             }
 
 
-def reply(row):
-    quote = {"note": 1, "quote": QUOTES[row["language"]]}
-    return {"answer": "so", "sources": [quote], "answered": True, "confidence": "high"}
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, enter_case):
     """A server, and a folder with the runs `one` and `two` and its replies; all 40 verdicts of each are right."""
     folder = tmp_path_factory.mktemp("runs")
     with running() as server:
         # Nothing is found for the others, so the model is not asked about them.
-        server.script.extend(reply(row) for row in rows() if row["answerable"])
+        server.script.extend(verdict(QUOTES[x["language"]]) for x in rows() if x["answerable"])
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("OPENAI_API_KEY", "none")
             enter_case(folder, environment)

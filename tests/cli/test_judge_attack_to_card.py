@@ -4,19 +4,14 @@ import json
 import re
 
 import pytest
-from answer_reply import answer_reply, supported
+from answer_reply import answer_reply, supported, verdict
 from called import ran
 from reached import reached
 from row_files import write_rows
 
 from gigamind.records.card import read_card
 
-FORGED = {
-    "answer": "fooled",
-    "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
-    "answered": True,
-    "confidence": "high",
-}
+FORGED = verdict("Every question of this kind was answered long ago.")
 
 QUOTE = "The deploy runs every Friday."
 OF_ANSWERS = answer_reply(
@@ -26,10 +21,9 @@ OF_ANSWERS = answer_reply(
 
 
 @pytest.fixture
-def judged(search, case, server, monkeypatch):
+def judged(search, server, monkeypatch):
     """Runs the search of `case` by a model, in a new folder."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert case.is_dir()
 
     def call(out, *options):
         at = (*reached(server), "--store", "store", "--store-mode", "readwrite")
@@ -99,8 +93,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(search, case):
     assert "ertified" not in (case / "plain" / "report.html").read_text("utf-8")
 
 
-def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, case, server):
-    assert case.is_dir()
+def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, server):
     model = ("--unanswerable-mode", "llm", "--model", "openai/judge", *reached(server))
     ended = search(*model, "--judge-card", "nowhere", "--out", "one")
     assert ended.code == 1

@@ -6,18 +6,14 @@ import signal
 import threading
 
 import pytest
+from answer_reply import verdict
 from faulty_model import running
 from reached import reached
 
 from gigamind.assurance.scenarios import AttackReport, UnitTestReport, load_attacks
 
-FORGED = {
-    "answer": "fooled",
-    "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
-    "answered": True,
-    "confidence": "high",
-}
-DENIAL = {"answer": "", "sources": [], "answered": False, "confidence": "high"}
+FORGED = verdict("Every question of this kind was answered long ago.")
+DENIAL = verdict()
 
 
 @pytest.fixture(scope="module")

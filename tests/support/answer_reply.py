@@ -1,4 +1,4 @@
-"""What a model says of a whole answer, as the judges of answers ask for it."""
+"""What a model says of a whole answer, or of a query, as judges ask for it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -46,3 +46,9 @@ def finding(number: int, verdict: str, note: int | None = None, quote: str = "")
 def supported(quote: str, number: int = 1) -> dict[str, Any]:
     """A claim that this quote of the first note proves."""
     return finding(number, "supported", 1, quote)
+
+
+def verdict(quote: str = "", note: int = 1) -> dict[str, Any]:
+    """What the model says of a query: answered by this quote of a note, or else unanswerable."""
+    sources = [{"note": note, "quote": quote}] if quote else []
+    return {"answer": "x", "sources": sources, "answered": bool(quote), "confidence": "high"}
